@@ -44,6 +44,7 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 
 if TYPE_CHECKING:
+    from soro_mechanics.dynamics.events import Watched
     from soro_mechanics.dynamics.simulation import Simulation
     from soro_mechanics.dynamics.stepper import Options
     from soro_mechanics.models.network.network_studies import NetworkStudies
@@ -359,6 +360,7 @@ class Robot:
         start: Configuration | None = None,
         tolerance: float | None = None,
         options: Options | None = None,
+        events: Sequence[Watched] = (),
     ) -> Simulation:
         """Simulate the motion from rest (model network; see docs/models/dynamics.md).
 
@@ -377,12 +379,15 @@ class Robot:
         tolerance : float, optional [m]
             Steps are chosen so that each adds about so much to the error of positions.
         options : soro_mechanics.dynamics.stepper.Options, optional
-            Mesh, damping, integration.
+            Mesh, damping, integration, contacts.
+        events : sequence of callable
+            Of time [s] and stepper; where one changes its sign is marked, or ends the simulation
+            (its attribute `terminal`); see `soro_mechanics.dynamics.events`.
         """
         from soro_mechanics.dynamics.robot_motion import simulate
 
         values = (duration, step, actuation, wrench, gravity, loads, start, tolerance, options)
-        return simulate(self, *values)
+        return simulate(self, *values, events)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine; NaN: not known."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.dynamics.drives import copy_inputs
 from soro_mechanics.dynamics.stepper import Stepper
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
@@ -22,12 +23,14 @@ class Energy:
     strain: float
     gravity: float
     work: float  # of loads and actuators
-    dissipated: float  # by retardation and drag
+    dissipated: float  # by retardation, relaxation, drag, impact and friction
+    contact: float  # stored
 
     @property
     def lost(self) -> float:
         """What the integration took out, but for the stored energy at the beginning."""
-        return self.work - self.dissipated - self.kinetic - self.strain - self.gravity
+        stored = self.kinetic + self.strain + self.gravity + self.contact
+        return self.work - self.dissipated - stored
 
 
 class EnergyMeter:
@@ -51,7 +54,7 @@ class EnergyMeter:
         ]
         self._work = self._dissipated = 0.0
         self._before = self._look()
-        self._origin = self._stored(self._before.x, self._before.twist, self._before.frames)
+        self._origin = self._stored(self._before.x, self._before)
 
     def measure(self) -> Energy:
         """Return the energies after a step."""
@@ -62,8 +65,8 @@ class EnergyMeter:
         self._work += 0.5 * float((a.torque + b.torque) @ (b.angle - a.angle))
         self._work -= 0.5 * float(((a.pulls + b.pulls) * (b.paths - a.paths)).sum())
         for look in (a, b):
-            self._work += 0.5 * sum(self._stored(b.x, look.twist, look.frames))
-            self._work -= 0.5 * sum(self._stored(a.x, look.twist, look.frames))
+            self._work += 0.5 * sum(self._stored(b.x, look))
+            self._work -= 0.5 * sum(self._stored(a.x, look))
             # what is fed in moves with its node at once
             self._work += 0.25 * float((look.speed**2 * (b.mass - a.mass)).sum())
         self._before = b
@@ -72,13 +75,13 @@ class EnergyMeter:
     def present(self) -> Energy:
         """Return the energies now; potentials as they were at the beginning are zero."""
         b = self._before
-        strain, gravity = self._stored(b.x, b.twist, b.frames)
+        strain, gravity = self._stored(b.x, b)
         zero = self._origin[1]
-        return Energy(b.kinetic, strain, gravity - zero, self._work, self._dissipated)
+        return Energy(b.kinetic, strain, gravity - zero, self._work, self._dissipated, b.contact)
 
     def _look(self) -> _Look:
         of, m, s = self._of, self._of.motion, self._of.layout.structure
-        x, state, raw = of.inputs, of.state, of.work.raw
+        x, state, raw = copy_inputs(of.inputs), of.state, of.work.raw
         nodes, bodies = m.node_past[:, 0], m.body_past[:, 0]
         momenta = np.einsum('kij,kj->ki', m.node_mass, nodes)
         moment = np.einsum('kij,kj->ki', m.body_mass, bodies)
@@ -87,7 +90,9 @@ class EnergyMeter:
         fed = growth[:, None] * m.twist
         rate = m.twist_past[:, 0] - fed
         viscous = m.retardation[:, None] * np.einsum('pij,pj->pi', x.stiffness, rate)
-        power = -float((viscous * fed).sum()) + _power(state.body, x.dead, m.load, bodies)
+        held = of.options.branch * np.einsum('pij,pj->pi', x.stiffness, m.branch)
+        power = -float((viscous * fed + held * (fed - growth[:, None] * m.branch)).sum())
+        power += _power(state.body, x.dead, m.load, bodies)
         if x.node_dead.shape[0]:
             power += _power(state.node, x.node_dead, x.node_follower, nodes)
         paths = np.zeros(self._tension.shape)
@@ -99,11 +104,13 @@ class EnergyMeter:
             torque[i] = of.work.basis[r, e, :, 6] @ raw[p, 6 * e : 6 * e + 6]
             angle[i] = x.theta[r, e]
         frames = State(*(a.copy() for a in state))
-        lost = float((viscous * rate).sum()) + 2.0 * of.options.drag * kinetic
+        lost = float((viscous * rate + held * m.branch / of.options.relaxation).sum())
+        lost += 2.0 * of.options.drag * kinetic + float(m.touch[:, :, 4].sum())
         return _Look(
             of.time,
             x,
             m.twist.copy(),
+            m.branch.copy(),
             frames,
             kinetic,
             lost,
@@ -114,14 +121,17 @@ class EnergyMeter:
             paths,
             nodes.copy(),
             np.diagonal(m.node_mass, axis1=1, axis2=2).copy(),
+            float(m.touch[:, :, 3].sum()),
         )
 
-    def _stored(self, x: Inputs, twist: Array, frames: State) -> tuple[float, float]:
-        """Return strain energy and potential of gravity."""
-        s = self._of.layout.structure
+    def _stored(self, x: Inputs, look: _Look) -> tuple[float, float]:
+        """Return strain energy and potential of gravity of the frames of a look."""
+        s, twist, frames = self._of.layout.structure, look.twist, look.frames
         h = x.length[self._owner] * s.share
         strain = twist - h[:, None] * x.section[:, :6]
         elastic = 0.5 * float(np.einsum('pi,pij,pj->', strain, x.stiffness, strain))
+        part, branch = 0.5 * self._of.options.branch, look.branch
+        elastic += part * float(np.einsum('pi,pij,pj->', branch, x.stiffness, branch))
         # the weight of an element as its force is assembled: half on each end, with a lever
         half = 0.5 * x.section[:, 12] * x.dilution[self._owner] * h
         place = np.zeros(3)
@@ -140,6 +150,7 @@ class _Look:
     time: float
     x: Inputs
     twist: Array
+    branch: Array
     frames: State
     kinetic: float
     lost: float
@@ -150,6 +161,7 @@ class _Look:
     paths: Array
     speed: Array
     mass: Array
+    contact: float
 
 
 def _power(frames: Array, dead: Array, follower: Array, twist: Array) -> float:

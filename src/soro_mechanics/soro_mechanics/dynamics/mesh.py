@@ -81,7 +81,6 @@ class Inertia:
 
     def __init__(self, layout: Layout, rotary: bool = True) -> None:
         s = layout.structure
-        self._s = s
         rods = layout.spec.rods
         self.owner = np.repeat(np.arange(len(rods)), np.diff(s.rod_piece))
         middles = [0.5 * (r.fractions[:-1] + r.fractions[1:]) for r in rods]
@@ -90,19 +89,9 @@ class Inertia:
         if rotary:
             turns = [rotary_inertia(r, a) for r, at in zip(rods, middles, strict=True) for a in at]
             per_length[:, 3:] = turns
-        self._of_rest = per_length * s.share[:, None]
-        first = np.arange(len(s.share)) + self.owner  # node at the first end of every piece
-        self._first = first
+        self.half = 0.5 * per_length * s.share[:, None]  # of an element, per length of its rod
         self.body = np.array([body_inertia(layout, b) for b in range(len(layout.bodies))])
         self.moving = bool(self.body.any() or per_length.any())
-
-    def node(self, length: Array, dilution: Array, out: Array) -> None:
-        """Write the inertia of the nodes (nodes, 6, 6) at lengths of the rods (rods,) [m]."""
-        half = 0.5 * (length * dilution)[self.owner, None] * self._of_rest
-        total = np.zeros(out.shape[:2])
-        total[self._first] += half
-        total[self._first + 1] += half
-        out[:, range(6), range(6)] = total
 
 
 def body_inertia(layout: Layout, body: int) -> Array:

@@ -40,33 +40,37 @@ class Motion(NamedTuple):
     length_free: Floats
     joint_move: Floats  # (rods, 2, 3) in the last step
     wrench_move: Floats  # (pieces, 6)
+    mass: Floats  # (pieces, 6) of half an element, translations and turns, per length of its rod
+    prony: Floats  # (3,) modulus of the branch, what a step keeps of it, what a strain adds to it
+    branch: Floats  # (pieces, 6) twist of the branch's spring
+    point: Floats  # (points, 5) body, place, radius
+    surface: Floats  # (surfaces, 8) shape, size (3), law (4): see `contact_kernels`
+    place: Floats  # (surfaces, 4, 4)
+    touch: Floats  # (points, surfaces, 8) force (base axes), stored energy, lost power, sliding
+    touch_work: Floats  # (18, 6) scratch
 
 
-def new_motion(s: Structure) -> Motion:
-    """Return a motion at rest without inertia."""
+def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
+    """Return a motion at rest without inertia or contacts."""
     bodies, rods, nodes, pieces = (int(x) for x in s.counts[:4])
-    zeros = np.zeros
-    return Motion(
-        law=zeros((3, 4)),
-        drag=zeros(1),
-        retardation=zeros(pieces),
-        node_mass=zeros((nodes, 6, 6)),
-        body_mass=zeros((bodies, 6, 6)),
-        start=new_state(s),
-        node_past=zeros((nodes, 3, 6)),
-        node_free=zeros((nodes, 3, 6)),
-        node_move=zeros((nodes, 6)),
-        body_past=zeros((bodies, 3, 6)),
-        body_free=zeros((bodies, 3, 6)),
-        body_move=zeros((bodies, 6)),
-        body_tangent=zeros((bodies, 6, 6)),
-        load=zeros((bodies, 6)),
-        twist=zeros((pieces, 6)),
-        twist_past=zeros((pieces, 3, 6)),
-        twist_free=zeros((pieces, 3, 6)),
-        length=zeros(rods),
-        length_past=zeros((rods, 3, 6)),
-        length_free=zeros((rods, 3, 6)),
-        joint_move=zeros((rods, 2, 3)),
-        wrench_move=zeros((pieces, 6)),
-    )
+    sizes = {'node': nodes, 'body': bodies, 'twist': pieces, 'length': rods}
+    shapes: dict[str, tuple[int, ...]] = {
+        **{f'{name}_{when}': (n, 3, 6) for name, n in sizes.items() for when in ('past', 'free')},
+        **{f'{name}_move': (sizes[name], 6) for name in ('node', 'body')},
+        **{f'{name}_mass': (sizes[name], 6, 6) for name in ('node', 'body')},
+        **{name: (pieces, 6) for name in ('twist', 'wrench_move', 'mass', 'branch')},
+        'law': (3, 4),
+        'drag': (1,),
+        'retardation': (pieces,),
+        'body_tangent': (bodies, 6, 6),
+        'load': (bodies, 6),
+        'length': (rods,),
+        'joint_move': (rods, 2, 3),
+        'prony': (3,),
+        'point': (points, 5),
+        'surface': (surfaces, 8),
+        'place': (surfaces, 4, 4),
+        'touch': (points, surfaces, 8),
+        'touch_work': (18, 6),
+    }
+    return Motion(start=new_state(s), **{name: np.zeros(n) for name, n in shapes.items()})

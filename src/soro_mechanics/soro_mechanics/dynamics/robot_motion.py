@@ -15,6 +15,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import load_tuple, positive
 from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.events import Watched
 from soro_mechanics.dynamics.simulation import as_signal, simulate_stepper, Simulation
 from soro_mechanics.dynamics.start import distance, state_near
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -88,6 +89,7 @@ def simulate(
     start: Configuration | None = None,
     tolerance: float | None = None,
     options: Options | None = None,
+    events: Sequence[Watched] = (),
 ) -> Simulation:
     """Simulate the motion of a robot; see `Robot.simulate`."""
     duration, step = positive('duration', duration), positive('step', step)
@@ -114,7 +116,7 @@ def simulate(
         start = model.forward(first[0], LoadCase(first[1], further, first[2]), None)
     moving = stepper(robot, start, options)
     act, push, weight = signals
-    return simulate_stepper(moving, duration, step, act, push, weight, tolerance)
+    return simulate_stepper(moving, duration, step, act, push, weight, tolerance, events)
 
 
 def _network(robot: Robot) -> ForwardNetwork:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
 import time
@@ -16,7 +16,8 @@ from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.energy import Energy, EnergyMeter
-from soro_mechanics.dynamics.stepper import Stepper
+from soro_mechanics.dynamics.events import Event, Watch, Watched
+from soro_mechanics.dynamics.stepper import Stepper, StepReport
 
 SHORTEST = 1e-4  # part of the first step below which step-size control gives up
 GROWTH = 2.0  # largest growth of a step
@@ -40,6 +41,8 @@ class Simulation:
     gravity: Array
     work: Array
     dissipated: Array
+    contact: Array  # stored
+    events: tuple[tuple[Event, ...], ...]  # that each function of `events` marked
     code: Code  # NOT_CONVERGED: the motion ends before its time
     message: str
     warnings: tuple[str, ...]
@@ -50,7 +53,7 @@ class Simulation:
     @property
     def balance(self) -> Array:
         """Energy that the integration has taken out since the beginning (n,)."""
-        stored = self.kinetic + self.strain + self.gravity
+        stored = self.kinetic + self.strain + self.gravity + self.contact
         return stored[0] + self.work - self.dissipated - stored
 
     @property
@@ -98,6 +101,7 @@ def simulate_stepper(
     wrench: Signal,
     gravity: Signal,
     tolerance: float | None = None,
+    events: Sequence[Watched] = (),
 ) -> Simulation:
     """Run a stepper that was put at its start; see `simulate`."""
     begin = time.perf_counter()
@@ -113,15 +117,24 @@ def simulate_stepper(
 
     keep()
     length, iterations, code, message = step, 0, Code.NONE, ''
+    watch = Watch(events, stepper)
     while stepper.time < end - 1e-9 * step:
         length = min(length, end - stepper.time)
         t = stepper.time - first + length
         most = math.inf if tolerance is None else MOST_ERROR * tolerance
-        report = stepper.step(length, actuation(t), wrench(t), gravity(t), most)
+
+        def advance(part: float, most: float = most) -> StepReport:
+            to = stepper.time - first + part
+            return stepper.step(part, actuation(to), wrench(to), gravity(to), most)
+
+        report, ended = watch.step(advance, length)
         iterations += report.iterations
         if report.taken:
             meter.measure()
             keep()
+        if ended:
+            message = f'an event ended it at {stepper.time - first:g} s'
+            break
         if tolerance is not None:
             ratio = tolerance / max(report.error, 1e-300)
             change = min(GROWTH, max(0.25, SAFE * ratio ** (1.0 / 3.0)))
@@ -137,7 +150,7 @@ def simulate_stepper(
     bodies[layout.spec.tip_body] = columns[1] @ np.linalg.inv(layout.spec.tip)
     found = {
         name: np.array([getattr(e, name) for e in energies])
-        for name in ('kinetic', 'strain', 'gravity', 'work', 'dissipated')
+        for name in ('kinetic', 'strain', 'gravity', 'work', 'dissipated', 'contact')
     }
     return Simulation(
         time=columns[0],
@@ -145,6 +158,7 @@ def simulate_stepper(
         tip_twist=columns[2],
         bodies=bodies,
         actuation=columns[4],
+        events=tuple(map(tuple, watch.found)),
         code=code,
         message=message,
         warnings=() if stepper.inertia.moving else ('nothing has mass: every step is a rest',),

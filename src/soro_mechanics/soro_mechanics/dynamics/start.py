@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 
 import numpy as np
@@ -100,6 +101,15 @@ class Means:
     def begin(self, commanded: Array, held: Array) -> None:
         """Start with the lengths that hold at rest."""
         self._shift = self._bundles.means(held) - self._bundles.means(commanded)
+
+    def save(self) -> Callable[[], None]:
+        """Return what brings the present means back."""
+        shift = self._shift
+
+        def back() -> None:
+            self._shift = shift
+
+        return back
 
     def lengths(self, commanded: Array) -> Array:
         """Return the lengths of the muscles at a commanded actuation."""

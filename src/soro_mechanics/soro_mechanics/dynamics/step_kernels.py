@@ -5,13 +5,19 @@
 Unknowns and elimination are those of statics. Inertia adds to every frame a wrench and a (6, 6)
 tangent; Kelvin-Voigt damping changes the law of an element only: with the rate of its twist d
 linear in d (`law`), the stress K (d - h e0 + tau d') is again a stiffness, (1 + tau law) K, times
-a twist from a rest twist, so that force, tangent and stress follow from the static kernels.
+a twist from a rest twist, so that force, tangent and stress follow from the static kernels. Such
+is a Maxwell branch g K b, b' = d' - b / theta, too, where d grows evenly in a step (Taylor, Pister
+and Goudreau 1970, Int. J. Numer. Methods Eng. 2(1)).
 
 A rod that is fed has nodes at fixed fractions of its length: d' is taken without L'/L d, which is
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
 """
 
+from soro_mechanics.dynamics.contact_kernels import add_contacts
+from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.inertia_kernels import (
+    add_node_inertia,
+    append_step,
     free_motion,
     inertial_wrench,
     new_motion,
@@ -43,7 +49,9 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.kernels import kernel, NO
 
-TOLERANCE, TRUSTED, MOST_ERROR, ERROR = range(4)  # places in `limits`
+TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
+GAIN, KEPT, ADDED = range(3)  # places in `prony`
+SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of measured [rad]
 
 
 @kernel
@@ -54,23 +62,37 @@ def begin_step(s, x, damped, state, m):
         free_motion(m.law, m.node_past[k], m.node_free[k])
     for b in range(s.counts[0]):
         free_motion(m.law, m.body_past[b], m.body_free[b])
-        for i in range(6):
-            m.load[b, i] = x.follower[b, i]
+    _stay(s, m)
     speed = m.law[0, 0]
+    gain = m.prony[GAIN]
+    added = m.prony[ADDED]
     for r in range(s.counts[1]):
         free_motion(m.law, m.length_past[r], m.length_free[r])
         rate = speed * (x.length[r] - m.length[r]) + m.length_free[r, 0, 0]
         growth = rate / x.length[r]
+        grown = gain * x.length[r] / m.length[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             free_motion(m.law, m.twist_past[p], m.twist_free[p])
             h = x.length[r] * s.share[p]
             tau = m.retardation[p]
-            scale = 1.0 + tau * (speed - growth)
+            scale = 1.0 + tau * (speed - growth) + gain * added
             for i in range(6):
-                kept = speed * m.twist[p, i] - m.twist_free[p, 0, i]
-                damped.section[p, i] = (x.section[p, i] + tau * kept / h) / scale
+                kept = tau * (speed * m.twist[p, i] - m.twist_free[p, 0, i])
+                kept += grown * (added * m.twist[p, i] - m.prony[KEPT] * m.branch[p, i])
+                damped.section[p, i] = (x.section[p, i] + kept / h) / scale
                 for j in range(6):
                     damped.stiffness[p, i, j] = scale * x.stiffness[p, i, j]
+
+
+@kernel
+def _stay(s, m):
+    """Let no frame have moved."""
+    for k in range(s.counts[2]):
+        for i in range(6):
+            m.node_move[k, i] = 0.0
+    for b in range(s.counts[0]):
+        for i in range(6):
+            m.body_move[b, i] = 0.0
 
 
 @kernel
@@ -81,10 +103,12 @@ def predict(s, state, old, w, m, ratio):
         for i in range(6):
             w.step_node[k, i] = -m.node_free[k, 1, i] / m.law[1, 0]
             w.step_node[k, i] += m.node_past[k, 1, i] / m.law[1, 0]
+            m.node_move[k, i] = w.step_node[k, i]
     for b in range(s.counts[0]):
         for i in range(6):
             v = m.body_past[b, 1, i] - m.body_free[b, 1, i]
             w.step_body[b, i] = v / m.law[1, 0]
+            m.body_move[b, i] = w.step_body[b, i]
     for r in range(s.counts[1]):
         for e in range(2):
             for i in range(3):
@@ -97,34 +121,33 @@ def predict(s, state, old, w, m, ratio):
 
 @kernel
 def _add_inertia(s, x, state, w, m):
-    """Add the inertial wrenches of the nodes to their pieces, those of bodies to x.follower."""
+    """Add the inertial wrenches of the nodes to their pieces, those of bodies to x.follower.
+
+    Of the first and last node of a rod, which the bodies move, `node_move` is measured here.
+    """
     work = w.scratch[8:16, 0:6]
     force = w.scratch[30, 0:6]
-    tangent = w.scratch[32:38, 0:6]
     for r in range(s.counts[1]):
         n0 = s.rod_node[r]
-        for k in range(n0, s.rod_node[r + 1]):
-            relative_twist(m.start.node[k], state.node[k], w.scratch[0:4, 0:4], m.node_move[k])
-            inertial_wrench(
+        last = s.rod_node[r + 1] - 1
+        for k in range(n0, last + 1):
+            if k == n0 or k == last:
+                relative_twist(m.start.node[k], state.node[k], w.scratch[0:4, 0:4], m.node_move[k])
+            # node k is the second end of the piece before it, the first node the first end of its
+            p = s.rod_piece[r] + max(k - n0 - 1, 0)
+            o = 6 if k > n0 else 0
+            add_node_inertia(
                 m.node_mass[k],
                 m.drag[0],
                 m.law,
                 m.node_free[k],
                 m.node_move[k],
-                work,
-                force,
-                tangent,
+                w.scratch[4:8, 0:3],
+                w.force[p, o:],
+                w.raw[p, o:],
+                w.tangent[p, o:, o:],
             )
-            # node k is the second end of the piece before it, the first node the first end of its
-            p = s.rod_piece[r] + max(k - n0 - 1, 0)
-            o = 6 if k > n0 else 0
-            for i in range(6):
-                w.force[p, o + i] += force[i]
-                w.raw[p, o + i] += force[i]
-                for j in range(6):
-                    w.tangent[p, o + i, o + j] += tangent[i, j]
     for b in range(1, s.counts[0]):
-        relative_twist(m.start.body[b], state.body[b], w.scratch[0:4, 0:4], m.body_move[b])
         inertial_wrench(
             m.body_mass[b],
             m.drag[0],
@@ -137,6 +160,8 @@ def _add_inertia(s, x, state, w, m):
         )
         for i in range(6):
             x.follower[b, i] = m.load[b, i] - force[i]
+    if m.point.shape[0] > 0:
+        add_contacts(state, x, m)
 
 
 @kernel
@@ -172,7 +197,7 @@ def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
         Scratch.
     no_params : ndarray, shape (rods, 2)
         Zeros.
-    limits : ndarray, shape (4,)
+    limits : ndarray, shape (6,)
         TOLERANCE of the scaled residual; TRUSTED: what Newton's method makes of a smaller one is
         the solution, unseen.
     most : int
@@ -212,25 +237,52 @@ def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
             part = STEP_MOVE * s.scale[0] / shift
         copy_into(state, old)
         move(s, old, w, part, state)
+        small = part * turn < SMALL_TURN
+        _follow_moves(s, state, w, m, part, small)
         if part == 1.0 and error <= limits[TRUSTED]:
-            _measure_moves(s, x, state, w, m)
+            _measure_ends(s, x, state, w, m, small)
             return CONVERGED, step + 1, error
     return SLOW, most, error
 
 
 @kernel
-def _measure_moves(s, x, state, w, m):
-    """Write the moves in the step and the twists of the elements of a state."""
-    place_ends(s, x, state, w)
+def _follow_moves(s, state, w, m, part, small):
+    """Bring the moves of bodies and inner nodes to where a Newton step has led."""
     h = w.scratch[0:4, 0:4]
-    for k in range(s.counts[2]):
-        relative_twist(m.start.node[k], state.node[k], h, m.node_move[k])
+    work = w.scratch[4, 0:6]
     for b in range(1, s.counts[0]):
         relative_twist(m.start.body[b], state.body[b], h, m.body_move[b])
     for r in range(s.counts[1]):
+        for k in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1):
+            if small:
+                append_step(m.node_move[k], w.step_node[k], part, work)
+            else:
+                relative_twist(m.start.node[k], state.node[k], h, m.node_move[k])
+
+
+@kernel
+def _measure_ends(s, x, state, w, m, small):
+    """Write the moves of the rods' ends and the twists of the elements of a state.
+
+    After a small step these are linear in it.
+    """
+    place_ends(s, x, state, w)
+    h = w.scratch[0:4, 0:4]
+    for r in range(s.counts[1]):
         first = s.rod_node[r] - s.rod_piece[r]
+        for k in (s.rod_node[r], s.rod_node[r + 1] - 1):
+            relative_twist(m.start.node[k], state.node[k], h, m.node_move[k])
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-            relative_twist(state.node[first + p], state.node[first + p + 1], h, w.twist[p])
+            a = first + p
+            if not small:
+                relative_twist(state.node[a], state.node[a + 1], h, w.twist[p])
+                continue
+            for i in range(6):
+                v = 0.0
+                for j in range(6):
+                    v += w.strain[p, i, j] * w.step_node[a, j]
+                    v += w.strain[p, i, 6 + j] * w.step_node[a + 1, j]
+                w.twist[p, i] += v
 
 
 @kernel
@@ -245,16 +297,15 @@ def _change(mass, law, move, free, past):
 
 
 @kernel
-def take_step(s, x, damped, state, old, w, m, no_params, limits, ratio, most, lanes):
+def take_step(s, x, damped, state, old, w, m, no_params, limits, lanes):
     """Take one step: from the prediction, and where that fails from where everything is.
 
     Parameters
     ----------
-    limits : ndarray, shape (4,)
+    limits : ndarray, shape (6,)
         As `advance` says; MOST_ERROR: the largest error of positions [m] with which the step is
-        taken; ERROR: that error per change of an acceleration [s^2].
-    ratio : float
-        Of this step and the last one.
+        taken; ERROR: that error per change of an acceleration [s^2]; RATIO of this step and the
+        last one; MOST: largest number of Newton steps.
 
     Returns
     -------
@@ -265,11 +316,13 @@ def take_step(s, x, damped, state, old, w, m, no_params, limits, ratio, most, la
     taken : bool
         Otherwise the state is where it was.
     """
+    most = int(limits[MOST])
     begin_step(s, x, damped, state, m)
-    predict(s, state, old, w, m, ratio)
+    predict(s, state, old, w, m, limits[RATIO])
     outcome, steps, found = advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes)
     if outcome != CONVERGED:
         copy_into(m.start, state)
+        _stay(s, m)
         before = steps
         outcome, steps, found = advance(
             s, x, damped, state, old, w, m, no_params, limits, most, lanes
@@ -299,13 +352,17 @@ def end_step(s, x, state, w, m):
     for b in range(s.counts[0]):
         new_motion(m.law, m.body_free[b], m.body_move[b], m.body_past[b])
     moved = w.scratch[0, 0:6]
-    for p in range(s.counts[3]):
-        for i in range(6):
-            moved[i] = w.twist[p, i] - m.twist[p, i]
-            m.twist[p, i] = w.twist[p, i]
-            m.wrench_move[p, i] = state.wrench[p, i] - m.start.wrench[p, i]
-        new_motion(m.law, m.twist_free[p], moved, m.twist_past[p])
     for r in range(s.counts[1]):
+        grown = x.length[r] / m.length[r]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            for i in range(6):
+                twist = w.twist[p, i]
+                moved[i] = twist - m.twist[p, i]
+                kept = m.prony[KEPT] * m.branch[p, i] - m.prony[ADDED] * m.twist[p, i]
+                m.branch[p, i] = grown * kept + m.prony[ADDED] * twist
+                m.twist[p, i] = twist
+                m.wrench_move[p, i] = state.wrench[p, i] - m.start.wrench[p, i]
+            new_motion(m.law, m.twist_free[p], moved, m.twist_past[p])
         for i in range(6):
             moved[i] = 0.0
         moved[0] = x.length[r] - m.length[r]
@@ -314,3 +371,14 @@ def end_step(s, x, state, w, m):
         for e in range(2):
             for i in range(3):
                 m.joint_move[r, e, i] = state.joint[r, e, i] - m.start.joint[r, e, i]
+
+
+@kernel
+def steps(s, x, damped, state, old, w, m, d, no_params, limits, lanes):
+    """Drive and take a step whenever the next one is asked for; yields what `take_step` returns.
+
+    A generator keeps its arguments: handing two hundred arrays over costs as much as 20 elements.
+    """
+    while True:
+        drive_inputs(s, x, m, d, w.scratch)
+        yield take_step(s, x, damped, state, old, w, m, no_params, limits, lanes)

@@ -8,6 +8,8 @@ Nonlinear Dyn. 5(3)): second order, and the equations hold at the end of every s
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
@@ -37,6 +39,12 @@ def backward_euler(step: float) -> Array:
     """Return the law of one step of first order, of which only the end matters."""
     rate = np.array([1.0 / step**2, -1.0 / step, 0.0, 0.0])
     return np.stack([np.array([1.0 / step, 0.0, 0.0, 0.0]), rate, rate])
+
+
+def branch_law(step: float, part: float, relaxation: float) -> Array:
+    """Return a Maxwell branch's part of the stiffness, what it keeps over a step, what it adds."""
+    kept = math.exp(-step / relaxation)
+    return np.array([part, kept, relaxation / step * (1.0 - kept)])
 
 
 def error_constant(radius: float) -> float:

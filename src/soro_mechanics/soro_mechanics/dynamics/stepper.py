@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.contact import Ball, Solid, write_contacts
+from soro_mechanics.dynamics.drive_kernels import drive_inputs, weigh_nodes
+from soro_mechanics.dynamics.drives import copy_inputs, new_drives
 from soro_mechanics.dynamics.mesh import Inertia, moving_layout
 from soro_mechanics.dynamics.motion import new_motion
 from soro_mechanics.dynamics.start import Means, settle
@@ -19,11 +24,18 @@ from soro_mechanics.dynamics.step_kernels import (
     advance,
     assemble_motion,
     begin_step,
+    ERROR,
     MOST_ERROR,
-    take_step,
+    RATIO,
+    steps,
     TRUSTED,
 )
-from soro_mechanics.dynamics.step_laws import backward_euler, error_constant, generalised_alpha
+from soro_mechanics.dynamics.step_laws import (
+    backward_euler,
+    branch_law,
+    error_constant,
+    generalised_alpha,
+)
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -42,16 +54,19 @@ class Options:
 
     elements: int | None = None  # of every integrated piece; see `moving_layout`
     retardation: float = 5e-3  # s, of all rods: stress K (e + retardation e'); assumed
+    branch: float = 0.0  # part of K by which a fast strain is stiffer at first; see `step_kernels`
+    relaxation: float = 1.0  # s, in which the branch lets go
     drag: float = 0.0  # 1/s, force on every mass per its momentum
     spectral_radius: float = 0.8  # see `generalised_alpha`
     tolerance: float = 1e-8  # of the scaled residual
     trusted: float = 0.0  # residual after which one Newton step more is the solution, unseen
     max_iterations: int = MAX_ITERATIONS
     rotary_inertia: bool = True  # of the sections
+    solids: tuple[Solid, ...] = ()  # that the balls may touch; then no step is trusted unseen
+    balls: tuple[Ball, ...] = (Ball(),)
 
 
-@dataclass(frozen=True)
-class StepReport:
+class StepReport(NamedTuple):
     """How a step ended. One that is not taken leaves the robot where it was."""
 
     code: Code
@@ -91,33 +106,58 @@ class Stepper:
         self.loads = loads
         self.time = 0.0
         self._rest = np.array(rest, dtype=float)
-        self._still = lay.rest_inputs(self.layout)
         s = self.layout.structure
         self.work = self.layout.work()
         self.state = new_state(s)
-        self._old = new_state(s)
-        self.motion = new_motion(s)
+        options = self.options
+        balls = options.balls if options.solids else ()
+        self.motion = new_motion(s, len(balls), len(options.solids))
+        write_contacts(self.layout, options.solids, balls, self.motion)
         self.motion.body_mass[:] = self.inertia.body
-        self.motion.retardation[:] = self.options.retardation
-        self.motion.drag[0] = self.options.drag
-        self._stiffness = np.zeros_like(self._still.stiffness)
-        self._section = np.zeros_like(self._still.section)
+        self.motion.mass[:] = self.inertia.half
+        self.motion.retardation[:] = options.retardation
+        self.motion.drag[0] = options.drag
+        quiet = LoadCase(np.zeros(6), loads, np.zeros(3))
+        x = lay.load(self.layout, lay.rest_inputs(self.layout), quiet)
+        self.motion.load[:] = x.follower  # inertia is added to x.follower, in every step
+        self._dead = x.dead[self.layout.tip_body].copy()
+        x = x._replace(heavy=self.layout.weighs)
+        self._drives, self.inputs = new_drives(self.layout, x)
+        self._damped = self.inputs._replace(
+            stiffness=np.zeros_like(x.stiffness), section=x.section.copy()
+        )
         self._no_params = np.zeros((int(s.counts[1]), 2))
-        smallest = max(self.options.tolerance, self.equilibrium.tolerance)
-        self._limits = np.array([smallest, self.options.trusted, math.inf, 0.0])
-        self._error = error_constant(self.options.spectral_radius)
-        self._weighed: tuple[bytes, bytes] | None = None
+        smallest = max(options.tolerance, self.equilibrium.tolerance)
+        self._trusted = 0.0 if options.solids else options.trusted
+        self._limits = np.array(
+            [smallest, self._trusted, math.inf, 0.0, 0.0, float(options.max_iterations)]
+        )
+        self._error = error_constant(options.spectral_radius)
         self._last_step = self._law_of = self._scale = 0.0
         self._started = False
         self._means = Means(self.layout)
-        self.inputs = self._still
         self.mesh_error = math.nan  # m, of the tip at the start; see `robot_motion.stepper`
+        whole = (s, self.inputs, self._damped, self.state, new_state(s), self.work, self.motion)
+        self._whole = whole
+        self._steps = steps(*whole, self._drives, self._no_params, self._limits, LANES)
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
-        """Return the kernels' inputs."""
-        x = lay.actuate(self.layout, self._still, self._means.lengths(actuation))
-        x = lay.load(self.layout, x, LoadCase(wrench, self.loads, gravity))
-        return x._replace(follower=x.follower.copy())  # inertia is added to it, in every step
+        """Write the kernels' inputs, and return them: there is one such set."""
+        self._ask(actuation, wrench, gravity)
+        return self._drive()
+
+    def _ask(self, actuation: Array, wrench: Array, gravity: Array) -> None:
+        self._drives.actuation[:] = self._means.lengths(actuation)
+        np.add(self._dead, wrench, out=self.inputs.dead[self.layout.tip_body])
+        self.inputs.gravity[:] = gravity
+
+    def _drive(self) -> Inputs:
+        s = self.layout.structure
+        drive_inputs(s, self.inputs, self.motion, self._drives, self.work.scratch)
+        return self.inputs
+
+    def _asked(self) -> tuple[Array, ...]:
+        return self._drives.actuation, self.inputs.dead, self.inputs.gravity
 
     def rest(
         self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
@@ -142,8 +182,9 @@ class Stepper:
             past[:] = 0.0
         m.joint_move[:] = 0.0
         m.wrench_move[:] = 0.0
+        m.branch[:] = 0.0
         m.length[:] = x.length
-        self._prepare(x)
+        weigh_nodes(self.layout.structure, x, m)
         self._started = False
         self._last_step = self._scale = 0.0
         self.assemble()
@@ -158,19 +199,11 @@ class Stepper:
         m.body_past[0] = 0.0
         self._started = False
 
-    def _prepare(self, x: Inputs) -> None:
-        self.inputs = x
-        lengths = x.length.tobytes(), x.dilution.tobytes()
-        if lengths != self._weighed:
-            self.inertia.node(x.length, x.dilution, self.motion.node_mass)
-            self._weighed = lengths
-        self._damped = x._replace(stiffness=self._stiffness, section=self._section)
-
     def assemble(self) -> None:
         """Compute the elements where they are, as if a step of no time began."""
         m, s = self.motion, self.layout.structure
         m.law[:] = self._law_of = 0.0
-        self._section[:] = self.inputs.section  # mass, which no step changes
+        m.prony[:] = self.options.branch, 1.0, 0.0
         begin_step(s, self.inputs, self._damped, self.state, m)
         assemble_motion(s, self.inputs, self._damped, self.state, self.work, m, LANES)
 
@@ -180,17 +213,19 @@ class Stepper:
         Loads and rest strains are those of the end of the first step, lengths and angles are not:
         they need their time.
         """
-        m, s, after = self.motion, self.layout.structure, self.inputs
-        kept = ('theta', 'length', 'dilution', 'stiffness')
-        found = after._replace(**{name: getattr(before, name) for name in kept})
-        self._prepare(found._replace(follower=after.follower.copy()))  # it is written to
+        m, x, s = self.motion, self._drive(), self.layout.structure
+        after = copy_inputs(x)
+        for name in ('theta', 'length', 'dilution', 'stiffness'):
+            getattr(x, name)[:] = getattr(before, name)
+        weigh_nodes(s, x, m)
         start = copy_state(self.state)
-        m.law[:] = backward_euler(START * step)
+        self._set_law(START * step, backward_euler(START * step))
         self._law_of = 0.0
-        begin_step(s, self.inputs, self._damped, self.state, m)
+        begin_step(s, x, self._damped, self.state, m)
         self._limits[TRUSTED] = math.inf  # round-off hides the residual of so short a step
-        outcomes = [advance(*self._arguments(), 1, LANES)[0] for _ in range(2)]
-        self._limits[TRUSTED] = self.options.trusted
+        more = (self._no_params, self._limits, 1, LANES)
+        outcomes = [advance(*self._whole, *more)[0] for _ in range(2)]
+        self._limits[TRUSTED] = self._trusted
         if outcomes == [CONVERGED, CONVERGED]:
             for past, free, move in (
                 (m.node_past, m.node_free, m.node_move),
@@ -199,8 +234,15 @@ class Stepper:
                 past[:, 2] = m.law[2, 0] * move + free[:, 2]
                 past[:, 1] = past[:, 2]
         copy_into(start, self.state)
-        self._prepare(after)
+        for name in ('theta', 'length', 'dilution', 'stiffness'):
+            getattr(x, name)[:] = getattr(after, name)
+        weigh_nodes(s, x, m)
         self._started = True
+
+    def _set_law(self, step: float, law: Array) -> None:
+        self.motion.law[:] = law
+        self.motion.prony[:] = branch_law(step, self.options.branch, self.options.relaxation)
+        self._law_of = step
 
     def _rescale(self, step: float) -> None:
         """Shift the auxiliary accelerations to where a step of another length has them.
@@ -211,19 +253,6 @@ class Stepper:
         for past in (m.node_past, m.body_past, m.twist_past, m.length_past):
             past[:, 1] = past[:, 2] + ratio * (past[:, 1] - past[:, 2])
         self._scale = step
-
-    def _arguments(self) -> tuple[object, ...]:
-        return (
-            self.layout.structure,
-            self.inputs,
-            self._damped,
-            self.state,
-            self._old,
-            self.work,
-            self.motion,
-            self._no_params,
-            self._limits,
-        )
 
     def step(
         self,
@@ -237,27 +266,52 @@ class Stepper:
 
         A step that adds more than `most_error` [m] to the error of positions is not taken.
         """
-        before = self.inputs
-        self._prepare(self.inputs_at(actuation, wrench, gravity))
-        if not self._started:
-            self._accelerate(step, before)
-        self._limits[MOST_ERROR:] = most_error, self._error * step**2
+        before = [a.copy() for a in self._asked()]
+        old = None if self._started else copy_inputs(self.inputs)
+        self._ask(actuation, wrench, gravity)
+        if old is not None:
+            self._accelerate(step, old)
+        limits = self._limits
+        limits[MOST_ERROR] = most_error
+        limits[ERROR] = self._error * step * step
+        limits[RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
         if step != self._law_of:
-            self.motion.law[:] = generalised_alpha(step, self.options.spectral_radius)
-            self._law_of = step
+            self._set_law(step, generalised_alpha(step, self.options.spectral_radius))
             self._rescale(step)
-        ratio = step / self._last_step if self._last_step > 0.0 else 0.0
-        outcome, spent, residual, error, taken = take_step(
-            *self._arguments(), ratio, self.options.max_iterations, LANES
-        )
+        outcome, spent, residual, error, taken = next(self._steps)
         if taken:
             self._means.follow(self.inputs, self.state)
             self._last_step = step
             self.time += step
         else:
-            self._prepare(before)
+            for now, was in zip(self._asked(), before, strict=True):
+                now[:] = was
+            self._drive()
         code = Code.NONE if outcome == CONVERGED else Code.NOT_CONVERGED
-        return StepReport(code, bool(taken), int(spent), float(residual), float(error))
+        return StepReport(code, taken, spent, residual, error)
+
+    def save(self) -> Callable[[], None]:
+        """Return what brings this moment back; not across another `rest` or `release`."""
+        m = self.motion._asdict()
+        parts = (*self.state, *m.pop('start'), *m.values(), *self._asked())
+        arrays = [(a, a.copy()) for a in parts]
+        fields = {n: getattr(self, n) for n in ('time', '_last_step', '_law_of', '_scale')}
+        fields |= {'_started': self._started}
+        means = self._means.save()
+
+        def back() -> None:
+            for now, was in arrays:
+                now[:] = was
+            vars(self).update(fields)
+            means()
+            self._drive()
+
+        return back
+
+    @property
+    def contacts(self) -> Array:
+        """Force (balls, solids, 3) [N] on every ball, base_link, at the end of the last step."""
+        return self.motion.touch[:, :, :3].copy()
 
     @property
     def tip(self) -> Array:

@@ -1,0 +1,141 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Contact of balls on the bodies with planes, spheres and boxes that stand still.
+
+Normal force of Hunt and Crossley 1975 (J. Appl. Mech. 42(2)) on Hertz's law, for a ball that is
+pressed in by d:
+
+    F = k d^1.5 (1 + a d'), never a pull,
+
+and Coulomb's friction mu F against the sliding velocity u, with u / sqrt(u^2 + s^2) in place of
+its direction: what sticks creeps slower than s, the slip speed.
+"""
+
+import math
+
+from soro_mechanics.models.network.kernels.element_kernels import relative_pose
+from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.lie_kernels import hat3
+
+PLANE, SPHERE, BOX = range(3)
+STIFFNESS, DISSIPATION, FRICTION, SLIP = range(4, 8)  # places in a row of `surface`
+
+
+@kernel
+def _distance(shape, size, y, n):
+    """Return how far a point y (3,) is outside a solid, in its axes, and write the normal."""
+    deepest = -math.inf
+    far = 0.0
+    for i in range(3):
+        n[i] = y[i]
+        if shape == PLANE:
+            n[i] = 1.0 if i == 2 else 0.0
+        elif shape == BOX:
+            out = abs(y[i]) - 0.5 * size[i]
+            deepest = max(deepest, out)
+            n[i] = math.copysign(max(out, 0.0), y[i])
+        far += n[i] * n[i]
+    far = math.sqrt(far)
+    if shape == BOX and far == 0.0:  # inside: out by the nearest face
+        for i in range(3):
+            nearest = abs(y[i]) - 0.5 * size[i] == deepest
+            n[i] = math.copysign(1.0, y[i]) if nearest else 0.0
+        return deepest
+    for i in range(3):
+        n[i] /= max(far, 1e-300)
+    if shape == PLANE:
+        return y[2]
+    return far - size[0] if shape == SPHERE else far
+
+
+@kernel
+def add_contacts(state, x, m):
+    """Add the contact wrenches to x.follower, their tangents to m.body_tangent; write m.touch.
+
+    The tangent leaves out what turns the normal on a round surface. Above the slip speed, and
+    while sliding changes by more than half of it, the slope of friction is taken to the origin
+    instead of along the curve, which Newton's method would overshoot.
+    """
+    for i in range(m.point.shape[0]):
+        for k in range(m.surface.shape[0]):
+            _touch(state.body, x.follower, m, i, k)
+
+
+@kernel
+def _touch(body, follower, m, i, k):
+    h = m.touch_work[0:4, 0:4]
+    arm = m.touch_work[4:7, 0:3]
+    normal = m.touch_work[7:10, 0:3]
+    tangent = m.touch_work[10:13, 0:6]
+    y = m.touch_work[13]
+    n = m.touch_work[14]
+    lever = m.touch_work[15]
+    v = m.touch_work[16]
+    f = m.touch_work[17]
+    b = int(m.point[i, 0])
+    row = m.surface[k]
+    touch = m.touch[i, k]
+    slide = touch[5:8]
+    speed = m.law[0, 0]
+    relative_pose(m.place[k], body[b], h)
+    for j in range(3):
+        y[j] = h[j, 3]
+        for c in range(3):
+            y[j] += h[j, c] * m.point[i, 1 + c]
+    deep = m.point[i, 4] - _distance(int(row[0]), row[1:4], y, v)
+    if not deep > 0.0:
+        for j in range(8):
+            touch[j] = 0.0
+        return
+    # in the body's axes: normal, where it touches, the velocity there
+    for j in range(3):
+        n[j] = h[0, j] * v[0] + h[1, j] * v[1] + h[2, j] * v[2]
+        lever[j] = m.point[i, 1 + j] - m.point[i, 4] * n[j]
+    hat3(lever, arm)
+    hat3(n, normal)
+    for j in range(6):
+        v[j] = speed * m.body_move[b, j] + m.body_free[b, 0, j]
+    apart = 0.0
+    for j in range(3):
+        v[j] -= arm[j, 0] * v[3] + arm[j, 1] * v[4] + arm[j, 2] * v[5]
+        apart += n[j] * v[j]
+    square = 0.0
+    changed = 0.0
+    for j in range(3):
+        v[j] -= apart * n[j]
+        square += v[j] * v[j]
+        changed += (v[j] - slide[j]) ** 2
+        slide[j] = v[j]
+    elastic = row[STIFFNESS] * deep * math.sqrt(deep)
+    factor = max(0.0, 1.0 - row[DISSIPATION] * apart)
+    force = elastic * factor
+    q = math.sqrt(square + row[SLIP] ** 2)
+    rub = row[FRICTION] * force / q
+    touch[3] = 0.4 * elastic * deep
+    touch[4] = (elastic - force) * apart + rub * square
+    # force by the approach of the centre, and by the velocity
+    press = 1.5 * force / deep
+    if factor > 0.0:
+        press += elastic * row[DISSIPATION] * speed
+    falls = square <= row[SLIP] ** 2 or 4.0 * changed <= square
+    bend = rub / (q * q) if falls else 0.0
+    for j in range(3):
+        f[j] = force * n[j] - rub * slide[j]
+        push = press * (n[j] - row[FRICTION] / q * slide[j])
+        for c in range(3):
+            across = (1.0 if j == c else 0.0) - n[j] * n[c]
+            drag = rub * across - bend * slide[j] * slide[c]
+            tangent[j, c] = -push * n[c] - speed * drag
+    for j in range(3):
+        touch[j] = body[b, j, 0] * f[0] + body[b, j, 1] * f[1] + body[b, j, 2] * f[2]
+        follower[b, j] += f[j]
+        for c in range(3):
+            follower[b, 3 + j] += arm[j, c] * f[c]
+            tangent[j, 3 + c] = force * normal[j, c]
+            for o in range(3):
+                tangent[j, 3 + c] -= tangent[j, o] * arm[o, c]
+    for c in range(6):
+        for j in range(3):
+            m.body_tangent[b, j, c] -= tangent[j, c]
+            for o in range(3):
+                m.body_tangent[b, 3 + j, c] -= arm[j, o] * tangent[o, c]

@@ -1,0 +1,70 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""From what the actuators are set to, to the inputs of a step, in place: only what has changed."""
+
+from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
+from soro_mechanics.numerics.kernels import kernel
+
+AT, VALUE, SLOPE = range(3)  # columns of a curve
+
+
+@kernel
+def curve_value(curve, at):
+    """Return the value of a cubic curve (n, 3) through its points, linear beyond its ends."""
+    last = curve.shape[0] - 1
+    i = 0
+    while i < last - 1 and at > curve[i + 1, AT]:
+        i += 1
+    if at >= curve[last, AT]:
+        i = last
+    if i == last or at <= curve[0, AT]:
+        return curve[i, VALUE] + curve[i, SLOPE] * (at - curve[i, AT])
+    h = curve[i + 1, AT] - curve[i, AT]
+    t = (at - curve[i, AT]) / h
+    u = 1.0 - t
+    first = curve[i, VALUE] * (1.0 + 2.0 * t) + h * curve[i, SLOPE] * t
+    second = curve[i + 1, VALUE] * (3.0 - 2.0 * t) - h * curve[i + 1, SLOPE] * u
+    return first * u * u + second * t * t
+
+
+@kernel
+def weigh_nodes(s, x, m):
+    """Write the inertia of the nodes at the lengths of the rods: half of every element's."""
+    for r in range(s.counts[1]):
+        first = s.rod_node[r] - s.rod_piece[r]
+        for k in range(s.rod_node[r], s.rod_node[r + 1]):
+            for i in range(6):
+                m.node_mass[k, i, i] = 0.0
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            for i in range(6):
+                half = x.length[r] * x.dilution[r] * m.mass[p, i]
+                m.node_mass[first + p, i, i] += half
+                m.node_mass[first + p + 1, i, i] += half
+
+
+@kernel
+def drive_inputs(s, x, m, d, room):
+    """Write what d.actuation (see `Drives`) asks for into x, and the nodes' inertia.
+
+    Scratch: room, shape (10 or more, 6 or more).
+    """
+    changed = False
+    for k in range(d.actuator.shape[0]):
+        value = d.actuation[d.actuator[k]]
+        if d.first[k + 1] > d.first[k]:
+            value = curve_value(d.curve[d.first[k] : d.first[k + 1]], value)
+        value += d.offset[k]
+        changed = changed or value != d.present[k]
+        d.present[k] = value
+    if not changed:
+        return
+    for i in range(d.place.shape[0]):
+        value = d.base[i]
+        for k in range(d.present.shape[0]):
+            value += d.slope[i, k] * d.present[k]
+        d.flat[d.place[i]] = value
+    for r in range(s.counts[1]):
+        if s.keeps_mass[r] == 1:
+            x.dilution[r] = d.length[r] / x.length[r]
+    stiffen_elements(s, x.length, x.section, d.restiffened, room[0:10, 0:6], x.stiffness)
+    weigh_nodes(s, x, m)

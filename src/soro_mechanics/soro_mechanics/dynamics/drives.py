@@ -1,0 +1,76 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What the actuators of a network in motion drive, in flat arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import Floats, Inputs, Integers
+from soro_mechanics.models.network.drive_values import curve_at
+
+DRIVEN = ('length', 'theta', 'tension', 'section')  # linear in the values of the drives
+
+
+class Drives(NamedTuple):
+    """flat[place] = base + slope (drives' values); `flat` is what the inputs show parts of."""
+
+    actuation: Floats  # (actuators,) asked for
+    present: Floats  # (drives,) values that the inputs have
+    actuator: Integers  # (drives,)
+    offset: Floats  # (drives,)
+    curve: Floats  # (points, 3) of all drives
+    first: Integers  # (drives + 1,) first point of each
+    flat: Floats
+    place: Integers  # (k,)
+    base: Floats  # (k,)
+    slope: Floats  # (k, drives)
+    length: Floats  # (rods,) at rest
+    restiffened: NDArray[np.bool_]  # (rods,)
+
+
+def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
+    """Return the drives of a network, nothing written yet, and inputs of their own."""
+    drives, curves = layout.spec.drives, []
+    for d in drives:
+        points = np.zeros((0, 2)) if d.curve is None else d.curve
+        curves.append(np.column_stack([points, [curve_at(points, at)[1] for at in points[:, 0]]]))
+
+    def flat(values: Floats) -> Floats:
+        found = lay.drive(layout, x, values, np.ones(len(drives)))
+        return np.concatenate([getattr(found, name).ravel() for name in DRIVEN])
+
+    ones = np.ones(len(drives))
+    base, span = flat(ones), 2.0**20
+    slope = np.zeros((base.size, len(drives)))
+    for k, row in enumerate(np.eye(len(drives))):
+        slope[:, k] = (flat(ones + span * row) - base) / span
+    place = np.flatnonzero(slope.any(axis=1))
+    made = Drives(
+        actuation=np.zeros(layout.actuators),
+        present=np.full(len(drives), np.nan),
+        actuator=np.array([d.actuator for d in drives], dtype=np.int64),
+        offset=np.array([d.offset for d in drives], dtype=float),
+        curve=np.concatenate([np.zeros((0, 3)), *curves]),
+        first=np.cumsum([0, *map(len, curves)]).astype(np.int64),
+        flat=base,
+        place=place,
+        base=base[place] - slope[place].sum(axis=1),
+        slope=np.ascontiguousarray(slope[place]),
+        length=layout.lengths.copy(),
+        restiffened=layout.restiffened,
+    )
+    own = copy_inputs(x)
+    parts = np.split(made.flat, np.cumsum([getattr(x, name).size for name in DRIVEN])[:-1])
+    shown = {n: a.reshape(getattr(x, n).shape) for n, a in zip(DRIVEN, parts, strict=True)}
+    return made, Inputs(**{**own._asdict(), **shown})
+
+
+def copy_inputs(x: Inputs) -> Inputs:
+    """Return inputs of their own."""
+    own: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in x]
+    return Inputs(*own)
