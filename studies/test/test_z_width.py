@@ -14,7 +14,6 @@ from soro_mechanics.haptics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LI
 from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
-    colgate_limit,
     OneDirection,
     sliding_radius,
     spectral_radius,
@@ -24,7 +23,13 @@ from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.haptics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.virtual_bench import BenchSetup
-from soro_studies.haptics.z_width import comes_to_rest, limit, NO_MONITOR, one_direction
+from soro_studies.haptics.z_width import (
+    colgate_limit,
+    comes_to_rest,
+    limit,
+    NO_MONITOR,
+    one_direction,
+)
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from geometry_msgs.msg import Vector3
 
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment, VirtualObject
 from soro_msgs.msg import VirtualObject as VirtualObjectMessage
 from soro_node.conversions import pose_from_message, pose_to_message
@@ -25,7 +24,6 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
     """
     objects = []
     for i, m in enumerate(messages):
-        _check_unsupported(m, i)
         try:
             objects.append(
                 VirtualObject(
@@ -37,20 +35,14 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
                     m.stiffness,
                     m.rotational_stiffness,
                     m.damping,
+                    m.friction,
+                    m.follows_goal,
                 )
             )
         except InvalidInput as error:
             field = f'objects[{i}].{error.field}'
             raise InvalidInput(field, error.value, error.expected, error.code) from None
     return tuple(objects)
-
-
-def _check_unsupported(message: VirtualObjectMessage, index: int) -> None:
-    for field, unset in (('friction', 0.0), ('follows_goal', False)):
-        value = getattr(message, field)
-        if value != unset:
-            expected = f'{unset}: not rendered yet'
-            raise InvalidInput(f'objects[{index}].{field}', value, expected, Code.UNSUPPORTED)
 
 
 def object_to_message(thing: VirtualObject) -> VirtualObjectMessage:
@@ -65,6 +57,8 @@ def object_to_message(thing: VirtualObject) -> VirtualObjectMessage:
         stiffness=thing.stiffness,
         rotational_stiffness=thing.rotational_stiffness,
         damping=thing.damping,
+        friction=thing.friction,
+        follows_goal=thing.follows_goal,
     )
 
 

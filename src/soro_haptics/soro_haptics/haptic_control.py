@@ -21,6 +21,7 @@ from soro_driver.not_allowed import NotAllowed
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.sensor_guard import SensorGuard
 from soro_haptics.stage_times import StageTimes
+from soro_haptics.streams import Streams
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
@@ -60,6 +61,8 @@ class HapticControl(Law):
         with the lever of the rendering problem.
     times : StageTimes, optional
         Gets the stages of the law, of ticks that were in control.
+    streams : Streams, optional
+        What other programs give to the environment.
 
     Attributes
     ----------
@@ -80,10 +83,12 @@ class HapticControl(Law):
         on_sensor_loss: str = ENCODERS,
         rest_force: float = 0.0,
         times: StageTimes | None = None,
+        streams: Streams | None = None,
     ) -> None:
         self.haptics, self._source, self.motion = haptics, source, motion
         self._on_sensor_loss, self._rest_force = on_sensor_loss, rest_force
         self.times = StageTimes() if times is None else times
+        self._streams, self._streaming = streams, False
         self.refusals: Counter[str] = Counter()
         self.estimated = False
         self.unrendered, self.refusal = 0, Code.NONE
@@ -119,6 +124,8 @@ class HapticControl(Law):
         lost = self._take_sensors(reading, guard)
         if not accepting:
             loop.law.restart()  # a first command starts where the robot is
+        if self._streams is not None and self._streaming:
+            self._streams.feed(loop.law.environment.live, loop.law.sensing.pose)
         code = loop.tick(encoder, guard.elongation, self._periods(now))
         self.estimated = loop.law.sensing.code is Code.NONE
         lost = guard.after(encoder) or lost
@@ -187,7 +194,7 @@ class HapticControl(Law):
         An object of before would move the motors without anybody having asked for that since.
         Only the first arming renders what the robot was launched with.
         """
-        self._ended = False
+        self._ended = self._streaming = False
         self.motion.end()
         loop = self.haptics.loop
         if not self._chosen:
@@ -219,7 +226,10 @@ class HapticControl(Law):
         if self._moving:
             names = [o.name for o in environment.objects]
             raise InvalidInput('environment', names, MOTION_OVER, Code.BUSY)
+        if self._streams is not None:
+            self._streams.begin(environment)
         self.haptics.loop.law.replace_environment(environment, self._rest_force)
+        self._streaming = True  # from now on: a stream alone moves nothing
 
     def move_motors(self, target: Array, now: float) -> None:
         """Let the motors follow a target for a while instead of the hand.

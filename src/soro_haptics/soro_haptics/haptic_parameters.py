@@ -72,6 +72,10 @@ PARAMETERS = (
         minimum=0.0, maximum=5.0, read_only=True,
     ),
     Parameter(
+        'stream_timeout', 0.1, 's', 'an added_wrench older than this is zero; a goal_pose older '
+        'than this begins no object', minimum=1e-3, maximum=10.0, read_only=True,
+    ),
+    Parameter(
         'motion_speed', 1.0, 'rad/s', 'of the motors when they follow target_actuation',
         minimum=1e-3, maximum=20.0, read_only=True,
     ),

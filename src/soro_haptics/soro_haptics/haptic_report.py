@@ -54,12 +54,14 @@ def rendering_status(control: HapticControl) -> Status:
         'environment': words_of(law.environment),
         'touched': law.environment.touched,
         'expected_hand': limits.hand,
+        'softest_N_per_m': limits.softest,
         'stiffest_N_per_m': limits.stiffness,
         'stiffest_Nm_per_rad': limits.rotational_stiffness,
         'energy_received_J': monitor.received,
         'energy_lowest_J': monitor.lowest,
         'energy_left_J': monitor.left,
         'steps_limited': monitor.limited,
+        'ringings': law.oscillation.episodes,
     }
     values |= {f'refused_{name.lower()}': n for name, n in sorted(control.refusals.items())}
     violated = monitor.lowest < -monitor.capacity
@@ -68,6 +70,10 @@ def rendering_status(control: HapticControl) -> Status:
     if control.unrendered * law.setup.period > UNRENDERED:
         why = WHY_UNRENDERED.get(control.refusal, control.refusal.name)
         return Status('rendering', Level.WARN, f'not rendered, the motors stay: {why}', values)
+    if law.oscillation.slow:
+        text = 'the handle rang: the motors follow slowly until it has been quiet for '
+        text += f'{law.oscillation.patience:g} s; held softer than expected_hand?'
+        return Status('rendering', Level.WARN, text, values)
     return Status('rendering', Level.OK, 'passive', values)
 
 

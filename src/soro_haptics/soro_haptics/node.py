@@ -39,6 +39,7 @@ from soro_haptics.haptic_setup import known_calibration, make_haptics
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes
+from soro_haptics.streams import Streams
 from soro_haptics.timed_device import TimedDevice
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
@@ -75,6 +76,8 @@ class HapticRenderer(DriverNode):
         super().__init__('', **kwargs)
         self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
         self._source = self.get_fully_qualified_name()
+        report = self._diagnostics.report
+        self._streams = Streams(self, self._frames, self._table.stream_timeout, report)
         self._every, self._count = 1, 0
         self._topics = self._table.loop == TOPICS
         self._command = Node.create_publisher(self, ActuatorCommand, 'actuator_command', NEWEST)
@@ -156,6 +159,7 @@ class HapticRenderer(DriverNode):
             self._table.on_sensor_loss,
             self._table.rest_force,
             self._times,
+            self._streams,
         )
         # What is loaded by now stays: collections look at what came later only.
         gc.collect()

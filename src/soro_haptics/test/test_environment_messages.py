@@ -16,6 +16,7 @@ from soro_mechanics.haptics.virtual_environment import (
     Shape,
     VirtualEnvironment,
 )
+from soro_mechanics.haptics.virtual_environment import VirtualObject as MovingBall
 from soro_msgs.msg import VirtualObject
 
 
@@ -31,6 +32,12 @@ def test_published_environments_survive_the_way_through_messages(name):
             assert getattr(other, field) == getattr(one, field)
 
 
+def test_what_is_rough_and_moves_survives_too():
+    ball = MovingBall('ball', Shape.SPHERE, size=[0.02, 0, 0], friction=0.3, follows_goal=True)
+    (back,) = objects_from_messages([object_to_message(ball)])
+    assert (back.friction, back.follows_goal, back.shape) == (0.3, True, Shape.SPHERE)
+
+
 def test_constants_are_those_of_the_message():
     for shape in Shape:
         assert getattr(VirtualObject, shape.name) == shape
@@ -42,11 +49,10 @@ def test_constants_are_those_of_the_message():
     ('field', 'value', 'error'),
     [
         ('stiffness', math.nan, InvalidInput),
-        ('shape', 9, UnknownName),
+        ('shape', 99, UnknownName),
         ('name', '', InvalidInput),
         ('control', VirtualObject.ADMITTANCE, InvalidInput),
         ('friction', 0.3, InvalidInput),
-        ('follows_goal', True, InvalidInput),
     ],
 )
 def test_wrong_objects_are_refused_by_index_and_field(field, value, error):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration of flex sensors: recovery from raw counts, refusal with reasons, the file."""
 
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,9 +10,7 @@ import pytest
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import (
-    bend_rotations,
     calibrate,
-    extreme_trajectory,
     FlexRecording,
     read_calibration,
     save_calibration,
@@ -25,7 +23,6 @@ from soro_mechanics.haptics.flex_fit import (
     published_nodes,
 )
 from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal, FULL_SCALE
-from soro_mechanics.numerics.lie import so3_exp
 
 NODES = 12
 LEVER = 0.003  # m
@@ -235,23 +232,6 @@ def test_bad_input():
         calibrate('r', bad, LEVER)
 
 
-def test_trajectory_visits_every_extreme_once_within_the_speed():
-    low, high = np.full(6, -0.5), np.linspace(0.3, 0.8, 6)
-    way = extreme_trajectory(low, high, 1.5, 0.01, np.random.default_rng(0))
-    assert np.abs(np.diff(way, axis=0)).max() <= 1.5 * 0.01 * (1.0 + 1e-12)
-    assert np.all(way >= low - 1e-12)
-    assert np.all(way <= high + 1e-12)
-    np.testing.assert_allclose(way[0], 0.5 * (low + high))
-    np.testing.assert_allclose(way[-1], way[0])
-    for corner in product((0, 1), repeat=6):
-        target = np.where(corner, high, low)
-        assert np.abs(way - target).max(axis=1).min() < 1e-12
-    other = extreme_trajectory(low, high, 1.5, 0.01, np.random.default_rng(1))
-    assert other.shape != way.shape or np.abs(other - way).max() > 0.1
-    with pytest.raises(InvalidInput, match='maximum'):
-        extreme_trajectory(high, low, 1.0, 0.01, np.random.default_rng(0))
-
-
 def test_signal_quantises_clips_and_fails_as_asked():
     rng = np.random.default_rng(0)
     signal = FlexSignal(2000.0, 1e6, drift=2.0, noise=3.0)
@@ -265,15 +245,3 @@ def test_signal_quantises_clips_and_fails_as_asked():
     assert signal.counts(0.0, 0.0, rng, FlexFault.OPEN) == FULL_SCALE
     assert signal.counts(0.0, 0.0, rng, FlexFault.SHORTED) == 0.0
     assert signal.counts(0.0, 0.0, rng, FlexFault.STUCK, held=77.0) == 77.0
-
-
-def test_bend_rotations_ignore_the_motor_and_see_the_bend():
-    axis = np.array([0.0, 1.0, 0.0])
-    motor = np.eye(4)
-    motor[:3, :3] = so3_exp(np.array([0.3, -0.2, 0.9])) @ so3_exp(0.7 * axis)
-    frames = []
-    for angle in (0.0, 0.1, -0.4):
-        frame = np.eye(4)
-        frame[:3, :3] = motor[:3, :3] @ so3_exp(angle * axis)
-        frames.append(frame)
-    np.testing.assert_allclose(bend_rotations(frames, motor, axis), [0.0, 0.1, -0.4], atol=1e-12)

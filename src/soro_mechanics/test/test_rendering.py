@@ -9,6 +9,7 @@ import pytest
 from soro_mechanics.analysis.polytope import MotorLimits, symmetric_limits
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_mechanics.haptics import rendering_kernels as kernels
 from soro_mechanics.haptics.rendering import (
     EnergyMonitor,
     HapticLaw,
@@ -347,6 +348,30 @@ def test_energy_monitor_limits_an_active_environment():
     assert limited.limited > 0
     # The hand got the allowance and not more, the motors' lag and delay notwithstanding.
     assert -0.02 * 1.001 < limited.lowest < -0.019
+
+
+def test_every_contact_has_its_own_allowance():
+    """What an earlier contact spent is given anew after free space, and not within a contact."""
+    wall = VirtualObject('w', Shape.WALL, pose=frame_at(np.zeros(3), np.eye(3)[2]))
+    rig = Rig([wall])
+    inside, outside = ([0.0, 0.0, z, 0.0, 0.0] for z in (-0.001, 0.02))
+
+    def stay(place, ticks):
+        for _ in range(ticks):
+            rig.step(place=np.array(place))
+
+    stay(inside, 100)
+    monitor, tank = rig.law.monitor, kernels.TANK
+    monitor.state[tank] = -1.0
+    stay(inside, 100)
+    assert monitor.state[tank] < -0.5
+    stay(outside, 20)
+    stay(inside, 2)
+    assert monitor.state[tank] < -0.5, 'a contact that was broken for a moment is the same'
+    stay(outside, 200)
+    assert not rig.law.environment.touched
+    stay(inside, 2)
+    assert monitor.state[tank] > 0.9 * monitor.capacity
 
 
 def test_environment_is_not_replaced_under_the_hand():

@@ -479,7 +479,7 @@ def test_an_admittance_is_refused_where_nothing_slides(shape):
     with pytest.raises(InvalidInput, match='control = 1.*HYBRID.*WALL, LINE, CIRCLE') as refused:
         VirtualObject('a', shape, Control.ADMITTANCE, size=np.full(3, 0.1))
     assert refused.value.field == 'control' and refused.value.code is Code.OUT_OF_RANGE
-    VirtualObject('a', shape, Control.HYBRID, size=np.full(3, 0.1))
+    VirtualObject('a', shape, Control.HYBRID, size=np.full(3, 0.1), damping=1.0)
 
 
 def test_a_feel_that_divides_by_zero_is_refused():
@@ -517,7 +517,7 @@ def test_read_from_yaml():
 @pytest.mark.parametrize(
     ('line', 'where'),
     [
-        ('{name: a, shape: sphere}', r'objects\[0\]\.shape'),
+        ('{name: a, shape: cone}', r'objects\[0\]\.shape'),
         ('{name: a, shape: box, size: 1 1 0 m}', r'objects\[0\]\.size'),
         ('{name: a, shape: wall, stiffness: -1 N/m}', r'objects\[0\]\.stiffness'),
         ('{name: a, shape: wall, stifness: 1 N/m}', 'stifness'),
@@ -548,7 +548,7 @@ def test_bad_objects():
             VirtualObject('a', Shape.HOLD, **{field: value})
         assert refused.value.code is Code.OUT_OF_RANGE
     with pytest.raises(UnknownName, match='shape'):
-        VirtualObject('a', 9)
+        VirtualObject('a', 99)
     with pytest.raises(InvalidInput, match='name'):
         VirtualObject('', Shape.HOLD)
     with pytest.raises(InvalidInput, match='pose'):

@@ -13,10 +13,13 @@ from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 def main(words: list[str] | None = None) -> int:
     """Run one study."""
     parser = argparse.ArgumentParser(prog='python -m soro_studies.haptics', description=__doc__)
-    parser.add_argument('study', choices=('rendering', 'z_width', 'workspace', 'loop'))
+    parser.add_argument('study', choices=('rendering', 'z_width', 'held', 'workspace', 'loop'))
     parser.add_argument('--robot', default='haptic_5dof')
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
     parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
+    parser.add_argument(
+        '--go-on', action='store_true', help='held: keep the cells measured so far'
+    )
     loop = parser.add_argument_group('loop', 'what goes over the wire in real time')
     loop.add_argument('--minutes', type=float, default=1.0, help='length of each run')
     loop.add_argument('--priority', type=int, default=0, help='SCHED_FIFO priority')
@@ -44,7 +47,13 @@ def main(words: list[str] | None = None) -> int:
     robot = load_robot(arguments.robot)
     page = pages / f'{robot.name}_{arguments.study}.md'
     picture = pictures / f'{robot.name}_{arguments.study}.png'
-    if arguments.study == 'rendering':
+    if arguments.study == 'held':
+        from soro_studies.haptics.held_page import measure_held, write_held_page
+
+        store = page.with_suffix('.json')
+        measure_held(robot, store, not arguments.go_on)
+        write_held_page(robot.name, store, page)
+    elif arguments.study == 'rendering':
         from soro_studies.haptics.rendering_page import write_rendering_page
 
         write_rendering_page(robot, page, picture)

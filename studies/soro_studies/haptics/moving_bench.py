@@ -24,9 +24,9 @@ from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.haptics.stable_limits import DAMPING_RATIO, MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
+from soro_studies.haptics.as_built import Play
 from soro_studies.haptics.virtual_bench import BenchSetup, VirtualBench
 
-STEP = 1e-4  # s, of the integration: a fiftieth of the fastest mode's period
 LONGEST = 2e-3  # s between two solutions of the nonlinear model
 
 
@@ -45,6 +45,8 @@ class MovingBench(VirtualBench):
     ----------
     mass, damping : ndarray, shape (5, 5)
         Of handle and legs, at rest.
+    hand_force : ndarray, shape (5,)
+        Of the hand's spring and damper [N, N m].
     """
 
     def __init__(
@@ -62,7 +64,8 @@ class MovingBench(VirtualBench):
         self.mass = handle_mass(self.plant)
         self.damping = modal_damping(self.mass, self.stiffness(), damping_ratio)
         self.x, self.v = self.place.copy(), np.zeros(5)
-        self._last_hand = np.zeros(5)
+        self._last_hand, self.hand_force = np.zeros(5), np.zeros(5)
+        self._gear, self.turned = Play(self.setup.backlash), self.angle.copy()
 
     @property
     def energy(self) -> float:
@@ -74,12 +77,14 @@ class MovingBench(VirtualBench):
         """Advance one tick with a hand that wants to be at `hand`, and presses beside it."""
         target = self._queue.popleft()
         pieces = max(1, round(self.dt / LONGEST))
-        steps = max(1, round(self.dt / pieces / STEP))
+        steps = max(1, round(self.dt / pieces / self.setup.step))
         push = np.zeros(5) if press is None else press
         way = np.linspace(self._last_hand, hand, pieces + 1)
         for k in range(pieces):
             self._move(way[k], way[k + 1], target, push, steps, self.dt / pieces)
-        self._last_hand = hand.copy()
+        wanted = (hand - self._last_hand) / self.dt
+        grip, self._last_hand = self.hand, hand.copy()
+        self.hand_force = grip.stiffness * (hand - self.x) + grip.damping * (wanted - self.v)
         self._sense()
 
     def _move(
@@ -97,16 +102,17 @@ class MovingBench(VirtualBench):
         speed = (end - start) / duration
         for i in range(steps):
             middle = target + half * (self.angle - target)
-            elastic = p.force + k @ (self.x - at - jacobian @ (middle + self.zero - angle0))
+            self.turned = self._gear.follow(middle) + self.zero
+            elastic = p.force + k @ (self.x - at - jacobian @ (self.turned - angle0))
             wanted = start + (i + 0.5) * h * speed
             force = grip.stiffness * (wanted - self.x) + grip.damping * speed + push
             middle_speed = solve @ (2.0 / h * (mass @ self.v) + force - elastic)
             self.x = self.x + h * middle_speed
             self.v = 2.0 * middle_speed - self.v
             self.angle = target + half * (middle - target)
-        turned = self.angle + self.zero - angle0
-        self.force = p.force + k @ (self.x - at - jacobian @ turned)
-        self.plant.update(self.angle + self.zero, self.force)
+        self.turned = self._gear.follow(self.angle) + self.zero
+        self.force = p.force + k @ (self.x - at - jacobian @ (self.turned - angle0))
+        self.plant.update(self.turned, self.force)
 
     def stiffness(self) -> Array:
         """Return the stiffness of the legs with the motors held, shape (5, 5)."""

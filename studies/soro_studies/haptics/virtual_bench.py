@@ -13,18 +13,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 import math
 
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice, softened
 from soro_mechanics.haptics.flex_calibration import (
     calibrate,
     CalibrationReport,
-    extreme_trajectory,
     FlexCalibration,
     FlexRecording,
 )
@@ -67,6 +68,13 @@ class BenchSetup:
         Of the loop for one solution of the model; more than one: the paper's two rates.
     errors : PlantErrors, optional
         How the plant differs from the model beside its material.
+    material : float
+        Of the plant, as a part of the model's stiffness.
+    backlash : float
+        Between a motor, whose angle is measured, and its leg: half of what is free [rad].
+    step : float
+        Of the integration where the bench moves [s]; 1e-4 is a fiftieth of the fastest mode's
+        period.
     """
 
     rate: float = 500.0
@@ -76,6 +84,9 @@ class BenchSetup:
     seed: int = 1
     model_ticks: int = 1
     errors: PlantErrors | None = None
+    material: float = SOFTER
+    backlash: float = 0.0
+    step: float = 1e-4
 
 
 def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:
@@ -92,13 +103,54 @@ def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:
     )
 
 
-def make_plant(robot: Robot, errors: PlantErrors | None) -> tuple[HapticDevice, Array, Play]:
+def make_plant(
+    robot: Robot, errors: PlantErrors | None, material: float = SOFTER
+) -> tuple[HapticDevice, Array, Play]:
     """Return the device on the bench, its motors where their encoders read zero, its strips."""
-    soft = softened(robot, SOFTER)
+    soft = softened(robot, material)
     if errors is None:
         return HapticDevice(soft), np.zeros(len(robot.actuators)), Play(0.0)
     built, zero = as_built(soft, errors)
     return HapticDevice(built), zero, Play(errors.play)
+
+
+def extreme_trajectory(
+    minimum: Array, maximum: Array, speed: float, period: float, random: np.random.Generator
+) -> Array:
+    """Return motor angles that visit every combination of extremes in random order.
+
+    Koehler 2023, section VI-A: linear between the extremes, so that motors work against each other
+    and the legs bend as under a hand.
+
+    Parameters
+    ----------
+    minimum, maximum : ndarray, shape (na,) [rad]
+    speed : float
+        Of the fastest motor [rad/s].
+    period : float
+        Between samples [s].
+    random : Generator
+
+    Returns
+    -------
+    ndarray, shape (samples, na) [rad]
+        Starts and ends in the middle of the range.
+    """
+    minimum, maximum = np.asarray(minimum, float), np.asarray(maximum, float)
+    if minimum.shape != maximum.shape or not np.all(maximum > minimum):
+        raise InvalidInput('maximum', maximum, 'greater than minimum, same shape')
+    if not (speed > 0.0 and period > 0.0):
+        raise InvalidInput('speed', (speed, period), 'speed and period greater than zero')
+    corners = np.array(list(product((0.0, 1.0), repeat=minimum.size)))
+    corners = minimum + random.permutation(corners) * (maximum - minimum)
+    middle = 0.5 * (minimum + maximum)
+    stops = np.vstack([middle, corners, middle])
+    parts = [stops[:1]]
+    for start, end in zip(stops[:-1], stops[1:], strict=True):
+        steps = int(np.ceil(np.abs(end - start).max() / (speed * period)))
+        share = np.arange(1, steps + 1)[:, None] / steps
+        parts.append(start + share * (end - start))
+    return np.vstack(parts)
 
 
 def calibrated_report(
@@ -162,7 +214,9 @@ class VirtualBench:
         self.setup = BenchSetup() if setup is None else setup
         self.signals = tuple(signals)
         self.dt = 1.0 / self.setup.rate
-        self.plant, self.zero, self._play = make_plant(robot, self.setup.errors)
+        self.plant, self.zero, self._play = make_plant(
+            robot, self.setup.errors, self.setup.material
+        )
         model = HapticDevice(robot, calibration)
         names = [strip.name for strip in model.spec.strips]
         fits = [calibration.sensor(name) for name in names]
@@ -178,7 +232,7 @@ class VirtualBench:
             if self.setup.model_ticks == 1
             else SlowModel(model, sensing, rendering, environment, self.setup.model_ticks)
         )
-        self.random = np.random.default_rng(self.setup.seed)
+        self.random, self.time = np.random.default_rng(self.setup.seed), 0.0
         self.angle = np.zeros(len(robot.actuators))
         self.force = np.zeros(5)
         self.plant.update(self.angle + self.zero, self.force)
@@ -190,6 +244,8 @@ class VirtualBench:
         self.held_at = np.zeros_like(self.angle)  # rad
         self.off = False  # nothing turns the motors but the legs
         self.failures = 0
+        self.rest_force = 0.0  # N, see `HapticLaw.nothing_to_do`
+        self._last = self.angle.copy()
 
     @property
     def place(self) -> Array:
@@ -237,10 +293,16 @@ class VirtualBench:
         self._sense()
 
     def _sense(self) -> None:
+        self.time += self.dt
         elongation = self._gain * (self.counts() - self._offset)
         code = self.loop.tick(STEP * np.round(self.angle / STEP), elongation)
         self.failures += code is not Code.NONE
-        command = (self.held_at if self.held else self.loop.law.command).copy()
+        law = self.loop.law
+        if law.nothing_to_do(self.rest_force):  # as the renderer
+            law.command[:] = self._last
+            law.environment.forget_sliding()
+        self._last[:] = law.command
+        command = (self.held_at if self.held else law.command).copy()
         self._queue.append(command)
         self.failures += self.loop.advance() is Code.UNSTABLE
 
@@ -248,7 +310,7 @@ class VirtualBench:
         """Return what the converter reads."""
         slid = self._play.follow(self.plant.ports.sensor.copy())
         strips = zip(self.signals, slid, strict=True)
-        return np.array([float(s.counts(e, 0.0, self.random)) for s, e in strips])
+        return np.array([float(s.counts(e, self.time, self.random)) for s, e in strips])
 
     def along(self, points: Sequence[Sequence[float]], seconds: float) -> Trace:
         """Move the hand along points, shape (n, 5), in equal times; return what happened."""

@@ -19,7 +19,6 @@ from soro_mechanics.haptics import stable_limits
 from soro_mechanics.haptics.hand_impedance import HandImpedance
 from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
-    colgate_limit,
     OneDirection,
     STIFFEST,
 )
@@ -72,6 +71,23 @@ class ZWidth:
     stiffest: float
     predicted: float
     colgate: float
+
+
+def colgate_limit(
+    damping: float, period: float, delay: float = 0.0, rendered: float = 0.0
+) -> float:
+    """Return the stiffest passive wall of a handle that a motor pushes directly [N/m].
+
+    Parameters
+    ----------
+    damping : float
+        Of the handle, b [N s/m].
+    period, delay : float
+        Of the samples, and beyond them [s].
+    rendered : float
+        Damping of the wall, B [N s/m].
+    """
+    return max(0.0, damping - abs(rendered)) / (0.5 * period + delay)
 
 
 def one_direction(bench: MovingBench, axis: int) -> OneDirection:

@@ -15,7 +15,6 @@ from soro_mechanics.haptics import hand_impedance
 from soro_mechanics.haptics.hand_impedance import FIRM_GRIP, HandImpedance
 from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
-    colgate_limit,
     OneDirection,
     STIFFEST,
 )
@@ -25,7 +24,14 @@ from soro_mechanics.robot import Robot
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.virtual_bench import bench_signals, BenchSetup, calibrated_report
-from soro_studies.haptics.z_width import AXES, one_direction, SOFTEST, z_width, ZWidth
+from soro_studies.haptics.z_width import (
+    AXES,
+    colgate_limit,
+    one_direction,
+    SOFTEST,
+    z_width,
+    ZWidth,
+)
 
 HANDS = tuple(hand_impedance.HANDS.values())
 LOOPS = ((1000.0, 1), (500.0, 1), (500.0, 4), (250.0, 1), (125.0, 1))

@@ -12,13 +12,14 @@ from soro_cli.robot_choice import add_robot_options, running_robot
 from soro_cli.tables import note, print_json
 from soro_node.user_errors import UserError
 
-SUMMARY = 'choose what the hand feels: free space, a wall, a box, a line, a circle'
+SUMMARY = 'choose what the hand feels: free space, a wall, a box, a line, a circle, or a file'
 EPILOG = """\
 examples:
   soro haptics wall                              wall 10 mm beside the middle, stiff
   soro haptics wall --stiffness 300N/m --damping 2Ns/m
   soro haptics circle --radius 30mm --control admittance
   soro haptics hold --here                       stay where the handle is now
+  soro haptics scene.yaml                        objects of a file (docs/models/haptics.md)
   soro haptics free
 
 The environment is replaced at once; that is refused while the hand touches it. After `soro stop`
@@ -27,13 +28,15 @@ expected_hand of the renderer) is rendered softer, and that is said.
 """
 # As soro_mechanics.haptics.virtual_environment.PRESETS, which would load numba for the help text.
 ENVIRONMENTS = ('free', 'hold', 'wall', 'box', 'line', 'circle', 'angle')
+OF_PRESETS = ('here', 'radius', 'side', 'stiffness', 'damping', 'control')
 CONTROLS = ('hybrid', 'admittance')
 TIP_PATIENCE = 3.0  # s
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('environment', choices=ENVIRONMENTS)
+    names = ', '.join(ENVIRONMENTS)
+    parser.add_argument('environment', help=f'{names}; or a YAML file with `objects`')
     parser.add_argument('--here', action='store_true', help='around the present pose of the tip')
     parser.add_argument('--radius', help='of the circle')
     parser.add_argument('--side', help='of the box')
@@ -48,8 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_haptics.environment_messages import object_to_message
     from soro_msgs.srv import SetVirtualEnvironment
 
+    known = arguments.environment in ENVIRONMENTS
+    from_file = () if known else _objects_of_file(arguments)
     with running_robot(arguments) as robot:
-        objects = _objects(arguments, robot)
+        objects = _objects(arguments, robot) if known else from_file
         request = SetVirtualEnvironment.Request(objects=[object_to_message(o) for o in objects])
         name = f'{robot.namespace}/haptic_renderer/set_environment'
         reply = robot.session.call(SetVirtualEnvironment, name, request)
@@ -89,6 +94,26 @@ def _objects(arguments: argparse.Namespace, robot: Any) -> tuple[Any, ...]:
             size[:] = _number(arguments.side, 'm', '--side')
         objects.append(replace(thing, size=size, **changes))
     return tuple(objects)
+
+
+def _objects_of_file(arguments: argparse.Namespace) -> tuple[Any, ...]:
+    """Return the objects of the file that was named in place of an environment."""
+    from pathlib import Path
+
+    from soro_mechanics.haptics.virtual_environment import read_objects
+    from soro_mechanics.robot_file.reader import read_yaml
+    from soro_mechanics.robot_file.section import Section
+    from soro_node.user_errors import UserError
+
+    path = Path(arguments.environment)
+    if not path.is_file():
+        names = ', '.join(ENVIRONMENTS)
+        raise UserError(f'environment {str(path)!r}: write one of {names}, or a file that exists')
+    changed = [option for option in OF_PRESETS if getattr(arguments, option)]
+    if changed:
+        raise UserError(f'--{changed[0]} does not change a file: write it into {path}')
+    with Section(read_yaml(path), '', str(path)) as file:
+        return read_objects(file)
 
 
 def _number(text: str, unit: str, what: str) -> float:

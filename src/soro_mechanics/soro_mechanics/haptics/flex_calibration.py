@@ -10,10 +10,8 @@ robot file, sets the scale: a pure bend between two nodes elongates it by lever 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -193,45 +191,6 @@ def calibrate(
     return CalibrationReport(robot, fits, lever, places)
 
 
-def extreme_trajectory(
-    minimum: Array, maximum: Array, speed: float, period: float, random: np.random.Generator
-) -> Array:
-    """Return motor angles that visit every combination of extremes in random order.
-
-    Koehler 2023, section VI-A: linear between the extremes, so that motors work against each other
-    and the legs bend as under a hand.
-
-    Parameters
-    ----------
-    minimum, maximum : ndarray, shape (na,) [rad]
-    speed : float
-        Of the fastest motor [rad/s].
-    period : float
-        Between samples [s].
-    random : Generator
-
-    Returns
-    -------
-    ndarray, shape (samples, na) [rad]
-        Starts and ends in the middle of the range.
-    """
-    minimum, maximum = np.asarray(minimum, float), np.asarray(maximum, float)
-    if minimum.shape != maximum.shape or not np.all(maximum > minimum):
-        raise InvalidInput('maximum', maximum, 'greater than minimum, same shape')
-    if not (speed > 0.0 and period > 0.0):
-        raise InvalidInput('speed', (speed, period), 'speed and period greater than zero')
-    corners = np.array(list(product((0.0, 1.0), repeat=minimum.size)))
-    corners = minimum + random.permutation(corners) * (maximum - minimum)
-    middle = 0.5 * (minimum + maximum)
-    stops = np.vstack([middle, corners, middle])
-    parts = [stops[:1]]
-    for start, end in zip(stops[:-1], stops[1:], strict=True):
-        steps = int(np.ceil(np.abs(end - start).max() / (speed * period)))
-        share = np.arange(1, steps + 1)[:, None] / steps
-        parts.append(start + share * (end - start))
-    return np.vstack(parts)
-
-
 def save_calibration(calibration: FlexCalibration, path: Path | str) -> Path:
     """Write a calibration file, whole or not at all.
 
@@ -341,27 +300,3 @@ def _in_metres(fit: SensorFit, lever: float, places: Array | None) -> SensorCali
         fit.error_share,
         () if places is None else tuple(float(places[n]) for n in fit.nodes),
     )
-
-
-def bend_rotations(frames: Sequence[Array], base: Array, axis: Array) -> Array:
-    """Return the rotation of nodes about a motor axis, relative to the motor's output (12).
-
-    Parameters
-    ----------
-    frames : sequence of ndarray, shape (4, 4)
-        Nodes in base_link.
-    base : ndarray, shape (4, 4)
-        Frame of the driven node, which turns with the motor.
-    axis : ndarray, shape (3,)
-        Motor axis in that frame, unit.
-
-    Returns
-    -------
-    ndarray, shape (len(frames),) [rad]
-        Component of the rotation vector along the axis. Measured from the turning output, so
-        that a single node already shows bending and not the motor's angle.
-    """
-    from soro_mechanics.numerics.lie import so3_log
-
-    turn = base[:3, :3].T
-    return np.array([so3_log(turn @ frame[:3, :3]) @ axis for frame in frames])

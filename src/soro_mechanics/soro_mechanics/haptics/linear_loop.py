@@ -49,23 +49,6 @@ class OneDirection:
     speed_smoothing: float = 10e-3
 
 
-def colgate_limit(
-    damping: float, period: float, delay: float = 0.0, rendered: float = 0.0
-) -> float:
-    """Return the stiffest passive wall of a handle that a motor pushes directly [N/m].
-
-    Parameters
-    ----------
-    damping : float
-        Of the handle, b [N s/m].
-    period, delay : float
-        Of the samples, and beyond them [s].
-    rendered : float
-        Damping of the wall, B [N s/m].
-    """
-    return max(0.0, damping - abs(rendered)) / (0.5 * period + delay)
-
-
 @lru_cache(maxsize=64)
 def _sampled(d: OneDirection, period: float) -> Array:
     """Return the motion over a sample, shape (3, 4).
@@ -199,6 +182,19 @@ def admittance_limit(
         if stiffness > highest:
             return math.inf
     return stiffness / RESOLUTION
+
+
+def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
+    """Return the softest spring that is stable, and every one from there to the natural [N/m].
+
+    Zero below a thousandth of the natural stiffness.
+    """
+    stiffness = device.natural
+    while spectral_radius(device, stiffness, period, delay) < 1.0:
+        stiffness /= RESOLUTION
+        if stiffness < 1e-3 * device.natural:
+            return 0.0
+    return stiffness * RESOLUTION
 
 
 def damping_limit(radius: Callable[[float], float]) -> float:

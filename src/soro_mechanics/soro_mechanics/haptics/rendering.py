@@ -22,6 +22,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
+from soro_mechanics.haptics.oscillation import OscillationWatch, SLOW
 from soro_mechanics.haptics.sensing import Sensing
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
@@ -35,6 +36,7 @@ DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their
 # m, rad: an object has the handle where it wants it, and nobody's hand may stay. Below the 1 mm
 # that a force of `rest_force` bends the legs by, above what encoders and solver leave. Assumed.
 AT_REST = 5e-4, 0.01
+NEW_CONTACT = 0.1  # s without any before one that has its own allowance of energy. Assumed.
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
@@ -178,6 +180,10 @@ class EnergyMonitor:
         self.state[kernels.TANK] = self.capacity
         self.state[kernels.LEFT] = self.capacity
 
+    def renew(self) -> None:
+        """Give the allowance anew, as a contact begins: earlier ones may have spent it."""
+        self.state[kernels.TANK] = max(self.state[kernels.TANK], self.capacity)
+
     @property
     def left(self) -> float:
         """What the motors may still give, at the last tick [J]."""
@@ -221,6 +227,8 @@ class HapticLaw:
         Overwritten by every `tick`; starts at the sensed angles.
     approaching : bool
         Whether the motors still go to where the environment first wants them, slowly.
+    oscillation : OscillationWatch
+        While it is `slow` the low-pass of the motors is.
     """
 
     def __init__(
@@ -236,11 +244,13 @@ class HapticLaw:
         self._approach_step, self._gap = np.zeros(na), np.zeros(na)
         self._growth = 2.0 ** (setup.period / DOUBLED_WITHIN)
         self._smoothing = setup.share(setup.time_constant)
+        self._slow_smoothing = setup.share(max(setup.time_constant, SLOW))
+        self.oscillation = OscillationWatch(setup.period, setup.length)
         self._speed_smoothing = setup.share(setup.speed_time_constant)
         self._work = np.zeros(kernels.limit_workspace(na, ne))
         self._rest_work = np.zeros(78)
         self._started = False
-        self._periods = 0  # since the last estimate of the hand
+        self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
         self.approach()
 
     def restart(self) -> None:
@@ -250,6 +260,7 @@ class HapticLaw:
         self.approach()
         self.environment.reset()
         self.monitor.reset()
+        self.oscillation.reset()
         self.speed[:] = 0.0
 
     def hand_rests(self, force: float) -> bool:
@@ -276,6 +287,8 @@ class HapticLaw:
         a handle that nobody holds: in free space, along a line, round a circle.
         """
         linear, angular = self.environment.apart
+        if self.environment.live.pushes:
+            return False
         return linear <= AT_REST[0] and angular <= AT_REST[1] and self.hand_rests(force)
 
     def feels_object(self, rest_force: float = 0.0) -> bool:
@@ -307,6 +320,7 @@ class HapticLaw:
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         environment.reset()
         self.environment = environment
+        self.oscillation.reset()
         self.approach()
 
     def linearise(self, ports: CondensedPorts) -> None:
@@ -345,8 +359,14 @@ class HapticLaw:
         interval = self._periods * self.setup.period
         self._periods = 0
         kernels.smooth_speed(moved, interval, self._speed_smoothing, self.speed)
+        self.oscillation.update(moved, interval)
         environment = self.environment
         environment.update(sensing.pose, sensing.wrench, self.speed, interval)
+        self._free += interval
+        if environment.touched:
+            if self._free > NEW_CONTACT:
+                self.monitor.renew()
+            self._free = 0.0
         code = self.rendering.update(sensing.pose, environment.goal, environment.force)
         if code is not Code.NONE:
             return code
@@ -358,7 +378,7 @@ class HapticLaw:
             sensing.z,
             sensing.wrench,
             self.rendering.angle,
-            self._smoothing,
+            self._slow_smoothing if self.oscillation.slow else self._smoothing,
             self._allowed_step(),
             self.monitor.capacity,
             self.monitor.state,

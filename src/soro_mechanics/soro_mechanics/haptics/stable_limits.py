@@ -30,6 +30,7 @@ from soro_mechanics.haptics.linear_loop import (
     sliding_limit,
     spectral_radius,
     STIFFEST,
+    yielding_limit,
 )
 from soro_mechanics.haptics.rendering import natural_stiffness, RenderingSetup
 from soro_mechanics.haptics.virtual_environment import (
@@ -84,6 +85,8 @@ class StableLimits:
         Of the loop [s].
     stiffness, rotational_stiffness : float
         Stiffest springs [N/m], [N m/rad]; infinite where the hand bears any.
+    softest, rotational_softest : float
+        Softest springs: giving way is a feedback too, whose gain the delay limits.
     sliding, resisting : float
         Weakest damping of an admittance, strongest along what a hybrid lets free [N s/m].
     """
@@ -93,6 +96,8 @@ class StableLimits:
     period: float
     stiffness: float
     rotational_stiffness: float
+    softest: float
+    rotational_softest: float
     sliding: float
     resisting: float
 
@@ -113,23 +118,28 @@ class StableLimits:
         """
         found = [self._limited(thing) for thing in objects]
         changes = '; '.join(f'{thing.name}: {text}' for thing, _, text in found if text)
-        reason = f'more would ring on the softest hand expected ({self.hand}, expected_hand)'
+        reason = f'else it would ring on the softest hand expected ({self.hand}, expected_hand)'
         environment = VirtualEnvironment(
             [thing for thing, _, _ in found],
             surface_damping=[damping for _, damping, _ in found],
+            drag=self.resisting,
         )
         return environment, f'{changes}: {reason}' if changes else ''
 
     def _limited(self, thing: VirtualObject) -> tuple[VirtualObject, float, str]:
         """Return an object within the limits, the damping of its surface, and the changes."""
         said: list[str] = []
+        if thing.shape is Shape.FIELD:
+            damping = _within(thing.damping, 0.0, self.resisting, 'damping', said)
+            return replace(thing, damping=damping), 0.0, ', '.join(said)
         stiffness, turning = thing.stiffness, thing.rotational_stiffness
+        turns = self.rotational_softest, self.rotational_stiffness
         if thing.shape is Shape.ANGLE_LIMIT:
-            turning = _at_most(turning, self.rotational_stiffness, 0.0, 'N m/rad', said)
+            turning = _between(turning, *turns, 0.0, 'N m/rad', said)
         else:
-            stiffness = _at_most(stiffness, self.stiffness, 0.0, 'N/m', said)
+            stiffness = _between(stiffness, self.softest, self.stiffness, 0.0, 'N/m', said)
             if turning > 0.0:
-                turning = _at_most(turning, self.rotational_stiffness, math.inf, 'N m/rad', said)
+                turning = _between(turning, *turns, math.inf, 'N m/rad', said)
         along = across = thing.damping
         if thing.stiffness == 0.0:
             across = 0.0  # damping is of surfaces that were asked to give way
@@ -143,13 +153,17 @@ class StableLimits:
         return limited, across, ', '.join(said)
 
 
-def _at_most(asked: float, limit: float, rigid: float, unit: str, said: list[str]) -> float:
-    """Return a stiffness within its limit; `rigid` is how "as stiff as possible" is written."""
-    if math.isinf(limit) or (asked != rigid and asked <= limit):
+def _between(
+    asked: float, least: float, most: float, rigid: float, unit: str, said: list[str]
+) -> float:
+    """Return a stiffness within its limits; `rigid` is how "as stiff as possible" is written."""
+    wanted = math.inf if asked == rigid else asked
+    stiffness = min(max(wanted, least), most)
+    if stiffness == wanted:
         return asked
     before = 'as stiff as possible' if asked == rigid else f'{asked:.4g}'
-    said.append(f'{limit:.3g} {unit} instead of {before}')
-    return limit
+    said.append(f'{stiffness:.3g} {unit} instead of {before}')
+    return stiffness
 
 
 def _within(asked: float, least: float, most: float, what: str, said: list[str]) -> float:
@@ -200,14 +214,16 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
         )
         for axis in range(len(mass))
     )
-    period, translations = setup.period, directions[TRANSLATIONS]
+    period, translations, turns = setup.period, directions[TRANSLATIONS], directions[TURNS]
     coupling = ContactFeel().coupling
     return StableLimits(
         hand,
         directions,
         period,
         _stiffest(translations, period),
-        _stiffest(directions[TURNS], period),
+        _stiffest(turns, period),
+        _softest(translations, period),
+        _softest(turns, period),
         max(sliding_limit(d, coupling, period, DELAY) for d in translations) / MARGIN,
         MARGIN * min(damping_limit(partial(_resisting, d, period)) for d in translations),
     )
@@ -222,3 +238,9 @@ def _stiffest(directions: Sequence[OneDirection], period: float) -> float:
     for d in directions:
         found = min(found, admittance_limit(d, period, DELAY, min(found, STIFFEST)))
     return max(MARGIN * found, min(d.natural for d in directions))
+
+
+def _softest(directions: Sequence[OneDirection], period: float) -> float:
+    """Return the softest spring that is stable in all directions, with a margin."""
+    found = max(yielding_limit(d, period, DELAY) for d in directions)
+    return min(found / MARGIN, *(d.natural for d in directions))

@@ -14,123 +14,33 @@ a hand that pushes steadily moves at force over damping, whatever the rate and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from soro_mechanics.core.array_input import finite_array, pose_array
+from soro_mechanics.core.array_input import pose_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import virtual_environment_kernels as kernels
+from soro_mechanics.haptics.live_parts import LiveParts
+from soro_mechanics.haptics.virtual_object import (
+    Control,
+    frame_at,
+    Shape,
+    SLIDING,
+    SURFACES,
+    VirtualObject,
+)
 from soro_mechanics.robot_file.section import Section
 
-
-class Shape(IntEnum):
-    """Shapes, with the constants of soro_msgs/VirtualObject."""
-
-    HOLD = kernels.HOLD
-    WALL = kernels.WALL
-    BOX = kernels.BOX
-    LINE = kernels.LINE
-    CIRCLE = kernels.CIRCLE
-    ANGLE_LIMIT = kernels.ANGLE_LIMIT
-
-
-class Control(IntEnum):
-    """Ways to render, with the constants of soro_msgs/VirtualObject."""
-
-    HYBRID = kernels.HYBRID
-    ADMITTANCE = kernels.ADMITTANCE
-
-
-# Beyond these an object is a mistake of unit or of typing, and the goals that follow from it
-# are no numbers that can be solved with.
-FARTHEST = 10.0  # m, of a place or a size
-STIFFNESS = 1e-3, 1e9  # N/m, N m/rad
-DAMPING = 1e-6, 1e6  # N s/m
-# What something slides on; on the others an admittance would be a hybrid by another name.
-SLIDING = (Shape.WALL, Shape.LINE, Shape.CIRCLE)
-# Entries of `size` that a shape uses: they must be greater than zero.
-_SIZES = {Shape.BOX: (0, 1, 2), Shape.CIRCLE: (0,), Shape.ANGLE_LIMIT: (2,)}
-
-
-@dataclass(frozen=True)
-class VirtualObject:
-    """One thing that the hand can feel (soro_msgs/VirtualObject).
-
-    Attributes
-    ----------
-    name : str
-        Unique within an environment.
-    shape : Shape
-        HOLD: spring to `pose`. WALL: tip stays at z >= 0 of `pose`. BOX: ``|x|, |y|, |z|`` at
-        most size / 2. LINE: tip on the z axis. CIRCLE: radius size[0] in the xy plane.
-        ANGLE_LIMIT: rotation about z from the neutral orientation within +-size[2] [rad].
-    control : Control
-        ADMITTANCE of WALL (in its plane), LINE and CIRCLE only: nothing slides on the others.
-    pose : ndarray, shape (4, 4)
-        In base_link.
-    size : ndarray, shape (3,) [m, rad]
-    stiffness : float
-        [N/m]; 0: as stiff as the device allows.
-    rotational_stiffness : float
-        [N m/rad]. Of ANGLE_LIMIT: 0 is as stiff as the device allows. Of the others: holds an
-        orientation too (HOLD that of `pose`, others the environment's neutral one), infinite: as
-        stiff as the device allows, 0: orientation free.
-    damping : float
-        [N s/m]: of the surface where it is compliant, along LINE and CIRCLE of the sliding hand;
-        for an admittance force over speed of a hand that pushes steadily, 0: the environment's
-        default.
-    """
-
-    name: str
-    shape: Shape
-    control: Control = Control.HYBRID
-    pose: Array = field(default_factory=lambda: np.eye(4))
-    size: Array = field(default_factory=lambda: np.zeros(3))
-    stiffness: float = 0.0
-    rotational_stiffness: float = 0.0
-    damping: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Check what came from outside."""
-        if not isinstance(self.name, str) or not self.name:
-            raise InvalidInput('name', self.name, 'a text that is not empty')
-        for key, kind in (('shape', Shape), ('control', Control)):
-            try:
-                object.__setattr__(self, key, kind(getattr(self, key)))
-            except ValueError:
-                names = [f'{m.value} ({m.name})' for m in kind]
-                raise UnknownName(key, getattr(self, key), names) from None
-        if self.control is Control.ADMITTANCE and self.shape not in SLIDING:
-            remedy = f'HYBRID ({Control.HYBRID.value}) for {self.shape.name}: an ADMITTANCE'
-            remedy += f' ({Control.ADMITTANCE.value}) slides, on '
-            remedy += ', '.join(shape.name for shape in SLIDING)
-            raise InvalidInput('control', self.control.value, remedy)
-        object.__setattr__(self, 'pose', pose_array('pose', self.pose))
-        object.__setattr__(self, 'size', finite_array('size', self.size, (3,)))
-        for index in _SIZES.get(self.shape, ()):
-            if not self.size[index] > 0.0:
-                raise InvalidInput(f'size[{index}]', self.size[index], 'greater than zero')
-        if self.shape is Shape.ANGLE_LIMIT and self.size[2] >= math.pi:
-            raise InvalidInput('size[2]', self.size[2], 'less than pi')
-        for key, numbers in (('pose', self.pose[:3, 3]), ('size', self.size)):
-            if np.abs(numbers).max() > FARTHEST:
-                raise InvalidInput(key, numbers, f'lengths of at most {FARTHEST:g} m')
-        for key in ('stiffness', 'damping', 'rotational_stiffness'):
-            value = float(getattr(self, key))
-            low, high = DAMPING if key == 'damping' else STIFFNESS
-            rigid = key == 'rotational_stiffness' and value == math.inf
-            if not (value == 0.0 or low <= value <= high or rigid):
-                raise InvalidInput(key, value, f'a finite number, zero or {low:g} to {high:g}')
-            object.__setattr__(self, key, value)
-        self.pose.setflags(write=False)
-        self.size.setflags(write=False)
+__all__ = [
+    'Control', 'frame_at', 'PRESETS', 'published_environment', 'read_objects', 'Shape', 'SLIDING',
+    'VirtualEnvironment', 'VirtualObject',
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -184,12 +94,16 @@ class VirtualEnvironment:
     feel : ContactFeel, optional
     surface_damping : sequence of float, optional
         Of the surface of each object, where that is not the `damping` along it [N s/m].
+    drag : float
+        Against motion while a wrench is added [N s/m].
 
     Attributes
     ----------
     apart : ndarray, shape (2,) [m, rad]
         How far the hand is from the goal, the sliding of an admittance aside: where nobody
         pushes, the motors have nothing to do once that is near zero.
+    live : LiveParts
+        Gets the pose that objects follow, and a wrench to be added.
     """
 
     def __init__(
@@ -198,22 +112,23 @@ class VirtualEnvironment:
         neutral: ArrayLike | None = None,
         feel: ContactFeel | None = None,
         surface_damping: Sequence[float] | None = None,
+        drag: float = 2.0,
     ) -> None:
         names = [o.name for o in objects]
         for name in names:
             if names.count(name) > 1:
                 raise InvalidInput('name', name, 'a different name for every object')
         self.objects = tuple(objects)
-        n = len(self.objects)
-        self._shapes = np.array([o.shape for o in objects], np.int64)
-        self._controls = np.array([o.control for o in objects], np.int64)
-        self._frames = np.array([o.pose for o in objects]).reshape(n, 4, 4)
-        across = [o.damping for o in objects] if surface_damping is None else surface_damping
+        damping = [o.damping for o in objects] if surface_damping is None else surface_damping
+        pairs = zip(objects, damping, strict=True)
+        solid = [pair for pair in pairs if pair[0].shape is not Shape.FIELD]
+        n = len(solid)
+        shapes = [Shape.WALL if o.shape in SURFACES else o.shape for o, _ in solid]
+        self._shapes = np.array(shapes, np.int64)
+        self._controls = np.array([o.control for o, _ in solid], np.int64)
+        self._frames = np.array([o.pose for o, _ in solid]).reshape(n, 4, 4)
         self._numbers = np.array(
-            [
-                [*o.size, o.stiffness, o.rotational_stiffness, o.damping, b]
-                for o, b in zip(objects, across, strict=True)
-            ]
+            [[*o.size, o.stiffness, o.rotational_stiffness, o.damping, b] for o, b in solid]
         ).reshape(n, kernels.NUMBERS)
         self._state = np.zeros((n, kernels.STATE))
         self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)
@@ -234,7 +149,9 @@ class VirtualEnvironment:
         for key in ('default_damping', 'longest_lead', 'coupling'):
             if not getattr(feel, key) > 0.0:
                 raise InvalidInput(key, getattr(feel, key), 'greater than zero')
+        self.live = LiveParts(self.objects, self._frames, self._state, feel.coupling, drag)
         self._work = np.zeros(kernels.WORK)
+        self._rows = self._work[:36].reshape(6, 6)
         self.goal, self.force = np.zeros(6), np.zeros(6)
         self.apart = self._work[kernels.APART]
         self.constrained = 0
@@ -260,6 +177,7 @@ class VirtualEnvironment:
     def reset(self) -> None:
         """Forget contacts and proxies, as after the loop was stopped."""
         self._state[:] = 0.0
+        self.live.reset()
         self.apart[:] = 0.0
         self.constrained = 0
 
@@ -283,9 +201,15 @@ class VirtualEnvironment:
             Number of constrained directions. Results in `goal` (twist from hand to goal) and
             `force` (goal force), shape (6,).
         """
+        live, busy = self.live, not self.live.idle or self.live.pushes
+        if busy:
+            live.place(pose, dt)
         self.constrained = kernels.goal_of_environment(
             *self.kernel_arguments, pose, wrench, speed, dt, self.goal, self.force, self._work
         )
+        if busy:
+            rows = self._rows[: self.constrained]
+            live.add_forces(pose, wrench, speed, dt, rows, self.force)
         return self.constrained
 
 
@@ -294,7 +218,7 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
 
     Each has ``name``, ``shape``, and as needed ``control``, ``position`` ('0 0 0.1 m'), ``z_axis``
     ('0 0 1'), ``size`` ('x y z m'), ``half_angle``, ``stiffness``, ``rotational_stiffness``,
-    ``damping``.
+    ``damping``, ``friction``, ``follows_goal``.
 
     Raises
     ------
@@ -317,6 +241,8 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
             stiffness = item.quantity('stiffness', 'N/m', 0.0, minimum=0.0)
             rotational = item.quantity('rotational_stiffness', 'N m/rad', 0.0, minimum=0.0)
             damping = item.quantity('damping', 'N s/m', 0.0, minimum=0.0)
+            friction = item.number('friction', 0.0, minimum=0.0)
+            follows = item.boolean('follows_goal', False)
         try:
             objects.append(
                 VirtualObject(
@@ -328,27 +254,16 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
                     stiffness,
                     rotational,
                     damping,
+                    friction,
+                    follows,
                 )
             )
         except InvalidInput as error:
             field = error.field.partition('[')[0]
-            key = field if field in ('control', 'stiffness', 'damping') else 'size'
+            known = 'control', 'stiffness', 'damping', 'friction'
+            key = field if field in known else 'size'
             raise item.error(key, str(error)) from None
     return tuple(objects)
-
-
-def frame_at(position: Array, z_axis: Array) -> Array:
-    """Return a pose at `position` with the given z direction, turned from base_link least."""
-    z = np.asarray(z_axis, float) / np.linalg.norm(z_axis)
-    pose = np.eye(4)
-    pose[:3, 3] = position
-    cross, cosine = np.array([-z[1], z[0], 0.0]), z[2]
-    if cosine <= -1.0 + np.finfo(float).eps:
-        pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
-        return pose
-    k = np.array([[0.0, 0.0, cross[1]], [0.0, 0.0, -cross[0]], [-cross[1], cross[0], 0.0]])
-    pose[:3, :3] = np.eye(3) + k + k @ k / (1.0 + cosine)
-    return pose
 
 
 PRESETS = ('free', 'hold', 'wall', 'box', 'line', 'circle', 'angle')

@@ -1,0 +1,89 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Other programs move objects and add a wrench over topics; a stream alone moves nothing."""
+
+from device_in_memory import renderer_in_memory
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+import numpy as np
+import pytest
+from rclpy.lifecycle import TransitionCallbackReturn
+from recorded_rig import nominal_calibration
+from std_srvs.srv import Trigger
+
+from soro_haptics.environment_messages import object_to_message
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_calibration import save_calibration
+from soro_mechanics.haptics.virtual_environment import Shape, VirtualObject
+from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.testing import wait_until
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+DONE = TransitionCallbackReturn.SUCCESS
+
+
+@pytest.fixture
+def live(ros, monkeypatch, tmp_path):
+    save_calibration(nominal_calibration(), tmp_path / 'calibration.yaml')
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    assert ros.do(node, node.trigger_activate) == DONE
+    wait_until(lambda: node._control.estimated)
+    return lambda: node._control.environment.live
+
+
+def feel(ros, *objects):
+    request = SetVirtualEnvironment.Request(objects=[object_to_message(o) for o in objects])
+    return ros.call(SetVirtualEnvironment, 'haptic_renderer/set_environment', request)
+
+
+def sender(ros, kind, topic):
+    return ros.client.create_publisher(kind, f'haptic_renderer/{topic}', 1)
+
+
+def test_an_object_follows_a_pose_that_is_heard(ros, live):
+    door = VirtualObject('door', Shape.WALL, follows_goal=True)
+    reply = feel(ros, door)
+    assert reply.error_code == Code.NO_STATE and 'objects[0].follows_goal' in reply.error_message
+    goals, message = sender(ros, PoseStamped, 'goal_pose'), PoseStamped()
+    message.pose.position.z, message.pose.orientation.w = -0.02, 1.0
+
+    def accepted():
+        goals.publish(message)
+        return feel(ros, door).error_code == Code.NONE
+
+    wait_until(accepted)
+    assert live().goal[2, 3] == -0.02  # at once, where nobody touches it
+    message.pose.position.z = -0.03
+
+    def followed():
+        goals.publish(message)
+        return abs(live().goal[2, 3] + 0.03) < 1e-9
+
+    wait_until(followed)
+    message.header.frame_id, message.pose.position.z = 'elsewhere', -0.05
+    for _ in range(20):
+        goals.publish(message)
+    assert abs(live().goal[2, 3] + 0.03) < 1e-9  # refused; what it followed stays
+
+
+def test_a_wrench_is_added_once_an_environment_was_asked_for_and_ends_by_itself(ros, live):
+    wrenches, message = sender(ros, WrenchStamped, 'added_wrench'), WrenchStamped()
+    message.header.frame_id, message.wrench.force.x = 'arm/tip_aligned', 0.5
+
+    def added():
+        wrenches.publish(message)
+        return abs(live().wrench[0] - 0.5) < 1e-3
+
+    with pytest.raises(TimeoutError):
+        wait_until(added, 1.0)
+    assert not live().wrench.any()
+    assert feel(ros).error_code == Code.NONE
+    wait_until(added)
+    wait_until(lambda: not live().pushes)  # nobody sends any more
+    wait_until(added)
+    assert ros.call(Trigger, 'driver/stop', Trigger.Request()).success
+    assert ros.call(Trigger, 'driver/clear_fault', Trigger.Request()).success
+    with pytest.raises(TimeoutError):  # nobody has asked since
+        wait_until(added, 1.0)
+    assert np.abs(live().wrench).max() < 1e-3

@@ -1,0 +1,161 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What of an environment lives between two calls of its kernel: motion, round surfaces, forces.
+
+Objects that follow a streamed pose move at a limited speed, so that a hand that leans on one is
+not jerked. A round surface is the wall that touches it where it is nearest to the hand. Friction
+is a spring to where the hand began to stick, which gives way at a share of the normal force
+(Dahl); a field resists motion; a streamed wrench is added. These forces act where no object
+constrains the hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics import virtual_environment_kernels as kernels
+from soro_mechanics.haptics.virtual_object import frame_at, Shape, VirtualObject
+from soro_mechanics.numerics.lie import so3_exp, so3_log
+
+# Assumed: of objects that follow a pose [m/s, rad/s]; time constant of the added wrench [s], and
+# its largest force and moment [N, N m].
+GOAL_SPEED, GOAL_TURN = 0.3, 3.0
+WRENCH_TIME, MAX_FORCE, MAX_MOMENT = 0.02, 5.0, 0.25
+CONTACT = kernels.CONTACT + 2  # of a wall: its z axis
+
+
+class LiveParts:
+    """The living parts of one environment.
+
+    Parameters
+    ----------
+    objects : sequence of VirtualObject
+        Those that the kernel knows, and fields.
+    frames, state : ndarray
+        Of the former, as the kernel reads and writes them; `frames` is overwritten.
+    spring : float
+        Of sticking friction [N/m].
+    drag : float
+        Against motion while a wrench is added [N s/m]: a handle that nobody holds moves no faster
+        than force over drag.
+
+    Attributes
+    ----------
+    goal : ndarray, shape (4, 4)
+        Where objects that follow are by now.
+    wrench : ndarray, shape (6,)
+        Added by now, of the device on the hand, axes of base_link at the tip [N, N m].
+    """
+
+    def __init__(
+        self,
+        objects: Sequence[VirtualObject],
+        frames: Array,
+        state: Array,
+        spring: float,
+        drag: float,
+    ) -> None:
+        solid = [o for o in objects if o.shape is not Shape.FIELD]
+        self._frames, self._state, self._spring, self._drag = frames, state, spring, drag
+        self._home, self._centre = frames.copy(), frames.copy()
+        self.following = tuple(i for i, o in enumerate(solid) if o.follows_goal)
+        self._round = [
+            (i, o.size[0], o.shape is Shape.SPHERE)
+            for i, o in enumerate(solid)
+            if o.shape in (Shape.SPHERE, Shape.CYLINDER)
+        ]
+        self._rough = [(i, o.friction) for i, o in enumerate(solid) if o.friction > 0.0]
+        self._stuck: dict[int, Array] = {}
+        self._resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
+        self.goal, self._wanted = np.eye(4), np.eye(4)
+        self.wrench, self._asked = np.zeros(6), np.zeros(6)
+        self.idle = len(solid) == len(objects) and not (
+            self.following or self._round or self._rough
+        )
+
+    def reset(self) -> None:
+        """Forget what sticks, and the added wrench."""
+        self._stuck.clear()
+        self.wrench[:], self._asked[:] = 0.0, 0.0
+
+    def move_goal(self, pose: Array, at_once: bool = False) -> None:
+        """Let objects go to a pose, shape (4, 4); `at_once`: before the hand can touch them."""
+        self._wanted = pose
+        if at_once:
+            self.goal = pose.copy()
+
+    def add_wrench(self, wrench: Array) -> None:
+        """Add a wrench, shape (6,), from now on; larger ones are shortened."""
+        for part, most in ((slice(0, 3), MAX_FORCE), (slice(3, 6), MAX_MOMENT)):
+            size = float(np.linalg.norm(wrench[part]))
+            self._asked[part] = wrench[part] * min(1.0, most / size if size > 0.0 else 1.0)
+
+    @property
+    def pushes(self) -> bool:
+        """Whether a wrench is added, so that the motors have something to do."""
+        return bool(self._asked.any() or np.abs(self.wrench).max() > 1e-3)
+
+    def place(self, hand: Array, dt: float) -> None:
+        """Move frames to where they are for a hand at a pose, `dt` [s] later."""
+        if self.following:
+            self._follow(dt)
+            for i in self.following:
+                self._centre[i] = self._frames[i] = self.goal @ self._home[i]
+        for i, radius, sphere in self._round:
+            centre = self._centre[i]
+            away = hand[:3, 3] - centre[:3, 3]
+            along = centre[:3, 2] * (0.0 if sphere else away @ centre[:3, 2])
+            away = away - along
+            distance = float(np.linalg.norm(away))
+            normal = away / distance if distance > 1e-9 else self._frames[i][:3, 2].copy()
+            self._frames[i] = frame_at(centre[:3, 3] + along + radius * normal, normal)
+
+    def add_forces(
+        self, hand: Array, wrench: Array, speed: Array, dt: float, rows: Array, force: Array
+    ) -> None:
+        """Add friction, fields and the wrench to the goal force.
+
+        Parameters
+        ----------
+        hand, wrench, speed : ndarray, shapes (4, 4), (6,), (6,)
+        dt : float
+        rows : ndarray, shape (n, 6)
+            Constrained directions, orthonormal.
+        force : ndarray, shape (6,)
+            Of the hand at the goal; overwritten.
+        """
+        self.wrench += min(1.0, dt / WRENCH_TIME) * (self._asked - self.wrench)
+        extra = -self.wrench
+        resistance = self._resistance + (self._drag if self.pushes else 0.0)
+        extra[:3] += resistance * speed[:3]
+        for i, share in self._rough:
+            extra[:3] += self._friction(i, share, hand[:3, 3], wrench[:3])
+        force += extra - rows.T @ (rows @ extra)
+
+    def _follow(self, dt: float) -> None:
+        step = self._wanted[:3, 3] - self.goal[:3, 3]
+        turn = so3_log(self._wanted[:3, :3] @ self.goal[:3, :3].T)
+        sizes = float(np.linalg.norm(step)), float(np.linalg.norm(turn))
+        share = max(sizes[0] / (GOAL_SPEED * dt), sizes[1] / (GOAL_TURN * dt), 1.0)
+        self.goal[:3, 3] += step / share
+        self.goal[:3, :3] = so3_exp(turn / share) @ self.goal[:3, :3]
+
+    def _friction(self, i: int, share: float, place: Array, force: Array) -> Array:
+        """Return what the hand has to give along a surface that it sticks to, shape (3,)."""
+        if self._state[i, CONTACT] == 0.0:
+            self._stuck.pop(i, None)
+            return np.zeros(3)
+        normal, centre = self._frames[i][:3, 2], self._centre[i]
+        # Where it sticks is a place of the object, which may move.
+        local = centre[:3, :3].T @ (place - centre[:3, 3])
+        stretch = centre[:3, :3] @ (local - self._stuck.setdefault(i, local))
+        stretch -= normal * (normal @ stretch)
+        most = share * max(0.0, -float(force @ normal)) / self._spring
+        length = float(np.linalg.norm(stretch))
+        if length > most:
+            self._stuck[i] = local - centre[:3, :3].T @ (stretch * (most / length))
+            stretch *= most / length
+        return self._spring * stretch

@@ -1,0 +1,103 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Notice that a handle rings, and answer with motors that follow slowly for a while.
+
+Limits of stiffness are computed for an expected hand on the device of the robot file. Somebody
+lets go, holds softer, or the device differs: then the loop may ring all the same. Where the
+motors follow with a time constant of `SLOW` the handle has its natural stiffness at once and the
+rendered one later, which `linear_loop` finds stable for every hand of `hand_impedance`, nobody
+included, from `softest` up to any stiffness (a test shows it).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+
+CORNER, NOISE = 6.0, 25.0  # Hz: a hand's own motion is below, most of the sensors' noise above
+SLOWEST = 5.0  # Hz, of what is called ringing: half a period between two reversals
+AMPLITUDE = 2.5e-4  # m, that the sensors' noise does not reach. Assumed, as all numbers here.
+REVERSALS = 5  # beyond it, one after the other: two periods ...
+FADING = 0.9  # ... that do not fade; the legs alone fade by 0.86 from one to the next
+SLOW = 0.5  # s
+PATIENCE, MAX_PATIENCE = 5.0, 160.0  # s without ringing until the motors are quick again
+
+
+class OscillationWatch:
+    """Band-passes the handle's motion and counts its reversals.
+
+    Parameters
+    ----------
+    period : float
+        Of the loop [s].
+    length : float
+        Lever that makes rotations lengths [m].
+
+    Attributes
+    ----------
+    slow : bool
+        Whether the motors have to follow slowly. It ends `patience` after the last ringing, which
+        doubles each time that the ringing comes back.
+    episodes : int
+        How often it began.
+    """
+
+    def __init__(self, period: float, length: float) -> None:
+        self._sections = [_section(CORNER, period, turn, True) for turn in (0.125, 0.375)]
+        self._sections.append(_section(NOISE, period, 0.25, False))
+        self._scale = np.array([1.0, 1.0, 1.0, length, length, length])
+        self._place, self._memory = np.zeros(6), np.zeros((len(self._sections), 2, 6))
+        self._side, self._since = np.zeros(6), np.zeros(6)
+        self._count, self._peak, self._last_peak = np.zeros((3, 6))
+        self.episodes = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all: another environment, or a start."""
+        for state in (self._memory, self._place, self._count, self._side, self._peak):
+            state[:] = 0.0
+        self.slow, self.patience, self._quiet = False, PATIENCE, 0.0
+
+    def update(self, moved: Array, seconds: float) -> None:
+        """Take how the handle moved since the last sample, shape (6,) [m, rad], and how long."""
+        self._place += self._scale * moved
+        out = self._place
+        for (b0, b1, b2, a1, a2), memory in zip(self._sections, self._memory, strict=True):
+            given, out = out, b0 * out + memory[0]
+            memory[0] = b1 * given - a1 * out + memory[1]
+            memory[1] = b2 * given - a2 * out
+        np.maximum(self._peak, np.abs(out), out=self._peak)
+        self._since += seconds
+        self._quiet += seconds
+        side = np.where(out > AMPLITUDE, 1.0, np.where(out < -AMPLITUDE, -1.0, 0.0))
+        turned = (side != 0.0) & (side != self._side)
+        late = self._since > 0.5 / SLOWEST
+        self._count[late] = 0
+        if turned.any():
+            lasting = self._peak > FADING * self._last_peak
+            self._count[turned] = np.where(lasting, self._count + 1.0, 1.0)[turned]
+            self._last_peak[turned] = self._peak[turned]
+            self._side[turned], self._since[turned], self._peak[turned] = side[turned], 0.0, 0.0
+        if self._count.max() >= REVERSALS:
+            if not self.slow:
+                self.slow, self.episodes = True, self.episodes + 1
+            self._quiet = 0.0
+        elif self.slow and self._quiet > self.patience:
+            self.slow, self.patience = False, min(2.0 * self.patience, MAX_PATIENCE)
+
+
+def _section(corner: float, period: float, turn: float, high: bool) -> tuple[float, ...]:
+    """Return b0, b1, b2, a1, a2 of a second-order section of a Butterworth filter.
+
+    By the bilinear transform; its analogue poles lie at +-`turn` pi from the negative real axis
+    (Oppenheim and Schafer, Discrete-Time Signal Processing, 7.1).
+    """
+    warped = math.tan(math.pi * min(corner * period, 0.4))
+    damping = 2.0 * math.cos(turn * math.pi) * warped
+    scale = 1.0 / (1.0 + damping + warped**2)
+    gain, sign = (scale, -1.0) if high else (scale * warped**2, 1.0)
+    a1, a2 = 2.0 * (warped**2 - 1.0) * scale, (1.0 - damping + warped**2) * scale
+    return gain, 2.0 * sign * gain, gain, a1, a2
