@@ -12,6 +12,7 @@ from pathlib import Path
 from channel_robots import (
     chain_robot,
     ChannelRobot,
+    controlled_robot,
     mixed_robot,
     muscle_robot,
     pressure_robot,
@@ -67,6 +68,9 @@ CASES = {
     ),
     'nidaq-4': Case(mixed_robot, 0.3, 8e3, 'silent', 0.4, ('relay', 'closed', True)),
     'can-6': Case(tendon_robot, 0.3, 0.02, 'silent', 0.2),
+    'ros2_control-6': Case(
+        controlled_robot, 0.3, 0.02, 'silent', 0.8, ('commands', 'stream', True)
+    ),
 }
 
 
