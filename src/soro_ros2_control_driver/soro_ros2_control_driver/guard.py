@@ -10,7 +10,6 @@ command: pressures and forces at rest, everything else where it is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 import json
 import math
@@ -21,6 +20,7 @@ import socket
 import struct
 import sys
 import time
+from typing import NamedTuple
 
 import numpy as np
 import rclpy
@@ -34,7 +34,7 @@ from soro_node.qos import LOSSY, NEWEST
 from soro_ros2_control_driver.wiring import Array, Ros2ControlWiring
 
 HEAD = struct.Struct('<BId')  # kind, number, time to live [s]; then m values
-REPORT = struct.Struct('<BBBBId')  # armed, expired, publishers, listeners, number, arrival
+REPORT = struct.Struct('<??BBId')  # armed, expired, publishers, listeners, number, arrival
 POLL = 0.002  # s between two looks at the joint states
 MAX_TTL = 0.5  # s
 FAREWELL = 0.3  # s for the safe command to leave
@@ -49,9 +49,8 @@ class Kind(IntEnum):
     SETPOINTS = 2
 
 
-@dataclass(frozen=True)
-class Report:
-    """What the guard says; times are CLOCK_MONOTONIC [s], values SI."""
+class Report(NamedTuple):
+    """What the guard says; `arrival` of the joint states is CLOCK_MONOTONIC [s], values SI."""
 
     armed: bool
     expired: bool
@@ -65,28 +64,21 @@ class Report:
     @classmethod
     def unpack(cls, data: bytes) -> Report:
         """Read one."""
-        armed, expired, *numbers = REPORT.unpack_from(data)
-        measured, applied = np.frombuffer(data, '<f8', offset=REPORT.size).reshape(2, -1)
-        return cls(bool(armed), bool(expired), *numbers, measured, applied)
+        arrays = np.frombuffer(data, '<f8', offset=REPORT.size).reshape(2, -1)
+        return cls(*REPORT.unpack_from(data), *arrays)
 
 
 class Guard:
-    """Decides what is published; time is an argument.
+    """Decides what is published, by the limits (m,) [SI] and the time that it is given.
 
-    Parameters
-    ----------
-    rest, low, high : ndarray, shape (m,)
-        [SI]
-    vents : ndarray of bool, shape (m,)
-        Whether the safe value is `rest`, not what is measured.
+    `vents` says where the safe value is `rest`, not what is measured.
     """
 
     def __init__(self, rest: Array, low: Array, high: Array, vents: Array) -> None:
         self._rest, self._low, self._high, self._vents = rest, low, high, vents
         self._end, self.number, self.arrival = 0.0, 0, -math.inf
         self.armed = self.expired = False
-        self.measured = np.full(len(rest), math.nan)
-        self.applied = self.measured.copy()
+        self.measured = self.applied = np.full(len(rest), math.nan)
 
     def measure(self, values: Array, arrival: float) -> None:
         """Take a measurement (m,) that came at `arrival` [s]."""
@@ -133,9 +125,8 @@ class Guard:
 
 def serve(link: socket.socket, guard: Guard, wiring: Ros2ControlWiring) -> None:
     """Stand between the driver at the other end of `link` and the controllers, until it ends."""
-    node = rclpy.create_node(
-        f'ros2_control_guard_{os.getpid()}', enable_rosout=False, start_parameter_services=False
-    )
+    name = f'ros2_control_guard_{os.getpid()}'
+    node = rclpy.create_node(name, enable_rosout=False, start_parameter_services=False)
     states = PolledSubscriptions(node)
     states.open(JointState, wiring.state_topic, LOSSY)
     publisher = node.create_publisher(Float64MultiArray, wiring.command_topic, NEWEST)
@@ -144,7 +135,6 @@ def serve(link: socket.socket, guard: Guard, wiring: Ros2ControlWiring) -> None:
         if values is not None:
             publisher.publish(Float64MultiArray(data=wiring.command(values)))
 
-    link.setblocking(False)
     stamp = None
     while True:
         heard = bool(select.select([link], [], [], POLL)[0])
@@ -159,17 +149,17 @@ def serve(link: socket.socket, guard: Guard, wiring: Ros2ControlWiring) -> None:
             publish(guard.receive(data, now))
         publish(guard.tick(now))
         for message, age in states.newest_of_each(wiring.state_topic):
-            values, before = wiring.measurement(message), stamp
-            stamp = message.header.stamp if values is not None else stamp
-            if values is not None and (stamp != before or stamp.sec == 0):  # not a repeated one
+            values = wiring.measurement(message)
+            repeated = message.header.stamp == stamp and stamp.sec != 0
+            if values is not None and not repeated:
+                stamp, heard = message.header.stamp, True
                 guard.measure(values, now - age)
-                heard = True
         if heard:
-            publishers = node.count_publishers(wiring.command_topic)
+            listeners = publisher.get_subscription_count()
             try:
-                link.send(guard.report(publishers, publisher.get_subscription_count()))
-            except BlockingIOError:
-                pass  # a driver that does not read misses reports
+                link.send(guard.report(node.count_publishers(wiring.command_topic), listeners))
+            except (BlockingIOError, ConnectionError):
+                pass  # a driver that does not read misses reports; one that has gone shows above
     publish(guard.go_safe(time.monotonic()))
     time.sleep(FAREWELL)
 
@@ -178,12 +168,13 @@ def main() -> None:
     """Run the process: descriptor of the link, then wiring and limits as JSON."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends with its driver, and after it
-    descriptor, text = sys.argv[1:]
-    settings = json.loads(text)
+    settings = json.loads(sys.argv[2])
     set_middleware()
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    guard = Guard(*(np.array(column) for column in settings['limits']))
-    serve(socket.socket(fileno=int(descriptor)), guard, Ros2ControlWiring(**settings['wiring']))
+    link = socket.socket(fileno=int(sys.argv[1]))
+    link.setblocking(False)
+    guard = Guard(*map(np.array, settings['limits']))
+    serve(link, guard, Ros2ControlWiring(**settings['wiring']))
     os._exit(0)
 
 

@@ -21,20 +21,9 @@ Array = NDArray[np.float64]
 class Ros2ControlWiring:
     """How actuators and joints belong together: joint = zero + scale * actuator.
 
-    Attributes
-    ----------
-    command_topic : str
-        ``commands`` of a forward_command_controller.
-    state_topic : str
-        ``joint_states`` of a joint_state_broadcaster.
-    joints : tuple of str
-        Joint of each actuator.
-    places : tuple of int
-        Place of each actuator in a command, from 0: the order of the controller's `joints`.
-    measured : str
-        Field of the joint states that holds the measurement.
-    scale, zero : tuple of float
-        Per actuator, in the joint's unit.
+    `command_topic` is that of a forward_command_controller, `state_topic` that of a
+    joint_state_broadcaster, whose field `measured` holds the measurement. `places` are those of
+    the actuators in a command, from 0: the order of the controller's parameter `joints`.
     """
 
     command_topic: str

@@ -86,6 +86,11 @@ def tendon_robot(folder: Path) -> Path:
     return _on_can(folder, data, 'tendon_arm_can')
 
 
+def servo_robot(folder: Path) -> Path:
+    """Return the catalogue's arm of six servos."""
+    return find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_servos.yaml'
+
+
 def controlled_robot(folder: Path) -> Path:
     """Write the arm of `tendon_robot` behind ros2_control, its joints in another order."""
     data = yaml.safe_load(tendon_robot(folder).read_text(encoding='utf-8'))
