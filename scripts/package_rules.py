@@ -56,6 +56,7 @@ KEYS = {
 # No key of rosdep brings these; whoever needs one says where it comes from.
 PIP_ONLY = {
     'dask',
+    'dynamixel_sdk',
     'elastica',
     'exudyn',
     'lz4',

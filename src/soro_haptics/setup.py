@@ -1,27 +1,5 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-from setuptools import find_packages, setup
+from setuptools import setup
 
-package_name = 'soro_haptics'
-
-setup(
-    name=package_name,
-    version='0.1.0',
-    packages=find_packages(exclude=['test']),
-    data_files=[
-        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
-        ('share/' + package_name, ['package.xml']),
-    ],
-    install_requires=['setuptools'],
-    zip_safe=True,
-    maintainer='soro contributors',
-    maintainer_email='soro@example.org',
-    description='Haptic renderer node: owns the loop of a haptic device.',
-    license='Apache-2.0',
-    extras_require={'test': ['pytest']},
-    entry_points={
-        'console_scripts': [
-            'haptic_renderer = soro_haptics.main:main',
-        ],
-    },
-)
+setup()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 import errno
 import fcntl
@@ -51,6 +52,8 @@ class SerialLink:
         Device file.
     write_timeout : float
         [s]
+    reader : callable
+        Makes what finds frames in bytes; default: those of our own devices.
 
     Attributes
     ----------
@@ -60,9 +63,16 @@ class SerialLink:
         Of the protocol, in the head of what is sent.
     """
 
-    def __init__(self, port: str, baudrate: int, write_timeout: float = 0.02) -> None:
+    def __init__(
+        self,
+        port: str,
+        baudrate: int,
+        write_timeout: float = 0.02,
+        reader: Callable[[], Any] = FrameReader,
+    ) -> None:
         self.port, self._baudrate, self._write_timeout = port, baudrate, write_timeout
-        self.reader, self.version = FrameReader(), VERSION
+        self._make_reader = reader
+        self.reader, self.version = reader(), VERSION
         self._use: DeviceLock | None = None
         self._serial: Any = None
         self._thread: threading.Thread | None = None
@@ -109,7 +119,7 @@ class SerialLink:
                 raise self._refusal(error) from None
             raise
         self._use = use
-        self.reader, self._error = FrameReader(), ''
+        self.reader, self._error = self._make_reader(), ''
         self._waiting.clear()
         self._closing.clear()
         self._thread = threading.Thread(
@@ -204,7 +214,7 @@ class SerialLink:
             )
             return bool(self._waiting)
 
-    def _listen(self, port: Any, reader: FrameReader) -> None:
+    def _listen(self, port: Any, reader: Any) -> None:
         try:
             while not self._closing.is_set():
                 data = port.read(max(1, port.in_waiting))

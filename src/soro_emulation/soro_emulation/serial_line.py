@@ -24,6 +24,8 @@ class SerialLine:
     ----------
     baudrate : int
     generator : numpy.random.Generator
+    zeros : bool
+        Whether units end with a zero byte; else they are what is put at once.
 
     Attributes
     ----------
@@ -35,7 +37,8 @@ class SerialLine:
         Units for which there was no room.
     """
 
-    def __init__(self, baudrate: int, generator: np.random.Generator) -> None:
+    def __init__(self, baudrate: int, generator: np.random.Generator, zeros: bool = True) -> None:
+        self._zeros = zeros
         self._second_per_byte = BITS_PER_BYTE / baudrate
         self._random = generator
         self._waiting: deque[tuple[float, bytes]] = deque()
@@ -87,6 +90,9 @@ class SerialLine:
 
     def put(self, data: bytes, now: float) -> None:
         """Let bytes enter; they are cut into units at their zeros."""
+        if not self._zeros:
+            self._enter(data, now)
+            return
         *units, rest = (self._partial + data).split(b'\0')
         for unit in units:
             self._enter(unit + b'\0', now)

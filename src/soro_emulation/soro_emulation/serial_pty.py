@@ -42,6 +42,8 @@ class SerialPty:
     tick : callable
         Gets now every few milliseconds, returns the frames that are due.
     seed : int
+    reader : optional
+        Finds frames that do not end with a zero byte.
 
     Attributes
     ----------
@@ -59,13 +61,14 @@ class SerialPty:
         receive: Callable[[Frame, float], list[Frame]],
         tick: Callable[[float], list[Frame]],
         seed: int,
+        reader: Any = None,
     ) -> None:
         self.path = path
         self._receive, self._tick = receive, tick
         generator = np.random.default_rng(seed + 2)
-        self.reader, self.garbage, self.unread = FrameReader(), 0, 0
-        self.to_device = SerialLine(baudrate, generator)
-        self.to_host = SerialLine(baudrate, generator)
+        self.reader, self.garbage, self.unread = reader or FrameReader(), 0, 0
+        self.to_device = SerialLine(baudrate, generator, reader is None)
+        self.to_host = SerialLine(baudrate, generator, reader is None)
         self._use = DeviceLock(f'emulator {path}')
         self._master = self._slave = -1
         self._silent = self._deaf = False

@@ -25,6 +25,7 @@ STRICTER = {
     'target_pose': SENT_ONCE,
     'tip_target': SENT_ONCE,
     'target_actuation': SENT_ONCE,
+    'joint_trajectory': SENT_ONCE,
     'estop': 'a press that is lost is not made safe; who comes late must hear that one is held',
     'emulator/inject_fault': 'sent once, by a test that would pass if it were lost',
     'workspace': 'sent once, when the analysis is done: a viewer that opens later shows it too',

@@ -223,6 +223,7 @@ class CommandStream:
         now: float,
         generation: int,
         keep: bool = False,
+        schedule: Schedule | None = None,
     ) -> int:
         """Move to a target (m,) at the limited rate and hold it; return the motion.
 
@@ -237,6 +238,8 @@ class CommandStream:
             That in which the target arrived.
         keep : bool
             Whether the present correction goes on.
+        schedule : Schedule, optional
+            Followed, instead of holding, from its first point on, which is `target`.
 
         Raises
         ------
@@ -262,7 +265,7 @@ class CommandStream:
                 self._enter(Phase.RAMP, now)
             self._begin_motion(keep)
             self._target = target.copy()
-            self._schedule = None
+            self._schedule = schedule
             self._stopped = None
             return self._motion
 
@@ -279,8 +282,7 @@ class CommandStream:
             if self._phase is not Phase.HOLD or not np.array_equal(self._target, first):
                 raise self._stopped or StreamError(Code.BUSY, 'the first point is not held')
             self._schedule = schedule
-            self._target = schedule.actuation_at(schedule.duration)
-            self._enter(Phase.FOLLOW, now)
+            self._begin_schedule(now)
 
     def hold(self, now: float) -> None:
         """Stop moving and hold what was sent last."""
@@ -288,7 +290,7 @@ class CommandStream:
             moving = self._phase in (Phase.RAMP, Phase.FOLLOW) or self._correction is not None
             if moving and self._setpoint is not None:
                 self._begin_motion()
-                self._target = self._setpoint.copy()
+                self._target, self._schedule = self._setpoint.copy(), None
                 self._enter(Phase.HOLD, now)
             elif self._phase is Phase.TAKEOVER:
                 self.release()
@@ -450,7 +452,15 @@ class CommandStream:
     def _advance(self, dt: float, now: float) -> None:
         assert self._target is not None  # noqa: S101 - for mypy
         if self._move(self._target, dt):
-            self._enter(Phase.HOLD, now)
+            if self._schedule is not None:
+                self._begin_schedule(now)
+            else:
+                self._enter(Phase.HOLD, now)
+
+    def _begin_schedule(self, now: float) -> None:
+        assert self._schedule is not None  # noqa: S101 - for mypy
+        self._target = self._schedule.actuation_at(self._schedule.duration)
+        self._enter(Phase.FOLLOW, now)
 
     def _follow(self, dt: float, now: float) -> None:
         """Be where the schedule is; after a stall, catch up as fast as a ramp would."""

@@ -12,7 +12,9 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
 
+from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
@@ -36,6 +38,7 @@ from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.joint_trajectory import goal_of_trajectory
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
@@ -164,6 +167,7 @@ class TrajectoryPlanner(RobotNode):
             (PoseStamped, 'target_pose', newest(self._on_pose)),
             (TipTarget, 'tip_target', newest(self._on_tip_target)),
             (ActuatorCommand, 'target_actuation', newest(self._on_actuation)),
+            (JointTrajectory, 'joint_trajectory', newest(self._on_joint_trajectory)),
         ):
             self._targets_heard.append(AnyPublisherSubscription(self, kind, topic, take, NEWEST))
         self._estop = EstopInput(self, self._on_estop)
@@ -236,16 +240,23 @@ class TrajectoryPlanner(RobotNode):
         self._near = near if near.status.code is not Code.NOT_CONVERGED else None
         return self._near, wrench_at
 
-    def go_to(self, target: Array, generation: int, keep: bool = False) -> int:
+    def go_to(
+        self,
+        target: Array,
+        generation: int,
+        keep: bool = False,
+        schedule: Schedule | None = None,
+    ) -> int:
         """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now.
 
         `generation` is that of the stream in which the target arrived; `keep` the correction by
-        the measured tip. Return the motion.
+        the measured tip; a `schedule` that begins there is followed then. Return the motion.
         """
         if self._failure is not None:
             raise StreamError(Code.UNKNOWN, DEAD)
         feedback = self._feedback.first()
-        return self._stream.go_to(target, feedback, time.monotonic(), generation, keep)
+        now = time.monotonic()
+        return self._stream.go_to(target, feedback, now, generation, keep, schedule)
 
     def model_changed(self) -> None:
         """Solve anew what is near."""
@@ -323,6 +334,12 @@ class TrajectoryPlanner(RobotNode):
 
         self._take_target('target_actuation', solved, generation)
 
+    def _on_joint_trajectory(self, message: JointTrajectory, generation: int) -> None:
+        def solved() -> Goal:
+            return goal_of_trajectory(self._binding.robot, message, self._stream.rates)
+
+        self._take_target('joint_trajectory', solved, generation)
+
     def _take_target(self, topic: str, solved: Callable[[], Goal], generation: int) -> None:
         try:
             if self._track is None or self._track.busy:
@@ -347,7 +364,8 @@ class TrajectoryPlanner(RobotNode):
     def _begin(self, goal: Goal, generation: int) -> None:
         pose, control = goal.desired, self.tip_control
         feedback = pose is not None and self.table.control == 'feedback'
-        motion = self.go_to(goal.actuation, generation, feedback and control.live)
+        keep = feedback and control.live
+        motion = self.go_to(goal.actuation, generation, keep, goal.schedule)
         if pose is not None:
             control.aim(motion, lambda stamp: pose, goal.task, feedback)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Task
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
@@ -26,13 +27,15 @@ class Goal(NamedTuple):
 
     `doubt` is asked when the motion has begun, since it may take a solve; its answer is empty
     where the model finds nothing wrong with that configuration. `desired` is the pose (4, 4)
-    of the tip where one was asked for, and `task` what of it.
+    of the tip where one was asked for, and `task` what of it; `schedule` what follows once the
+    actuation is reached.
     """
 
     actuation: Array
     doubt: Callable[[], str]
     desired: Array | None = None
     task: Task = Task.POSITION
+    schedule: Schedule | None = None
 
 
 class TargetRefused(SoroError):

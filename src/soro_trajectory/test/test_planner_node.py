@@ -14,6 +14,7 @@ import pytest
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, Warnings
@@ -25,6 +26,7 @@ from soro_node.conversions import pose_to_message
 from soro_node.testing import RosSession, wait_for, wait_until
 from soro_trajectory.command_stream import Phase, SILENCE
 from soro_trajectory.node import TrajectoryPlanner
+from soro_trajectory.track_topics import duration_message
 
 ROBOT = 'spatial_cc'
 START = [0.1e5, 0.1e5, 0.1e5]
@@ -490,3 +492,21 @@ def test_deactivation_ends_everything_and_nothing_is_sent_after_it(one):
     one.planner.trigger_activate()
     wait_until(lambda: one.actuation_topic.get_subscription_count())
     assert len(one.driver.commands) == count
+
+
+def test_a_joint_trajectory_moves_the_actuators(one):
+    topic = one.ros.client.create_publisher(JointTrajectory, 'joint_trajectory', 1)
+    wait_until(lambda: topic.get_subscription_count())
+    rate = one.planner._stream.rates
+    seconds = 2.0 * float(np.max(np.abs(np.subtract(MIDDLE, START)) / rate))
+    points = [
+        JointTrajectoryPoint(positions=list(START)),
+        JointTrajectoryPoint(positions=list(MIDDLE), time_from_start=duration_message(seconds)),
+    ]
+    names = [a.name for a in one.robot.actuators]
+    topic.publish(JointTrajectory(joint_names=names, points=points))
+    wait_until(lambda: one.held(MIDDLE))
+    assert one.target_status()[0] == 'accepted'
+    topic.publish(JointTrajectory(joint_names=names[:2], points=points))
+    wait_until(lambda: one.target_status()[0].startswith('refused'))
+    assert one.held(MIDDLE)

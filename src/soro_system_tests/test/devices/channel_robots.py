@@ -86,6 +86,29 @@ def tendon_robot(folder: Path) -> Path:
     return _on_can(folder, data, 'tendon_arm_can')
 
 
+def servo_robot(folder: Path) -> Path:
+    """Return the catalogue's arm of six servos."""
+    return find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_servos.yaml'
+
+
+def controlled_robot(folder: Path) -> Path:
+    """Write the arm of `tendon_robot` behind ros2_control, its joints in another order."""
+    data = yaml.safe_load(tendon_robot(folder).read_text(encoding='utf-8'))
+    names = [drive['name'] for drive in data['drives']]
+    data['driver'] |= {'device': 'ros2_control', 'rate': '100 Hz', 'time_to_live': '300 ms'}
+    del data['driver']['can'], data['emulator']['can']
+    data['driver']['ros2_control'] = {
+        'command_topic': '/winches/commands',
+        'joints': {name: f'{name}_winch' for name in names},
+        'channels': {name: len(names) - i for i, name in enumerate(names)},
+        'scale': '1 -1 2 1 -0.5 1',
+        'zero': '0 0.1 0 -0.2 0 0',
+    }
+    file = folder / 'tendon_arm_ros2_control.yaml'
+    file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
+    return file
+
+
 def muscle_robot(folder: Path, firmware: str = 'emulated') -> Path:
     """Write two modules of the robot of muscles, on twelve valves of a board in any order."""
     text = quick_file(folder).read_text(encoding='utf-8')

@@ -12,9 +12,11 @@ from pathlib import Path
 from channel_robots import (
     chain_robot,
     ChannelRobot,
+    controlled_robot,
     mixed_robot,
     muscle_robot,
     pressure_robot,
+    servo_robot,
     tendon_robot,
 )
 import numpy as np
@@ -67,6 +69,10 @@ CASES = {
     ),
     'nidaq-4': Case(mixed_robot, 0.3, 8e3, 'silent', 0.4, ('relay', 'closed', True)),
     'can-6': Case(tendon_robot, 0.3, 0.02, 'silent', 0.2),
+    'dynamixel-6': Case(servo_robot, 0.3, 0.02, 'unplug', 0.4),
+    'ros2_control-6': Case(
+        controlled_robot, 0.3, 0.02, 'silent', 0.8, ('commands', 'stream', True)
+    ),
 }
 
 

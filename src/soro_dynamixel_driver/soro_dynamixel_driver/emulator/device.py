@@ -1,0 +1,157 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Servos on a bus behind a pty, as the device `dynamixel`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import struct
+import threading
+from typing import Any
+
+import numpy as np
+
+from soro_driver.serial_link import resource
+from soro_dynamixel_driver.emulator.servo import FIRMWARE, MODEL, Servo
+from soro_dynamixel_driver.protocol import BROADCAST, Instruction, Packet, PacketReader
+from soro_dynamixel_driver.wiring import read_wiring
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.injected_fault import actuator_index
+from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
+from soro_mechanics.core.errors import UnknownName
+
+OVERLOAD, UNKNOWN, LENGTH = 32, 2, 5
+FAULTS = ('none', 'blocked', 'overload', 'reboot', *LINK_FAULTS)
+
+
+class DynamixelEmulator(DeviceEmulator):
+    """Answers as servos of the X series do, to the vendor's library too.
+
+    Faults: those of a serial line; ``blocked``, ``overload``, ``reboot`` (actuator).
+    """
+
+    def __init__(self, context: EmulatorContext, now: float) -> None:
+        with context.properties:
+            pass  # nothing to set
+        self._wiring = w = read_wiring(context.wiring, context.robot)
+        self._log, self._lock, self._state = context.log, threading.Lock(), 'SAFE'
+        rates = np.array([2.0 * a.rate for a in context.robot.actuators]) / np.abs(w.per_count)
+        rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
+        rows = zip(w.ids, rest, rates.tolist(), strict=True)
+        self.servos = {number: Servo(number, at, rate, now) for number, at, rate in rows}
+        self.wire = SerialPty(
+            context.endpoint.path, w.baudrate, self._receive, self._tick, context.seed,
+            PacketReader(),
+        )  # fmt: skip
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> DynamixelEmulator:
+        """Make one servo for each actuator."""
+        return cls(context, now)
+
+    def start(self) -> None:
+        """Listen."""
+        self.wire.start()
+        self._log.write('listening', address=str(self.wire.path))
+
+    def advance(self, now: float) -> None:
+        """Let the servos turn."""
+        with self._lock:
+            self._tick(now)
+
+    def actuation(self, now: float) -> Array:
+        """Return where the outputs are [rad]."""
+        self.advance(now)
+        counts = [self.servos[number].position for number in self._wiring.ids]
+        return self._wiring.zero + self._wiring.per_count * counts
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something."""
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
+        if fault == 'none' or fault in LINK_FAULTS:
+            self.wire.inject(fault, values)
+        with self._lock:
+            servo = self.servos[self._wiring.ids[actuator_index(values, self._wiring.names)]]
+            if fault == 'none':
+                for each in self.servos.values():
+                    each.blocked = False
+            elif fault == 'blocked':
+                servo.blocked = True
+            elif fault == 'overload':
+                servo.fail(OVERLOAD)
+            elif fault == 'reboot':
+                servo.restart(servo.heard)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What faults did to the line."""
+        return self.wire.counters
+
+    def in_use(self, now: float) -> bool:
+        """Whether a servo has torque."""
+        return self._state == 'ARMED'
+
+    def resources(self) -> Sequence[str]:
+        """Return the port."""
+        return [resource(self.wire.path)]
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self.wire.stop()
+
+    def _tick(self, now: float) -> list[Packet]:
+        for servo in self.servos.values():
+            servo.advance(now)
+        state = 'ARMED' if any(s.moves for s in self.servos.values()) else 'SAFE'
+        if state != self._state:
+            self._state = state
+            self._log.write('state', now, state=state)
+        return []
+
+    def _receive(self, packet: Packet, now: float) -> list[Packet]:
+        with self._lock:
+            kind, data = packet.instruction, packet.parameters
+            if kind in (Instruction.SYNC_READ, Instruction.SYNC_WRITE) and len(data) >= 4:
+                for servo in self.servos.values():
+                    servo.heard = now
+                return self._synchronous(kind, data)
+            everybody = packet.id == BROADCAST
+            found = [s for s in self.servos.values() if everybody or s.number == packet.id]
+            answers = []
+            for servo in found:
+                servo.heard = now
+                answer = self._answer(servo, kind, data, now)
+                if not everybody or kind == Instruction.PING:
+                    answers.append(answer)
+            return answers
+
+    def _synchronous(self, kind: int, data: bytes) -> list[Packet]:
+        address, size = struct.unpack('<HH', data[:4])
+        if kind == Instruction.SYNC_READ:
+            found = [self.servos[number] for number in data[4:] if number in self.servos]
+            return [_status(s, s.read(address, size)) for s in found]
+        for at in range(4, len(data) - size, size + 1):
+            servo = self.servos.get(data[at])
+            if servo is not None:
+                servo.write(address, data[at + 1 : at + 1 + size])
+        return []
+
+    def _answer(self, servo: Servo, kind: int, data: bytes, now: float) -> Packet:
+        if kind == Instruction.PING:
+            return _status(servo, struct.pack('<HB', MODEL, FIRMWARE))
+        if kind == Instruction.READ and len(data) == 4:
+            return _status(servo, servo.read(*struct.unpack('<HH', data)))
+        if kind == Instruction.WRITE and len(data) > 2:
+            error = servo.write(struct.unpack('<H', data[:2])[0], data[2:])
+            return _status(servo, b'', error)
+        if kind == Instruction.REBOOT:
+            servo.restart(now)
+            return _status(servo, b'')
+        return _status(servo, b'', UNKNOWN)
+
+
+def _status(servo: Servo, data: bytes | None, error: int = 0) -> Packet:
+    if data is None:
+        data, error = b'', LENGTH
+    return Packet(servo.number, Instruction.STATUS, bytes([error | servo.alert]) + data)

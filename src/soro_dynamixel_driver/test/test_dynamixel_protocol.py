@@ -1,0 +1,129 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Packets of Dynamixel protocol 2.0, against the e-Manual's examples and the vendor's library."""
+
+from dynamixel_sdk import Protocol2PacketHandler
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+
+from soro_dynamixel_driver import protocol as dxl
+from soro_dynamixel_driver.protocol import Instruction, Packet, PacketReader
+from soro_dynamixel_driver.wiring import read_wiring
+from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.robot_file.section import Section
+
+# https://emanual.robotis.com/docs/en/dxl/protocol2/
+EXAMPLES = {
+    'FFFFFD00010300 01 194E': Packet(1, Instruction.PING),
+    'FFFFFD00010700 55 00060426 655D': Packet(1, Instruction.STATUS, bytes.fromhex('00060426')),
+    'FFFFFD00010700 02 84000400 1D15': Packet(1, Instruction.READ, bytes.fromhex('84000400')),
+    'FFFFFD00010800 55 00A6000000 8CC0': Packet(
+        1, Instruction.STATUS, bytes.fromhex('00A6000000')
+    ),
+    'FFFFFD00010900 03 740000020000 CA89': Packet(
+        1, Instruction.WRITE, bytes.fromhex('740000020000')
+    ),
+}
+packets = st.builds(
+    Packet,
+    st.integers(0, 252),
+    st.sampled_from(list(Instruction)),
+    st.lists(st.sampled_from([0xFF, 0xFD, 0x00, 0x55]) | st.integers(0, 255), max_size=60).map(
+        bytes
+    ),
+)
+
+
+@pytest.mark.parametrize(('text', 'packet'), EXAMPLES.items())
+def test_the_examples_of_the_manual(text, packet):
+    assert packet.pack() == bytes.fromhex(text)
+    assert PacketReader().feed(bytes.fromhex(text)) == [packet]
+
+
+@given(st.binary(max_size=80))
+def test_the_checksum_is_that_of_the_vendor(data):
+    assert dxl.crc16(data) == Protocol2PacketHandler().updateCRC(0, data, len(data))
+
+
+@given(packets)
+def test_the_vendor_stuffs_alike(packet):
+    body = [0, *packet.parameters]
+    raw = [0xFF, 0xFF, 0xFD, 0, packet.id, len(body) + 2, 0, packet.instruction]
+    raw += [*packet.parameters, 0, 0]
+    raw = Protocol2PacketHandler().addStuffing(raw)
+    assert bytes(raw)[:-2] == packet.pack()[:-2]
+
+
+@settings(max_examples=200)
+@given(st.lists(packets, max_size=5), st.data())
+def test_packets_come_out_whatever_the_pieces(found, data):
+    stream = b''.join(p.pack() for p in found)
+    reader, got = PacketReader(), []
+    while stream:
+        cut = data.draw(st.integers(1, len(stream)))
+        got += reader.feed(stream[:cut])
+        stream = stream[cut:]
+    assert got == found
+    assert (reader.crc_errors, reader.malformed) == (0, 0)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.binary(max_size=40) | packets.map(lambda p: p.pack()[:-3]), max_size=6), packets
+)
+def test_after_any_garbage_the_next_packet_but_one_is_read(garbage, packet):
+    reader = PacketReader()
+    for piece in garbage:
+        reader.feed(piece)
+    for _ in range(2):
+        got = reader.feed(packet.pack())
+    assert got[-1:] == [packet]
+
+
+@given(packets, st.data())
+def test_no_packet_with_a_wrong_bit_is_read(packet, data):
+    wrong = bytearray(packet.pack())
+    bit = data.draw(st.integers(0, 8 * len(wrong) - 1))
+    wrong[bit // 8] ^= 1 << bit % 8
+    assert PacketReader().feed(bytes(wrong)) == []
+
+
+class Robot:
+    actuators = tuple(Actuator(n, 'angle', -2.0, 2.0, 1.0, 0.0) for n in ('a', 'b'))
+    file = ''
+
+    def foreign_section(self, name):
+        return Section({'device': 'dynamixel', 'rate': '100 Hz'}, 'driver')
+
+
+def wiring(**changes):
+    data = {'port': '/dev/x', 'baudrate': 1_000_000, 'servos': {'a': 7, 'b': 3}, **changes}
+    return read_wiring(Section(data, 'driver.dynamixel'), Robot())
+
+
+def test_counts_are_turns_of_4096():
+    w = wiring(ratio=2, zero='0 90 deg', direction='1 -1')
+    # A quarter turn of the output is half a turn of the motor; b counts the other way from 90.
+    assert w.counts(np.radians([90.0, 45.0])) == [2048, 1024]
+    assert w.counts(np.array([99.0, 0.0]))[0] == round(2.0 * 2.0 * 4096 / (2.0 * np.pi))
+
+
+@pytest.mark.parametrize(
+    ('changes', 'field'),
+    [
+        ({'servos': {'a': 7, 'b': 7}}, 'servos'),
+        ({'servos': {'a': 7}}, 'servos.b'),
+        ({'servos': {'a': 253, 'b': 1}}, 'servos.a'),
+        ({'direction': '1 2'}, 'direction'),
+        ({'baudrate': 57600}, 'baudrate'),
+        ({'current': '-1 A'}, 'current'),
+        ({'speed': 1}, 'speed'),
+    ],
+)
+def test_a_wrong_section_names_its_field(changes, field):
+    with pytest.raises(RobotFileError) as error:
+        wiring(**changes)
+    assert f'driver.dynamixel.{field}' in str(error.value)

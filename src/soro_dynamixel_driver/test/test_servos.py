@@ -1,0 +1,257 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Emulated servos: the vendor's library drives them, and this driver, over the same wire."""
+
+from pathlib import Path
+import time
+import uuid
+
+import dynamixel_sdk as sdk
+import numpy as np
+import pytest
+
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Fault
+from soro_driver.endpoint import Endpoint
+from soro_driver.settings import read_driver_settings
+from soro_dynamixel_driver.device import DynamixelDevice
+from soro_dynamixel_driver.emulator.device import DynamixelEmulator
+from soro_dynamixel_driver.emulator.servo import Servo
+from soro_emulation.device_emulator import EmulatorContext
+from soro_emulation.event_log import EventLog
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
+from soro_mechanics.robot_file.section import Section
+from soro_node.testing import wait_until
+
+COUNT = 2.0 * np.pi / 4096
+TTL = 0.2
+
+
+@pytest.fixture(scope='module')
+def robot():
+    file = find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_servos.yaml'
+    return read_robot_file(file)
+
+
+@pytest.fixture
+def bench(robot, tmp_path):
+    tmp_path.chmod(0o700)
+    endpoint = Endpoint(0, tmp_path / f'dxl-{uuid.uuid4().hex[:6]}')
+    section = read_driver_settings(robot).section
+    context = EmulatorContext(robot, section, Section({}, 'e'), endpoint, 1, EventLog(''))
+    emulator = DynamixelEmulator.create(context, time.monotonic())
+    emulator.start()
+    yield emulator, endpoint
+    emulator.stop()
+
+
+@pytest.fixture
+def device(robot, bench):
+    device = DynamixelDevice.from_section(read_driver_settings(robot).section, robot, bench[1])
+    device.open()
+    yield device
+    device.close()
+
+
+class Vendor:
+    """The vendor's library; its time-outs of some 30 ms are short for a busy computer."""
+
+    def __init__(self, path):
+        self.port, self._handler = sdk.PortHandler(path), sdk.PacketHandler(2.0)
+        assert self.port.openPort()
+        assert self.port.setBaudRate(1_000_000)
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            for _ in range(20):
+                answer = getattr(self._handler, name)(self.port, *arguments)
+                if answer[-1 if name == 'broadcastPing' else -2] == sdk.COMM_SUCCESS:
+                    return answer
+            raise AssertionError(f'{name}{arguments}: {answer}')
+
+        return ask
+
+
+@pytest.fixture
+def vendor(bench):
+    vendor = Vendor(str(bench[1].path))
+    yield vendor
+    vendor.port.closePort()
+
+
+def cycle(device, values, seconds, until=lambda reading: False):
+    """Do what the control loop does."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        reading = device.read()
+        if until(reading):
+            break
+        try:
+            device.write(np.array(values), TTL)
+        except DeviceTimeout:
+            pass  # a busy computer: the loop goes on
+        device.transport.link.wait(time.monotonic() + 0.01)
+    return reading
+
+
+def test_the_vendor_finds_them(bench, vendor):
+    assert vendor.ping(3) == (1020, sdk.COMM_SUCCESS, 0)
+    found, _ = vendor.broadcastPing()
+    assert found == {servo: [1020, 47] for servo in range(1, 7)}
+    assert sdk.PacketHandler(2.0).ping(vendor.port, 9)[1] == sdk.COMM_RX_TIMEOUT
+
+
+def test_the_vendor_moves_them(bench, vendor):
+    handler = sdk.PacketHandler(2.0)
+    reader = sdk.GroupSyncRead(vendor.port, handler, 132, 4)
+    writer = sdk.GroupSyncWrite(vendor.port, handler, 116, 4)
+    for servo in range(1, 7):
+        assert reader.addParam(servo)
+        goal = 20 * servo
+        assert writer.addParam(servo, list(goal.to_bytes(4, 'little')))
+        assert vendor.write1ByteTxRx(servo, 11, 4) == (sdk.COMM_SUCCESS, 0)
+        assert vendor.write1ByteTxRx(servo, 64, 1) == (sdk.COMM_SUCCESS, 0)
+    assert writer.txPacket() == sdk.COMM_SUCCESS
+    wait_until(lambda: round(bench[0].servos[6].position) == 120)
+    assert any(reader.txRxPacket() == sdk.COMM_SUCCESS for _ in range(20))
+    assert [reader.getData(servo, 132, 4) for servo in range(1, 7)] == list(range(20, 140, 20))
+
+
+def test_the_vendor_is_refused_what_a_servo_refuses(bench, vendor):
+    vendor.write1ByteTxRx(1, 64, 1)
+    assert vendor.write1ByteTxRx(1, 11, 3) == (sdk.COMM_SUCCESS, 7)  # torque is on
+    assert vendor.write4ByteTxRx(1, 132, 5) == (sdk.COMM_SUCCESS, 7)  # read only
+    assert vendor.readTxRx(1, 254, 4)[2] == 5
+    bench[0].inject('overload', {})
+    data, result, error = vendor.read1ByteTxRx(1, 70)
+    assert (data, result, error) == (32, sdk.COMM_SUCCESS, 0x80)
+    assert vendor.reboot(1) == (sdk.COMM_SUCCESS, 0)
+    assert vendor.read1ByteTxRx(1, 70) == (0, sdk.COMM_SUCCESS, 0)
+
+
+def test_the_bus_watchdog_of_the_manual(bench, vendor):
+    # e-Manual, Bus Watchdog(98): stops, reads -1, refuses goals with a range error until cleared.
+    vendor.write1ByteTxRx(2, 64, 1)
+    vendor.write1ByteTxRx(2, 98, 5)
+    vendor.write4ByteTxRx(2, 116, 5000)
+    wait_until(lambda: bench[0].servos[2].table[98] == 255)
+    assert vendor.read1ByteTxRx(2, 98)[0] == 255
+    here = vendor.read4ByteTxRx(2, 132)[0]
+    assert 0 < here < 5000
+    assert vendor.write4ByteTxRx(2, 116, 100) == (sdk.COMM_SUCCESS, 4)
+    assert vendor.read1ByteTxRx(2, 64)[0] == 1
+    vendor.write1ByteTxRx(2, 98, 0)
+    assert vendor.write4ByteTxRx(2, 116, here) == (sdk.COMM_SUCCESS, 0)
+
+
+def test_driver_and_servos_agree_on_angles(device, bench):
+    device.arm()
+    goal = np.linspace(0.05, 0.3, 6)
+    reading = cycle(device, goal, 1.0)
+    assert np.allclose(reading.measured, goal, atol=COUNT)
+    assert np.allclose(reading.applied, goal, atol=COUNT)
+    assert np.allclose(bench[0].actuation(time.monotonic()), goal, atol=COUNT)
+    assert time.monotonic() - reading.time < 0.1
+    assert not reading.faults
+
+
+def test_opening_and_making_safe_switch_torque_off(device, bench):
+    servos = bench[0].servos.values()
+    device.arm()
+    cycle(device, np.full(6, 0.1), 0.3)
+    assert all(s.table[64] for s in servos)
+    device.make_safe()
+    assert not any(s.table[64] for s in servos)
+    with pytest.raises(DeviceError):
+        device.write(np.full(6, 0.1), TTL)
+    device.arm()
+    device.close()
+    device.open()
+    assert not any(s.table[64] for s in servos)
+
+
+def test_arming_moves_nothing(device, bench):
+    servo = bench[0].servos[2]
+    servo.table[116:120] = (900).to_bytes(4, 'little')  # an old goal
+    device.arm()
+    for _ in range(20):
+        device.transport.refresh(time.monotonic() + 1.0)
+    assert abs(servo.position) < 1.0
+
+
+def test_silence_stops_them_and_stays(device, bench):
+    device.arm()
+    cycle(device, np.full(6, 0.1), 0.5)
+    device.write(np.full(6, 0.7), TTL)
+    servo = bench[0].servos[1]
+    since = time.monotonic()
+    wait_until(lambda: servo.table[98] == 255)
+    assert time.monotonic() - since > 0.5 * TTL
+    here = servo.position
+    reading = cycle(device, np.full(6, 0.7), 1.0, lambda r: r.tripped)
+    assert reading.tripped
+    cycle(device, np.full(6, 0.7), 0.2)
+    assert abs(servo.position - here) < 2.0
+    device.make_safe()
+    device.arm()
+    cycle(device, np.full(6, 0.7), 0.8)
+    assert abs(servo.position * COUNT - 0.7) < 2.0 * COUNT
+
+
+def test_a_hardware_error_names_the_servo_and_a_reset_clears_it(device, bench):
+    device.arm()
+    bench[0].inject('overload', {'actuator': 'near_2'})
+    reading = cycle(device, np.zeros(6), 1.0, lambda r: r.faults)
+    assert reading.faults & Fault.DEVICE
+    assert device.fault_text[reading.faults & ~int(Fault.DEVICE)] == 'overload'
+    assert 'near_2' in reading.reason
+    device.make_safe()
+    device.reset()
+    device.arm()
+    assert not cycle(device, np.zeros(6), 0.3).faults
+
+
+def test_a_servo_that_restarted_is_seen(device, bench):
+    device.arm()
+    cycle(device, np.full(6, 0.1), 0.2)
+    bench[0].inject('reboot', {'actuator': 'far_1'})
+    # Its indirect addresses point elsewhere: what is read says that it has no torque.
+    assert cycle(device, np.full(6, 0.1), 1.0, lambda r: r.tripped).tripped
+
+
+def test_a_damaged_line_moves_nothing_wrong(device, bench):
+    device.arm()
+    cycle(device, np.full(6, 0.2), 0.5)
+    bench[0].inject('link', {'corruption': 0.3, 'direction': 'both'})
+    positions = []
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        cycle(device, np.full(6, 0.2), 0.01)
+        positions.append(bench[0].actuation(time.monotonic()))
+    assert bench[0].wire.reader.crc_errors > 0
+    assert np.abs(np.array(positions) - 0.2).max() < 2.0 * COUNT
+
+
+def test_a_missing_servo_is_named(bench, robot):
+    del bench[0].servos[4]
+    device = DynamixelDevice.from_section(read_driver_settings(robot).section, robot, bench[1])
+    with pytest.raises(DeviceLost, match='servo 4 .far_1.'):
+        device.open()
+    device.close()
+
+
+def test_an_unplugged_line_is_a_lost_device(device, bench):
+    bench[0].inject('unplug', {})
+    end = time.monotonic() + 5.0
+    with pytest.raises(DeviceLost):
+        while time.monotonic() < end:
+            device.read()
+
+
+def test_indirect_data_show_what_they_are_told(bench):
+    servo = Servo(1, 0.0, 100.0, 0.0)
+    assert servo.write(168, (132).to_bytes(2, 'little')) == 0
+    servo.position = 77.0
+    servo.advance(1.0)
+    assert servo.read(224, 1) == bytes([77])
+    assert Path(bench[1].path).is_symlink()

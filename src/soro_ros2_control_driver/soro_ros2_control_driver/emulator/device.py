@@ -1,0 +1,155 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A forward_command_controller and a joint_state_broadcaster over joints that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.injected_fault import actuator_index
+from soro_mechanics.core.errors import UnknownName
+from soro_node.polled_subscriptions import PolledSubscriptions
+from soro_node.qos import NEWEST
+from soro_ros2_control_driver.device import emulated, resource
+from soro_ros2_control_driver.wiring import read_wiring
+
+TIME_CONSTANT = 0.03  # s, assumed: a position-controlled servo
+STREAM = 0.2  # s; commands that are no farther apart are a stream
+PERIOD = 0.01  # s, the default update rate of a controller manager
+FAULTS = ('none', 'blocked', 'silent', 'deaf', 'stranger')
+
+
+class Ros2ControlEmulator(DeviceEmulator):
+    """Keeps its last command for ever, as a forward_command_controller does.
+
+    Faults: ``blocked`` (actuator), ``silent`` (no joint states), ``deaf`` (the controller has
+    gone), ``stranger`` (another publisher of commands).
+    """
+
+    def __init__(self, context: EmulatorContext) -> None:
+        with context.properties as section:
+            self._lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
+        self._wiring = emulated(read_wiring(context.wiring, context.robot), context.endpoint)
+        self._actuators, self._log = context.robot.actuators, context.log
+        self._rate = np.array([a.rate for a in self._actuators])
+        self.values = np.array([a.rest for a in self._actuators])
+        self.command, self._heard, self._time = self.values.copy(), -math.inf, math.nan
+        self._blocked = np.zeros(len(self.values), bool)
+        self._silent = self._streams = False
+        self._lock, self._stopping = threading.Lock(), threading.Event()
+        self._context = Context()
+        self._thread = threading.Thread(target=self._serve, name='controllers', daemon=True)
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> Ros2ControlEmulator:
+        """Make one joint for each actuator of the robot file."""
+        return cls(context)
+
+    def start(self) -> None:
+        """Begin to publish and listen."""
+        rclpy.init(args=[], context=self._context)
+        self._node = rclpy.create_node('controllers', context=self._context)
+        self._commands = PolledSubscriptions(self._node)
+        self._listen()
+        topic = self._wiring.state_topic
+        self._publisher = self._node.create_publisher(JointState, topic, NEWEST)
+        self._stranger: Any = None
+        self._thread.start()
+        self._log.write('listening', address=self._wiring.command_topic)
+
+    def advance(self, now: float) -> None:
+        """Let the joints follow up to `now` [s]."""
+        with self._lock:
+            step = now - self._time if now > self._time else 0.0
+            self._time = max(now, self._time) if self._time == self._time else now
+            way = (self.command - self.values) * -math.expm1(-step / self._lag)
+            way = np.clip(way, -self._rate * step, self._rate * step)
+            self.values = self.values + np.where(self._blocked, 0.0, way)
+
+    def actuation(self, now: float) -> Array:
+        """Return where the joints are, as actuator values [SI]."""
+        self.advance(now)
+        return self.values.copy()
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something."""
+        names = tuple(a.name for a in self._actuators)
+        with self._lock:
+            if fault == 'none':
+                self._blocked[:], self._silent = False, False
+                self._listen()
+                if self._stranger is not None:
+                    self._node.destroy_publisher(self._stranger)
+                    self._stranger = None
+            elif fault == 'blocked':
+                self._blocked[actuator_index(values, names)] = True
+            elif fault == 'silent':
+                self._silent = True
+            elif fault == 'deaf':
+                self._commands.close_all()
+            elif fault == 'stranger':
+                topic = self._wiring.command_topic
+                self._stranger = self._node.create_publisher(Float64MultiArray, topic, NEWEST)
+            else:
+                raise UnknownName('fault', fault, FAULTS)
+
+    def in_use(self, now: float) -> bool:
+        """Whether commands come."""
+        return self._streams
+
+    def resources(self) -> Sequence[str]:
+        """Return the command topic."""
+        return [resource(self._wiring)]
+
+    def stop(self) -> None:
+        """Stop publishing and listening."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(2.0)
+            self._node.destroy_node()
+            rclpy.shutdown(context=self._context)
+
+    def _listen(self) -> None:
+        self._commands.open(Float64MultiArray, self._wiring.command_topic, NEWEST)
+
+    def _serve(self) -> None:
+        while not self._stopping.wait(PERIOD):
+            now = time.monotonic()
+            with self._lock:
+                message = self._commands.newest(self._wiring.command_topic)
+                if message is not None and len(message.data) == len(self.values):
+                    self._take(np.array(message.data), now)
+                elif now - self._heard > STREAM:
+                    self._note_stream(False, now)
+            self.advance(now)
+            if not self._silent:
+                joints, data = list(self._wiring.joints), self._wiring.command(self.values)
+                position = [data[place] for place in self._wiring.places]
+                state = JointState(name=joints, **{self._wiring.measured: position})
+                state.header.stamp = self._node.get_clock().now().to_msg()
+                self._publisher.publish(state)
+
+    def _take(self, data: Array, now: float) -> None:
+        w = self._wiring
+        self._note_stream(now - self._heard < STREAM, now)
+        self._heard = now
+        command = (data[list(w.places)] - w.zero) / w.scale
+        if not np.array_equal(command, self.command):
+            self._log.write('output', now, values=command.tolist())
+        self.command = command
+
+    def _note_stream(self, streams: bool, now: float) -> None:
+        if streams is not self._streams:
+            self._streams = streams
+            self._log.write('commands', now, stream=streams)
