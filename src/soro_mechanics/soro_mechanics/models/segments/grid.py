@@ -20,28 +20,16 @@ SAME_STATION = 1e-9  # of the segment's length: two cuts closer than this are on
 
 @dataclass(frozen=True)
 class Grid:
-    """Elements of a chain.
+    """Elements of a chain."""
 
-    Attributes
-    ----------
-    chain : tuple of ndarray
-        Element lengths, segments, sections (1/EA, 1/EI, 1/GJ, 1/kGA), mass beyond the start,
-        middle and end of every element, link after every element, its mass.
-    densities : ndarray, shape (segments,) [kg/m]
-    stations : tuple of ndarray
-        Arc length of every node of every segment, unloaded [m].
-    slices : tuple of slice
-        Nodes of every segment among all nodes.
-    last_elements : tuple of int
-    cuts : tuple
-        Arc lengths where elements were cut for loads, per segment: identifies the grid.
-    """
-
+    # element lengths, segments, sections (1/EA, 1/EI, 1/GJ, 1/kGA), mass beyond the start, middle
+    # and end of every element, link after every element, its mass
     chain: tuple[NDArray[Any], ...]
-    densities: Array
-    stations: tuple[Array, ...]
-    slices: tuple[slice, ...]
+    densities: Array  # (segments,) [kg/m]
+    stations: tuple[Array, ...]  # arc length of every node of every segment, unloaded [m]
+    slices: tuple[slice, ...]  # nodes of every segment among all nodes
     last_elements: tuple[int, ...]
+    # arc lengths where elements were cut for loads, per segment: identifies the grid
     cuts: tuple[tuple[float, ...], ...]
 
 
