@@ -45,7 +45,7 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
 
 
 def _materials(spec: NetworkSpec) -> Iterator[Finding]:
-    from soro_mechanics.models.network.layout import radius_at
+    from soro_mechanics.models.network.rod_sections import radius_at
 
     bad = False
     for rod in spec.rods:
@@ -68,7 +68,7 @@ def _materials(spec: NetworkSpec) -> Iterator[Finding]:
 
 
 def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
-    from soro_mechanics.models.network.layout import section_at
+    from soro_mechanics.models.network.rod_sections import section_at
 
     sections = [section_at(rod, 0.5) for rod in spec.rods]
     rods = sum(s.mass * r.length for s, r in zip(sections, spec.rods, strict=True))

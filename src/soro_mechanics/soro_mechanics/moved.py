@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Old names of modules that have moved: they are imported with a warning until 0.3."""
+"""Old names of what has moved: they are taken with a warning until 0.3."""
 
 from __future__ import annotations
 
@@ -15,97 +15,60 @@ from typing import Any
 import warnings
 
 GONE_IN = '0.3'
-# New folder -> modules in it by their old names; old=new where the last part changed.
+# New folder -> modules in it by their old names; old=new where the last part changed. What ends in
+# _ or . stands in front of the old names after it.
 _MOVED = {
-    'analysis': """
-        condensed_ports measured_compliance polytope stiffness trajectory workspace
-    """,
+    'analysis': 'condensed_ports measured_compliance polytope stiffness trajectory workspace',
     'core': """
-        actuation_limits actuators array_input configuration errors missing_package
-        model robot_input search_tolerances status
+        actuation_limits actuators array_input configuration errors missing_package model
+        robot_input search_tolerances status
     """,
     'haptics': """
         flex_calibration flex_fit flex_signal hand_impedance handle_dynamics
-        haptic_device=device haptic_device_kernels=device_kernels haptic_loop=loop
-        haptic_schema=schema linear_haptic_loop=linear_loop rendering rendering_kernels
-        sensing sensing_kernels sensor_watch stable_limits virtual_environment
-        virtual_environment_kernels
+        linear_haptic_loop=linear_loop rendering rendering_kernels sensing sensing_kernels
+        sensor_watch stable_limits virtual_environment virtual_environment_kernels
+        haptic_ device device_kernels loop schema
     """,
     'identification': """
-        identification=fit identification_defaults=defaults
-        identification_offsets=offsets identification_parameters=parameters
-        identification_problem=problem stretch_identification=stretch_fit
-        stretch_robot_file stretch_table
+        identification=fit stretch_identification=stretch_fit stretch_robot_file stretch_table
+        identification_ defaults offsets parameters problem
     """,
-    'inverse': """
-        inverse=search inverse_steps=steps other_starts=multistart
-    """,
-    'models': """
-        network
-    """,
+    'inverse': 'inverse=search inverse_steps=steps other_starts=multistart',
+    'models': 'network',
     'models.ancf': """
-        ancf=model ancf_assembly=assembly ancf_compliance=compliance
-        ancf_element_kernels=element_kernels ancf_kernels=kernels ancf_schema=schema
-        ancf_shape_kernels=shape_kernels ancf_solve_kernels=solve_kernels
-        ancf_steps=steps ancf_stretch_kernels=stretch_kernels
+        ancf=model ancf_ assembly compliance element_kernels kernels schema shape_kernels
+        solve_kernels steps stretch_kernels
     """,
-    'models.constant_curvature': """
-        constant_curvature=model constant_curvature_kernels=kernels
-        constant_curvature_schema=schema
-    """,
+    'models.constant_curvature': 'constant_curvature=model constant_curvature_ kernels schema',
     'models.kirchhoff': """
-        kirchhoff=model kirchhoff_backbone=backbone kirchhoff_compliance=compliance
-        kirchhoff_equilibrium=equilibrium kirchhoff_guess=guess
-        kirchhoff_hold_kernels=hold_kernels
-        kirchhoff_hold_solve_kernels=hold_solve_kernels
-        kirchhoff_muscle_kernels=muscle_kernels kirchhoff_reach=reach
-        kirchhoff_reach_kernels=reach_kernels kirchhoff_rod_kernels=rod_kernels
-        kirchhoff_schema=schema kirchhoff_steps=steps
+        kirchhoff=model kirchhoff_ backbone compliance equilibrium guess hold_kernels
+        hold_solve_kernels muscle_kernels reach reach_kernels rod_kernels schema steps
     """,
     'models.network': """
-        network.arrays=arrays network.batch=batch network.cross_section=cross_section
-        network.drive_schema=drive_schema network.drive_values=drive_values
-        network.equilibrium=equilibrium network.following=following
-        network.frequencies=frequencies network.inverse=inverse
-        network.inverse_problem=inverse_problem network.layout=layout
-        network.linearisation=linearisation network.meshing=meshing network.model=model
-        network.platform=platform network.ports=ports network.relaxation=relaxation
-        network.rod_loads=rod_loads network.rod_nodes=rod_nodes network.schema=schema
-        network.sensitivity=sensitivity network.spec=spec network.studies=refinement
-        network.validity=validity
+        network. arrays batch cross_section drive_schema drive_values equilibrium following
+        frequencies inverse inverse_problem layout linearisation meshing model platform ports
+        relaxation rod_loads rod_nodes schema sensitivity spec studies=model validity=guard
     """,
     'models.network.tendon': """
-        network.taut_tendons=taut network.tendon_equilibrium=equilibrium
-        network.tendon_inverse=inverse network.tendon_layout=layout network.tendons=paths
+        network. taut_tendons=taut tendons=paths
+        network.tendon_ equilibrium inverse layout
     """,
     'models.network.kernels': """
-        network.batch_kernels=batch_kernels network.contact_kernels=contact_kernels
-        network.element_kernels=element_kernels
-        network.element_lane_kernels=element_lane_kernels
-        network.element_strain_kernels=element_strain_kernels
-        network.elimination_kernels=elimination_kernels network.end_kernels=end_kernels
-        network.lane_kernels=lane_kernels
-        network.lane_variation_kernels=lane_variation_kernels
-        network.linear_kernels=linear_kernels network.newton_kernels=newton_kernels
-        network.path_memory_kernels=path_memory_kernels
-        network.piece_kernels=piece_kernels
-        network.platform_array_kernels=platform_array_kernels
-        network.platform_kernels=platform_kernels
-        network.response_kernels=response_kernels network.rod_kernels=rod_kernels
-        network.sensor_kernels=sensor_kernels network.system_kernels=system_kernels
-        network.tendon_kernels=tendon_kernels network.trace_kernels=trace_kernels
+        network. batch_kernels contact_kernels element_kernels element_lane_kernels
+        element_strain_kernels elimination_kernels end_kernels lane_kernels
+        lane_variation_kernels linear_kernels newton_kernels path_memory_kernels piece_kernels
+        platform_array_kernels platform_kernels response_kernels rod_kernels sensor_kernels
+        system_kernels tendon_kernels trace_kernels
     """,
     'models.segments': """
-        cosserat cosserat_kernels pcc pcc_kernels rod_kernels segment_grid=grid
-        segment_model=model segment_schema=schema
+        cosserat cosserat_kernels pcc pcc_kernels rod_kernels segment_ grid model schema
     """,
     'numerics': """
-        conditioning curves dense_kernels kernel_cache kernel_cache_repair lie
-        lie_kernels numba_start qp qp_kernels
+        conditioning curves dense_kernels kernel_cache kernel_cache_repair lie lie_kernels
+        numba_start qp qp_kernels
     """,
     'robot_file': """
-        catalogue quantity registry robot_file=reader section unit_table
-        whole_file=atomic_write
+        catalogue quantity registry robot_file=reader section unit_table whole_file=atomic_write
     """,
 }
 
@@ -113,9 +76,13 @@ _MOVED = {
 def _moved() -> dict[str, str]:
     found = {}
     for folder, words in _MOVED.items():
+        before = ''
         for word in words.split():
+            if word.endswith(('_', '.')):
+                before = word
+                continue
             old, _, new = word.partition('=')
-            found[f'soro_mechanics.{old}'] = f'soro_mechanics.{folder}.{new or old}'
+            found[f'soro_mechanics.{before}{old}'] = f'soro_mechanics.{folder}.{new or old}'
     # What a package is called like now answers for itself, see `old_attribute`.
     return {old: new for old, new in found.items() if not new.startswith(f'{old}.')}
 
@@ -163,3 +130,27 @@ def offer_old_names() -> None:
     """Let old names be imported from here on."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())  # before the folders of what is a package now
+
+
+class OldRobotNames:
+    """What `Robot` is called upon by old names; its methods of today do it."""
+
+    def prepare_inverse(self: Any) -> None:
+        """Do what `precompute_seeds` does."""
+        warn('prepare_inverse', 'precompute_seeds', callers=1)
+        self.precompute_seeds()
+
+    def natural_frequencies(self: Any, q: Any, count: int = 3) -> Any:
+        """Return what `network.natural_frequencies` does."""
+        warn('Robot.natural_frequencies', 'Robot.network.natural_frequencies', callers=1)
+        return self.network.natural_frequencies(q, count)
+
+    def validity(self: Any, q: Any) -> Any:
+        """Return what `network.validity` does."""
+        warn('Robot.validity', 'Robot.network.validity', callers=1)
+        return self.network.validity(q)
+
+    def sensitivity(self: Any, q: Any, parameters: Sequence[str], compliance: bool = False) -> Any:
+        """Return what `network.sensitivity` does."""
+        warn('Robot.sensitivity', 'Robot.network.sensitivity', callers=1)
+        return self.network.sensitivity(q, parameters, compliance)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 import os
 from typing import Any, TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
+    Guess,
     InverseSolution,
     Load,
     LoadCase,
@@ -27,9 +28,10 @@ from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import (
     checked_target,
-    load_tuple,
+    CONVERGED,
     method_name,
     positive,
+    RobotInput,
     whole,
     wrench_array,
 )
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from soro_mechanics.models.network.network_studies import NetworkStudies
 
 COMPUTABLE = 'numbers that a model of this robot can still compute with'
-CONVERGED = 'a converged Configuration'
 
 
 def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot:
@@ -59,8 +60,7 @@ def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot
     Parameters
     ----------
     robot : str or path
-        The name of a catalogue file, or a path (`soro_mechanics.robot_file.catalogue` says where
-        it is searched).
+        `soro_mechanics.robot_file.catalogue` says where a name is searched.
     model : str, optional
         One of the robot's models; the default is the first one its file names.
 
@@ -75,7 +75,7 @@ def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot
     return Robot(read_robot_file(find_robot_file(robot)), model)
 
 
-class Robot:
+class Robot(RobotInput, moved.OldRobotNames):
     """A robot and one of its models."""
 
     def __init__(self, description: RobotDescription, model: str | None = None) -> None:
@@ -219,10 +219,7 @@ class Robot:
         goal = checked_target(target, task, (position_tolerance, orientation_tolerance))
         first_calls.finish()  # a search has a time limit
         load = self._load(wrench, loads)
-
-        def search(start: Configuration | None) -> InverseSolution:
-            return self._searched(goal, load, start)
-
+        search = partial(self._searched, goal, load)
         first = search(self._guess(guess))
         if elsewhere is not None:
             moved.warn('elsewhere', 'multistart', callers=1)
@@ -236,14 +233,7 @@ class Robot:
         first_calls.finish()
         self._others.postures(self)
 
-    def prepare_inverse(self) -> None:
-        """Do what `precompute_seeds` does: its old name, until 0.3."""
-        moved.warn('prepare_inverse', 'precompute_seeds', callers=1)
-        self.precompute_seeds()
-
-    def _searched(
-        self, target: Target, load: LoadCase, start: Configuration | None
-    ) -> InverseSolution:
+    def _searched(self, target: Target, load: LoadCase, start: Guess) -> InverseSolution:
         """Search from one start; raises InvalidInput for numbers no model can compute with."""
         try:
             found = self._model.inverse(target, load, start)
@@ -357,7 +347,7 @@ class Robot:
         wrench: Any = None,
         gravity: Any = None,
         loads: Sequence[Load] = (),
-        start: Configuration | None = None,
+        start: Guess = None,
         tolerance: float | None = None,
         options: Options | None = None,
         events: Sequence[Watched] = (),
@@ -407,51 +397,3 @@ class Robot:
         if not all_finite(jacobian):
             raise InvalidInput('q', q.status.code.name, CONVERGED)
         return conditioning(jacobian, scale)
-
-    def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
-        """Return what `network.natural_frequencies` does: its old place, until 0.3."""
-        moved.warn('Robot.natural_frequencies', 'Robot.network.natural_frequencies', callers=1)
-        return self.network.natural_frequencies(q, count)
-
-    def validity(self, q: Configuration) -> Any:
-        """Return what `network.validity` does: its old place, until 0.3."""
-        moved.warn('Robot.validity', 'Robot.network.validity', callers=1)
-        return self.network.validity(q)
-
-    def sensitivity(
-        self, q: Configuration, parameters: Sequence[str], compliance: bool = False
-    ) -> Any:
-        """Return what `network.sensitivity` does: its old place, until 0.3."""
-        moved.warn('Robot.sensitivity', 'Robot.network.sensitivity', callers=1)
-        return self.network.sensitivity(q, parameters, compliance)
-
-    def _load(self, wrench: Any, loads: Sequence[Load]) -> LoadCase:
-        further = load_tuple(loads, self._model)
-        return LoadCase(wrench_array(wrench), further, self._gravity.copy())
-
-    def _guess(self, guess: Configuration | InverseSolution | None) -> Configuration | None:
-        q = guess.configuration if isinstance(guess, InverseSolution) else guess
-        if q is None or not self._own(q, 'guess').status.converged:
-            return None  # what was not solved is no start
-        return q
-
-    def _own(self, q: Configuration, field: str = 'q') -> Configuration:
-        if not isinstance(q, Configuration):
-            hint = '; write s.configuration' if isinstance(q, InverseSolution) else ''
-            raise InvalidInput(field, type(q).__name__, f'a Configuration of this robot{hint}')
-        if q.model != self.model or q.actuation.shape != (len(self.actuators),):
-            raise InvalidInput(field, q.model, f'a Configuration made by model {self.model}')
-        return q
-
-    def _solved(self, q: Configuration) -> Configuration:
-        solved = self._own(q)
-        if not solved.status.converged:
-            raise InvalidInput('q', q.status.code.name, CONVERGED)
-        first_calls.finish()  # studies solve many times
-        return solved
-
-    def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
-        if wrench is None:
-            return q
-        load = replace(q.load, wrench=wrench_array(wrench))
-        return self._model.forward(q.actuation, load, q if q.status.converged else None)

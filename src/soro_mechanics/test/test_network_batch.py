@@ -16,12 +16,12 @@ from soro_mechanics.models.network import batch as batch_module
 from soro_mechanics.models.network.batch import (
     chebyshev_terms,
     divided,
-    divided_state,
     move_between,
     polynomial_powers,
 )
 from soro_mechanics.models.network.drive_values import driven_many, driven_ranges, driven_values
 from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.linearisation import cut_state
 
 EXAMPLES = Path(__file__).resolve().parents[3] / 'config' / 'robots' / 'examples'
 FREE = np.zeros(6)
@@ -147,9 +147,9 @@ def test_few_samples_are_not_worth_a_fit(robot):
 def test_the_divided_network_has_the_same_solution(robot):
     q = robot.forward([20e3, 150e3, 90e3])
     solution, layout = q.state, q.state.equilibrium.layout
-    fine, parts = divided(layout)
-    assert parts > 1
-    state = divided_state(layout, fine, solution.state, solution.shape, parts)
+    fine = divided(layout)
+    assert fine.structure.counts[3] > layout.structure.counts[3]
+    state = cut_state(layout, fine, solution.state, solution.shape)
     solver = Equilibrium(fine)
     found = solver.newton(solver.inputs(solution.problem), state)
     assert found.iterations == 0 and found.residual < 1e-9

@@ -9,7 +9,7 @@ import pytest
 
 from soro_mechanics import Load, load_robot, LoadAxes, Robot
 from soro_mechanics.core.status import COARSE, Warnings
-from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.rod_loads import refined
 from soro_mechanics.robot_file.reader import describe_robot
 
 LENGTH, BENDING = 10.0, 100.0
@@ -90,7 +90,7 @@ def test_the_estimate_is_that_of_a_much_finer_mesh(name):
     """At random actuations and tip loads, within a third; no status warns that need not."""
     robot = load_robot(name, model='network')
     d = robot.description
-    finer = lay.refined(robot.engine.spec, 4)
+    finer = refined(robot.engine.spec, 4)
     fine = Robot(replace(d, structure={**d.structure, 'network': finer}), 'network')
     length, force = robot.engine.equilibrium(()).layout.structure.scale
     rng, low, high = np.random.default_rng(1), *robot.limits.T

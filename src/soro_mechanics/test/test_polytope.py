@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Isotropic effort against brute-force linear programs and against cases done by hand."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -11,7 +9,6 @@ from scipy.optimize import linprog
 from soro_mechanics.analysis.condensed_ports import condensed_ports
 from soro_mechanics.analysis.polytope import (
     disc_grid,
-    effort_map,
     FORCE,
     holding_torque,
     isotropic_effort,
@@ -227,29 +224,6 @@ def test_bad_input_is_named():
         isotropic_effort(ports, bad, FORCE)
 
 
-def test_map_marks_unreachable_goals_and_runs_in_an_executor():
-    ports = random_ports(2)
-    goals = []
-    for x, y in disc_grid(0.02, 0.01):
-        goal = np.eye(4)
-        goal[:3, 3] = x, y, 0.0
-        goals.append(goal)
-
-    def reach(goal):
-        return ports if goal[0, 3] >= 0.0 else None
-
-    values = effort_map(reach, goals, LIMITS['both'], FORCE)
-    wanted = isotropic_effort(ports, LIMITS['both'], FORCE).radius
-    left = np.array([g[0, 3] < 0.0 for g in goals])
-    assert np.all(np.isnan(values[left]))
-    np.testing.assert_allclose(values[~left], wanted)
-    with ThreadPoolExecutor(2) as pool:
-        again = effort_map(reach, goals, LIMITS['both'], FORCE, pool)
-    np.testing.assert_array_equal(again, values)
-    tight = symmetric_limits(np.abs(ports.angle) * 0.5, None)
-    assert np.all(np.isnan(effort_map(reach, goals, tight, FORCE)))
-
-
 def test_a_state_on_a_limit_is_within_it():
     ports = random_ports(2)
     wide = np.full(len(ports.angle), np.inf)
@@ -274,9 +248,8 @@ def test_a_pose_counts_as_held_where_another_pattern_of_the_motors_is_within_the
         assert not within_limits(ports, limits)
         found = holding_torque(ports, limits)
         assert (found is not None) is held
-        radius = effort_map(lambda goal: ports, [np.eye(4)], limits, FORCE)[0]
-        assert np.isfinite(radius) == held
         if found is not None:
+            radius = isotropic_effort(ports, limits, FORCE).radius
             assert np.abs(found).max() <= share * least * (1.0 + 1e-6)
             np.testing.assert_allclose(ports.ea @ (found - ports.torque), 0.0, atol=1e-12)
             wanted = isotropic_effort(device.state(torque, none), limits, FORCE).radius

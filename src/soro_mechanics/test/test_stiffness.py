@@ -151,7 +151,6 @@ def test_round_off_gives_a_rigid_direction_no_stiffness():
             passed += 1
         for read in (
             stiffness.eigenscrews,
-            stiffness.stiffness_of,
             lambda m: stiffness.stiffness_along(m, [0.0, 0.0, 1.0], 'held'),
         ):
             with pytest.raises(InvalidInput, match='rigid in some direction'):
@@ -163,7 +162,6 @@ def test_a_robot_that_is_rigid_in_some_direction_is_not_called_unstable():
     robot = load_robot('spatial_cc')  # three numbers shape it: its compliance has rank three
     compliance = robot.compliance(robot.forward([2e4, 4e4, 3e4]))
     for call in (
-        lambda: stiffness.stiffness_of(compliance),
         lambda: stiffness.eigenscrews(compliance),
         lambda: stiffness.stiffness_along(
             np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]), [1, 0, 0], 'held'
@@ -172,4 +170,4 @@ def test_a_robot_that_is_rigid_in_some_direction_is_not_called_unstable():
         with pytest.raises(InvalidInput, match='rigid in some direction'):
             call()
     with pytest.raises(InvalidInput, match='positive definite'):
-        stiffness.stiffness_of(-np.eye(6))
+        stiffness.eigenscrews(-np.eye(6))

@@ -27,34 +27,18 @@ ORTHONORMAL = 1e-9  # rounding of a few matrix products
 
 @dataclass(frozen=True)
 class CondensedPorts:
-    """A device linearised at one equilibrium.
+    """A device linearised at one equilibrium."""
 
-    Attributes
-    ----------
-    compliance : ndarray, shape (n, n)
-        W, order actuators, effector directions, sensors; symmetric. Blocks: rad/(N m), m/N, ...
-    angle : ndarray, shape (na,) [rad]
-        Actuator angles, theta^0.
-    torque : ndarray, shape (na,) [N m]
-        Torques that the motors apply to the structure, lambda_a0.
-    pose : ndarray, shape (4, 4)
-        Tip in base_link, x^0.
-    axes : ndarray, shape (6, ne)
-        Effector directions as orthonormal columns, linear first, at the tip, axes of base_link:
-        ``wrench = axes @ force``, ``axes.T @ twist`` is the motion seen.
-    force : ndarray, shape (ne,)
-        Force of the hand on the device along `axes`, lambda_e0.
-    sensor : ndarray, shape (ns,)
-        Values of the sensor functions, v^0, in the sensors' unit.
-    """
-
+    # (n, n) W, order actuators, effector directions, sensors; symmetric; rad/(N m), m/N by blocks
     compliance: Array
-    angle: Array
-    torque: Array
-    pose: Array
+    angle: Array  # (na,) actuator angles, theta^0 [rad]
+    torque: Array  # (na,) torques that the motors apply to the structure, lambda_a0 [N m]
+    pose: Array  # (4, 4) tip in base_link, x^0
+    # (6, ne) effector directions as orthonormal columns, linear first, at the tip, axes of
+    # base_link: ``wrench = axes @ force``, ``axes.T @ twist`` is the motion seen
     axes: Array
-    force: Array
-    sensor: Array
+    force: Array  # (ne,) force of the hand on the device along `axes`, lambda_e0
+    sensor: Array  # (ns,) values of the sensor functions, v^0, in the sensors' unit
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -90,11 +74,6 @@ class CondensedPorts:
     def se(self) -> Array:
         """W_se, shape (ns, ne)."""
         return self._block(2, 1)
-
-    @property
-    def ss(self) -> Array:
-        """W_ss, shape (ns, ns)."""
-        return self._block(2, 2)
 
     def _block(self, row: int, column: int) -> Array:
         edge = np.concatenate([[0], np.cumsum(self.sizes)])
@@ -160,19 +139,9 @@ def condensed_ports(
 def ports_of_held_motors(stiffness_aa: Array, jacobian: Array, compliance_held: Array) -> Array:
     """Return W (actuators first) from what a model with prescribed motor angles knows.
 
-    Parameters
-    ----------
-    stiffness_aa : ndarray, shape (na, na) [N m/rad]
-        Motor torque per motor angle, effector free.
-    jacobian : ndarray, shape (ne + ns, na)
-        Motion of effector directions and sensors per motor angle, eq (8).
-    compliance_held : ndarray, shape (ne + ns, ne + ns)
-        Compliance of effector directions and sensors with the motors held.
-
-    Returns
-    -------
-    ndarray, shape (na + ne + ns,) * 2
-        With the motors free to move: held compliance plus what the motors yield.
+    stiffness_aa (na, na) [N m/rad]: motor torque per motor angle, effector free. jacobian
+    (ne + ns, na): motion of effector directions and sensors per motor angle, eq (8).
+    compliance_held (ne + ns, ne + ns): theirs with the motors held; W adds what the motors yield.
     """
     waa = np.linalg.inv(stiffness_aa)
     wra = jacobian @ waa

@@ -26,25 +26,15 @@ WANTED = {'fx': 'N', 'fy': 'N', 'fz': 'N', 'x': 'm', 'y': 'm', 'z': 'm'}
 
 @dataclass(frozen=True)
 class MeasuredCompliance:
-    """A fit to pulls.
+    """A fit to pulls."""
 
-    Attributes
-    ----------
-    matrix : ndarray, shape (3, 3) [m/N]
-        Symmetric.
-    deviation : ndarray, shape (3, 3) [m/N]
-        Standard deviation of its entries by the scatter of the pulls; NaN where nothing is over.
-    residual : float [m]
-        Root mean square of what the fit leaves, per coordinate.
-    asymmetry : float
-        Norm of the skew part of the fit without symmetry, over its norm: a compliance has none,
-        so much more than the scatter says that force or place were not those in the table.
-    pulls : int
-    """
-
-    matrix: Array
+    matrix: Array  # (3, 3) symmetric [m/N]
+    # (3, 3) standard deviation of its entries by the scatter of the pulls; NaN where nothing is
+    # over [m/N]
     deviation: Array
-    residual: float
+    residual: float  # root mean square of what the fit leaves, per coordinate [m]
+    # norm of the skew part of the fit without symmetry, over its norm: a compliance has none, so
+    # much more than the scatter says that force or place were not those in the table
     asymmetry: float
     pulls: int
 
@@ -111,18 +101,11 @@ def symmetric_rows(forces: Array) -> Array:
 
 
 class Pulls(NamedTuple):
-    """A table of pulls: the rows with a force.
+    """A table of pulls: the rows with a force."""
 
-    Attributes
-    ----------
-    forces, displacements : ndarray, shape (n, 3) [N], [m]
-    lines : tuple of int
-        Where they stand in the file.
-    """
-
-    forces: Array
-    displacements: Array
-    lines: tuple[int, ...]
+    forces: Array  # (n, 3) [N]
+    displacements: Array  # (n, 3) [m]
+    lines: tuple[int, ...]  # where they stand in the file
 
 
 def read_pulls(file: str | os.PathLike[str]) -> Pulls:

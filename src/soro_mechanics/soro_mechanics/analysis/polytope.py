@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Isotropic force and torque in the strong and in the weak sense, and their maps.
+"""Isotropic force and torque in the strong and in the weak sense.
 
 Koehler 2023, eqs (9)-(11): which forces can the device apply at the effector, in every direction,
 without moving it and without any moment (or the other way round), within the torque and angle
@@ -12,10 +12,8 @@ of the projections is the answer. That is the strong sense. In the weak one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -34,40 +32,23 @@ FLAT = 1e-9
 
 @dataclass(frozen=True)
 class MotorLimits:
-    """Limits of the motors; infinite where there is none.
+    """Limits of the motors; infinite where there is none."""
 
-    Attributes
-    ----------
-    torque_minimum, torque_maximum : ndarray, shape (na,) [N m]
-    angle_minimum, angle_maximum : ndarray, shape (na,) [rad]
-    """
-
-    torque_minimum: Array
-    torque_maximum: Array
-    angle_minimum: Array
-    angle_maximum: Array
+    torque_minimum: Array  # (na,) [N m]
+    torque_maximum: Array  # (na,) [N m]
+    angle_minimum: Array  # (na,) [rad]
+    angle_maximum: Array  # (na,) [rad]
 
 
 @dataclass(frozen=True)
 class IsotropicEffort:
-    """The largest effort available in every direction of a subspace.
+    """The largest effort available in every direction of a subspace."""
 
-    Attributes
-    ----------
-    radius : float
-        [N] or [N m]; zero where the pose cannot be held without a hand.
-    direction : ndarray, shape (d,)
-        Unit direction in which the device is weakest; NaN without a polytope.
-    vertices : ndarray, shape (k, d)
-        Of the polytope of efforts on the hand; empty without a polytope.
-    code : Code
-        NONE; AT_LIMIT when the limits leave no margin (flat polytope, or the origin outside);
-        UNREACHABLE when no motor torque holds the pose within the limits.
-    """
-
-    radius: float
-    direction: Array
-    vertices: Array
+    radius: float  # [N] or [N m]; zero where the pose cannot be held without a hand
+    direction: Array  # (d,) unit direction in which the device is weakest; NaN without a polytope
+    vertices: Array  # (k, d) of the polytope of efforts on the hand; empty without a polytope
+    # NONE; AT_LIMIT when the limits leave no margin (flat polytope, or the origin outside);
+    # UNREACHABLE when no motor torque holds the pose within the limits
     code: Code
 
 
@@ -130,50 +111,6 @@ def isotropic_effort(
     torque = start + corners @ basis.T
     efforts = torque @ gain[list(chosen)].T + constant[list(chosen)]
     return _largest_ball(efforts)
-
-
-def effort_map(
-    reach: Callable[[Array], CondensedPorts | None],
-    goals: Iterable[Array],
-    limits: MotorLimits,
-    directions: Sequence[int],
-    executor: Executor | None = None,
-    sense: str = 'strong',
-) -> Array:
-    """Isotropic effort over a workspace.
-
-    Parameters
-    ----------
-    reach : callable
-        Pose (4, 4) -> ports without hand force, or None when unreachable. The published test of
-        reachability is angle and torque limits at zero hand force: done here (`holding_torque`).
-    goals : iterable of ndarray, shape (4, 4)
-    limits, directions, sense
-        As in `isotropic_effort`.
-    executor : Executor, optional
-        Runs the goals in parallel; one of processes needs a `reach` that can be pickled.
-
-    Returns
-    -------
-    ndarray, shape (number of goals,)
-        [N] or [N m]; NaN where the pose is unreachable.
-    """
-    one = partial(_effort_at, reach, limits, tuple(directions), sense)
-    results = map(one, goals) if executor is None else executor.map(one, goals)
-    return np.fromiter(results, float)
-
-
-def _effort_at(
-    reach: Callable[[Array], CondensedPorts | None],
-    limits: MotorLimits,
-    directions: tuple[int, ...],
-    sense: str,
-    goal: Array,
-) -> float:
-    ports = reach(goal)
-    if ports is None or holding_torque(ports, limits) is None:
-        return float('nan')
-    return isotropic_effort(ports, limits, directions, sense=sense).radius
 
 
 def within_limits(ports: CondensedPorts, limits: MotorLimits, slack: float = FLAT) -> bool:

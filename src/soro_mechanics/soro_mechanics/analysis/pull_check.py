@@ -31,43 +31,22 @@ NEEDED = 4  # pulls that are kept at least
 
 @dataclass(frozen=True)
 class PullCheck:
-    """What a model leaves of the pulls.
+    """What a model leaves of the pulls."""
 
-    Attributes
-    ----------
-    predicted : ndarray, shape (n, 3) [m]
-        Displacements by the model, solved under each pull.
-    residual : ndarray, shape (n, 3) [m]
-        Measured less predicted.
-    rms : float [m]
-        Of the residuals, per coordinate.
-    scatter : float [m]
-        Standard deviation per coordinate that is left after the best symmetric compliance.
-    outliers : tuple of int
-        Pulls that the others do not expect, the worst first.
-    skew, skew_error : float
-        Norm of the skew part of a fit without symmetry, over the norm of the compliance, and what
-        the scatter alone makes of it; NaN with three pulls.
-    """
-
-    predicted: Array
-    residual: Array
-    rms: float
+    predicted: Array  # (n, 3) displacements by the model, solved under each pull [m]
+    residual: Array  # (n, 3) measured less predicted [m]
+    rms: float  # of the residuals, per coordinate [m]
+    # standard deviation per coordinate that is left after the best symmetric compliance [m]
     scatter: float
-    outliers: tuple[int, ...]
+    outliers: tuple[int, ...]  # pulls that the others do not expect, the worst first
+    # norm of the skew part of a fit without symmetry, over the norm of the compliance, and what
+    # the scatter alone makes of it; NaN with three pulls
     skew: float
     skew_error: float
 
 
 def check_pulls(forces: Any, displacements: Any, predicted: Any) -> PullCheck:
-    """Compare pulls with a model's displacements under the same forces.
-
-    Parameters
-    ----------
-    forces, displacements : array_like, shape (n, 3) [N], [m]
-        As in `fit_compliance`.
-    predicted : array_like, shape (n, 3) [m]
-        By the model, solved under each force.
+    """Compare pulls (n, 3) [N], [m] with a model's displacements (n, 3) [m] under the same forces.
 
     Raises
     ------

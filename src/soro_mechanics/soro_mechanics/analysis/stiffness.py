@@ -171,13 +171,6 @@ def change_frame(compliance: Any, g: Any) -> Array:
     return adjoint @ matrix @ adjoint.T
 
 
-def stiffness_of(compliance: Any) -> Array:
-    """Return the stiffness (6, 6), the inverse of a compliance."""
-    matrix = finite_array('compliance', compliance, (6, 6))
-    _cholesky(0.5 * (matrix + matrix.T))
-    return np.asarray(np.linalg.inv(matrix), dtype=float)
-
-
 def deflection(compliance: Any, pose: Any, wrench: Any) -> Array:
     """Return the deflected pose under a wrench at the point itself, to first order in SE(3).
 

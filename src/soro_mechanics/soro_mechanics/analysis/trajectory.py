@@ -32,18 +32,10 @@ MAX_POINTS = 100_000
 
 @dataclass(frozen=True)
 class SampledPath:
-    """Points along a curve.
+    """Points along a curve."""
 
-    Attributes
-    ----------
-    poses : ndarray, shape (n, 4, 4)
-        In base_link.
-    arc_length : ndarray, shape (n,) [m]
-        Along the curve; not decreasing.
-    """
-
-    poses: Array
-    arc_length: Array
+    poses: Array  # (n, 4, 4) in base_link
+    arc_length: Array  # (n,) along the curve; not decreasing [m]
 
     @property
     def positions(self) -> Array:
@@ -53,51 +45,25 @@ class SampledPath:
 
 @dataclass(frozen=True)
 class PathSolution:
-    """Actuation at every point of a path.
+    """Actuation at every point of a path."""
 
-    Attributes
-    ----------
-    actuation : ndarray, shape (n, m)
-        SI; at failed points the best that was found.
-    tip : ndarray, shape (n, 4, 4)
-        Where the model's tip is at these actuations.
-    codes : tuple of Code
-    failed : tuple of int
-        Indices of points that were not reached.
-    message : str
-        What stopped the first failed point; empty when there is none.
-    complete : bool
-        False when it was cancelled before the end.
-    warnings : Warnings
-        Of the equilibria at any of the points.
-    """
-
-    actuation: Array
-    tip: Array
+    actuation: Array  # (n, m) SI; at failed points the best that was found
+    tip: Array  # (n, 4, 4) where the model's tip is at these actuations
     codes: tuple[Code, ...]
-    failed: tuple[int, ...]
-    message: str
-    complete: bool
-    warnings: Warnings = Warnings.NONE
+    failed: tuple[int, ...]  # indices of points that were not reached
+    message: str  # what stopped the first failed point; empty when there is none
+    complete: bool  # False when it was cancelled before the end
+    warnings: Warnings = Warnings.NONE  # of the equilibria at any of the points
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A path with its times.
+    """A path with its times."""
 
-    Attributes
-    ----------
-    time : ndarray, shape (n,) [s]
-        Of every point, from zero, not decreasing.
-    actuation : ndarray, shape (n, m)
-    positions : ndarray, shape (n, 3) [m]
-    slew_bound : float
-        Share of the duration in which an actuator's rate, not the speed, sets the pace.
-    """
-
-    time: Array
-    actuation: Array
-    positions: Array
+    time: Array  # (n,) of every point, from zero, not decreasing [s]
+    actuation: Array  # (n, m)
+    positions: Array  # (n, 3) [m]
+    # share of the duration in which an actuator's rate, not the speed, sets the pace
     slew_bound: float
 
     @property

@@ -60,21 +60,18 @@ def limits_of(robot: RobotDescription) -> Limits:
     scale = np.array([a.maximum - a.minimum for a in actuators])
     rest = (np.array([a.rest for a in actuators]) - low) / scale
     coupled = robot.coupled_limits
-    rows = [np.eye(len(low))] + [(c.coefficients * scale)[None] for c in coupled]
+    weights = [c.coefficients * scale for c in coupled]
     high = [c.maximum - float(c.coefficients @ low) for c in coupled]
     names = tuple(a.name for a in actuators) + tuple(c.name for c in coupled)
     # rows of coupled limits in units of their own size, so that TOUCHING means the same for all
-    sizes = [np.abs(c.coefficients * scale).max() for c in coupled]
-    rows[1:] = [r / s for r, s in zip(rows[1:], sizes, strict=True)]
+    sizes = [np.abs(w).max() for w in weights]
     return Limits(
         low,
         scale,
         rest,
-        np.ascontiguousarray(np.concatenate(rows)),
-        np.concatenate([np.zeros(len(low)), np.full(len(coupled), -np.inf)]),
-        np.concatenate([np.ones(len(low)), np.array(high) / np.array(sizes or [1.0])])
-        if coupled
-        else np.ones(len(low)),
+        np.vstack([np.eye(len(low)), *(w / s for w, s in zip(weights, sizes, strict=True))]),
+        np.append(np.zeros(len(low)), np.full(len(coupled), -np.inf)),
+        np.append(np.ones(len(low)), [h / s for h, s in zip(high, sizes, strict=True)]),
         names,
     )
 

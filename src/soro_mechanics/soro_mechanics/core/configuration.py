@@ -195,6 +195,9 @@ class Configuration:
         return self.load.gravity
 
 
+Guess = Configuration | None  # an earlier solution to start from, or none
+
+
 @dataclass(frozen=True)
 class InverseSolution:
     """Actuation for a target, or the nearest reachable pose and why it is only that.

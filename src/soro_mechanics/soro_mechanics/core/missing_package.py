@@ -12,15 +12,7 @@ from soro_mechanics.core.errors import MissingPackage
 
 
 def how_to_install(requirement: str, extra: str = '') -> str:
-    """Say where a package comes from.
-
-    Parameters
-    ----------
-    requirement : str
-        As pip takes it: name, extras, version.
-    extra : str
-        Of soro_mechanics, that brings it.
-    """
+    """Say where a package comes from: a requirement of pip, an extra of soro_mechanics."""
     also = f' so does the extra soro_mechanics[{extra}],' if extra else ''
     return (
         f"`make setup` brings it,{also} or pip install '{requirement}' "

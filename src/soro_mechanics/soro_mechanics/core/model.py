@@ -19,6 +19,7 @@ from soro_mechanics.core.configuration import (
     Configuration,
     distance,
     extent,
+    Guess,
     InverseSolution,
     LoadCase,
     SAME,
@@ -54,9 +55,7 @@ class Model(ABC):
         self._fine: Model | None = None
 
     @abstractmethod
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve the equilibrium; never raises for a solve that fails, the status tells."""
 
     def within_limits(self, actuation: Array) -> bool:
@@ -78,9 +77,7 @@ class Model(ABC):
         """Return (6, 6) at the tip, base axes, linear first."""
         return self.compliance_along(q, method)[-1][-1]
 
-    def inverse(
-        self, target: Target, load: LoadCase, guess: Configuration | None
-    ) -> InverseSolution:
+    def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find the actuation for a target."""
         from soro_mechanics.inverse.search import solve_inverse  # scipy is loaded only when used
 
@@ -102,9 +99,7 @@ class Model(ABC):
         """Return the same model on a mesh twice as fine; None where it has no mesh."""
         return None
 
-    def refinement(
-        self, q: Configuration, cold: Configuration | None = None
-    ) -> tuple[float, float]:
+    def refinement(self, q: Configuration, cold: Guess = None) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine.
 
         Both meshes are solved without a guess (`cold`: this one already is); NaN where that does

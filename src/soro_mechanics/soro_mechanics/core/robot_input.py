@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 import math
 from typing import Any, TypeVar
@@ -12,13 +13,26 @@ from typing import Any, TypeVar
 import numpy as np
 
 from soro_mechanics.core.array_input import finite_array, has_shape, pose_array
-from soro_mechanics.core.configuration import Array, Load, LoadAxes, Target, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    Configuration,
+    Guess,
+    InverseSolution,
+    Load,
+    LoadAxes,
+    LoadCase,
+    Target,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code
+from soro_mechanics.numerics import first_calls
+from soro_mechanics.robot_file.reader import RobotDescription
 
 POSITIVE = 'a finite number greater than zero'
 METHODS = ('tangent', 'integral', 'midpoint', 'trapezoid')
+CONVERGED = 'a converged Configuration'
 Kind = TypeVar('Kind', bound=Enum)
 
 
@@ -100,3 +114,43 @@ def _member(field: str, value: object, kind: type[Kind]) -> Kind:
     except ValueError:
         names = ', '.join(f'{kind.__name__}.{one.name}' for one in kind)
         raise InvalidInput(field, value, f'one of {names}') from None
+
+
+class RobotInput:
+    """What a robot checks of the questions that it is asked."""
+
+    description: RobotDescription
+    model: str
+    _model: Model
+    _gravity: Array
+
+    def _load(self, wrench: Any, loads: Sequence[Load]) -> LoadCase:
+        further = load_tuple(loads, self._model)
+        return LoadCase(wrench_array(wrench), further, self._gravity.copy())
+
+    def _guess(self, guess: Configuration | InverseSolution | None) -> Guess:
+        q = guess.configuration if isinstance(guess, InverseSolution) else guess
+        if q is None or not self._own(q, 'guess').status.converged:
+            return None  # what was not solved is no start
+        return q
+
+    def _own(self, q: Configuration, field: str = 'q') -> Configuration:
+        if not isinstance(q, Configuration):
+            hint = '; write s.configuration' if isinstance(q, InverseSolution) else ''
+            raise InvalidInput(field, type(q).__name__, f'a Configuration of this robot{hint}')
+        if q.model != self.model or q.actuation.shape != (len(self.description.actuators),):
+            raise InvalidInput(field, q.model, f'a Configuration made by model {self.model}')
+        return q
+
+    def _solved(self, q: Configuration) -> Configuration:
+        solved = self._own(q)
+        if not solved.status.converged:
+            raise InvalidInput('q', q.status.code.name, CONVERGED)
+        first_calls.finish()  # studies solve many times
+        return solved
+
+    def _at_wrench(self, q: Configuration, wrench: Any) -> Configuration:
+        if wrench is None:
+            return q
+        load = replace(q.load, wrench=wrench_array(wrench))
+        return self._model.forward(q.actuation, load, q if q.status.converged else None)

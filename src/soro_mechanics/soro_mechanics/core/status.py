@@ -131,3 +131,22 @@ class SolverStatus:
         """Return the same status with one warning more, and the sentence that says it."""
         message = '; '.join(x for x in (self.message, sentence) if x)
         return replace(self, warnings=self.warnings | warning, message=message)
+
+
+def status_of(
+    numbers: tuple[int, float, float, float],
+    failure: str = '',
+    stable: bool = True,
+    smallest: float = math.nan,
+    instability: str = '',
+) -> SolverStatus:
+    """Return how a solve ended whose model examines stability.
+
+    numbers: iterations, residual, tolerance, solve time [s]. `failure` says why there is no
+    equilibrium, `instability` what is not stable.
+    """
+    if failure:
+        return SolverStatus(Code.NOT_CONVERGED, failure, *numbers)
+    if stable:
+        return SolverStatus(Code.NONE, '', *numbers, Stability.STABLE, smallest)
+    return SolverStatus(Code.UNSTABLE, instability, *numbers, Stability.UNSTABLE, smallest)

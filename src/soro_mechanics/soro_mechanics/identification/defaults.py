@@ -23,51 +23,29 @@ def default_parameters(robot: Robot) -> list[FitParameter]:
     """
     section = registry.MODELS[robot.model][0]
     tree = file_tree(robot.description.file)
-    defaults = _OLD if tree.get('schema') == OLD_SCHEMA else _DEFAULTS
-    if section not in defaults:
+    if section not in _DEFAULTS or tree.get('schema') == OLD_SCHEMA:
         raise InvalidInput(
             'parameters',
             robot.model,
-            f'paths of numbers in the robot file: the section {section!r} has no default list',
+            f'paths of numbers in the robot file: {section!r} has no default list, nor has schema '
+            f'{OLD_SCHEMA} (soro doctor --upgrade {robot.description.file})',
         )
-    return defaults[section](robot, tree)
+    return _DEFAULTS[section](tree)
 
 
-def _of_segments(segments: Any, start: str, drive: str) -> list[FitParameter]:
+def _of_chain(tree: Any) -> list[FitParameter]:
     chambers: dict[str, list[str]] = {}
-    for i, segment in enumerate(segments):
+    for i, segment in enumerate(tree['body']['segments']):
         for j, chamber in enumerate(segment['chambers']):
-            path = f'{start}.{i}.chambers.{j}.area'
-            chambers.setdefault(chamber[drive], []).append(path)
+            path = f'body.segments.{i}.chambers.{j}.area'
+            chambers.setdefault(chamber['drive'], []).append(path)
     return [
         *(FitParameter(f'area_{name}', tuple(paths)) for name, paths in chambers.items()),
-        FitParameter('bending_stiffness', (f'{start}.*.bending_stiffness',)),
+        FitParameter('bending_stiffness', ('body.segments.*.bending_stiffness',)),
     ]
 
 
-def _of_sections(part: Any, start: str) -> list[FitParameter]:
-    """Return the stiffness of all sections and the rest curvature of rods."""
-    found = []
-    for name, section in part['sections'].items():
-        for key in ('young', 'stiffness.bending_x'):
-            if leads(section, key):
-                path = f'{start}.sections.{name}.{key}'
-                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
-    curved = []
-    for i, rod in enumerate(part['rods']):
-        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
-            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
-            curved.append(f'{start}.rods.{i}.rest_curvature{along}')
-    if curved:
-        found.append(FitParameter('rest_curvature', tuple(curved)))
-    return found
-
-
-def _of_chain(robot: Robot, tree: Any) -> list[FitParameter]:
-    return _of_segments(tree['body']['segments'], 'body.segments', 'drive')
-
-
-def _of_stretch(robot: Robot, tree: Any) -> list[FitParameter]:
+def _of_stretch(tree: Any) -> list[FitParameter]:
     legs = [leg['name'] for leg in tree['body']['legs']]
     return [
         *(
@@ -79,25 +57,37 @@ def _of_stretch(robot: Robot, tree: Any) -> list[FitParameter]:
     ]
 
 
-def _of_rods(robot: Robot, tree: Any) -> list[FitParameter]:
-    body = tree['body']
-    found = _of_sections(body, 'body')
+def _of_rods(tree: Any) -> list[FitParameter]:
+    """Return the stiffness of all sections, the rest curvature of rods, areas of chambers."""
+    body, found = tree['body'], []
+    for name, section in body['sections'].items():
+        for key in ('young', 'stiffness.bending_x'):
+            if leads(section, key):
+                path = f'body.sections.{name}.{key}'
+                found.append(FitParameter(f'{name}_{key.split(".")[-1]}', (path,)))
+    curved = []
+    for i, rod in enumerate(body['rods']):
+        if 'rest_curvature' in rod:  # one vector, or a list of them along the rod
+            along = '.*.curvature' if isinstance(rod['rest_curvature'], list) else ''
+            curved.append(f'body.rods.{i}.rest_curvature{along}')
+    if curved:
+        found.append(FitParameter('rest_curvature', tuple(curved)))
     for name in body.get('chambers', {}):
         found.append(FitParameter(f'area_{name}', (f'body.chambers.{name}.parts.*.area',)))
     return found
 
 
-def _of_muscles(robot: Robot, tree: Any) -> list[FitParameter]:
+def _of_muscles(tree: Any) -> list[FitParameter]:
     material = tree['body']['backbone']['material']
     return [FitParameter('backbone_young', (f'body.backbone.materials.{material}.young',))]
 
 
-def _of_network(robot: Robot, tree: Any) -> list[FitParameter]:
+def _of_network(tree: Any) -> list[FitParameter]:
     kinds = {'chain': _of_chain, 'legs': _of_stretch, 'muscles': _of_muscles, 'rods': _of_rods}
-    return kinds[tree['body']['kind']](robot, tree)
+    return kinds[tree['body']['kind']](tree)
 
 
-def _of_elongation(robot: Robot, tree: Any) -> list[FitParameter]:
+def _of_elongation(tree: Any) -> list[FitParameter]:
     start = 'body.segments.0'
     return [
         FitParameter('linear', (f'{start}.elongation.linear',)),
@@ -111,49 +101,4 @@ _DEFAULTS = {
     'ancf': _of_stretch,
     'network': _of_network,
     'constant_curvature': _of_elongation,
-}
-
-
-# Schema 1; goes away with it.
-
-
-def _old_segments(robot: Robot, tree: Any) -> list[FitParameter]:
-    return _of_segments(tree['segments']['chain'], 'segments.chain', 'actuator')
-
-
-def _old_legs(robot: Robot, tree: Any) -> list[FitParameter]:
-    legs = [leg['name'] for leg in tree['ancf']['legs']]
-    return [
-        *(
-            FitParameter(f'stretch_{name}', (f'ancf.legs.{i}.stretch',), Change.GROWTH)
-            for i, name in enumerate(legs)
-        ),
-        FitParameter('EI', ('ancf.EI',)),
-    ]
-
-
-def _old_network(robot: Robot, tree: Any) -> list[FitParameter]:
-    found = _of_sections(tree['network'], 'network')
-    for i, drive in enumerate(tree['network'].get('actuation', [])):
-        start = f'network.actuation.{i}'
-        if 'chambers' in drive:
-            paths = tuple(f'{start}.chambers.{j}.area' for j in range(len(drive['chambers'])))
-            found.append(FitParameter(f'area_{drive["actuator"]}', paths))
-    return found
-
-
-def _old_arc(robot: Robot, tree: Any) -> list[FitParameter]:
-    start = 'constant_curvature'
-    return [
-        FitParameter('linear', (f'{start}.pressure_map.linear',)),
-        FitParameter('quadratic', (f'{start}.pressure_map.quadratic',)),
-        FitParameter('actuator_offset', (f'{start}.actuator_offset',)),
-    ]
-
-
-_OLD = {
-    'segments': _old_segments,
-    'ancf': _old_legs,
-    'network': _old_network,
-    'constant_curvature': _old_arc,
 }

@@ -78,38 +78,22 @@ class NotIdentifiable(SoroError, ValueError):
 
 @dataclass(frozen=True)
 class Identification:
-    """Result of `identify`.
-
-    Attributes
-    ----------
-    names : tuple of str
-    factors, low, high : ndarray, shape (p,)
-        On the numbers of the robot file, with simultaneous intervals of `level`.
-    correlation : ndarray, shape (p + k, p + k)
-        Of the factors and then the offsets.
-    before, after, held_before, held_after : Errors
-        Of the training postures and of those held out.
-    noise : Errors
-        Standard deviations of one component, as estimated.
-    iterations : int
-    time : float [s]
-    offsets : tuple of FoundOffset
-        The k constant errors of the recording that were fitted too.
-    """
+    """Result of `identify`."""
 
     names: tuple[str, ...]
-    factors: Array
-    low: Array
-    high: Array
+    factors: Array  # (p,) on the numbers of the robot file, with simultaneous intervals of `level`
+    low: Array  # (p,)
+    high: Array  # (p,)
     level: float
-    correlation: Array
-    before: Errors
+    correlation: Array  # (p + k, p + k) of the factors and then the offsets
+    before: Errors  # of the training postures and of those held out
     after: Errors
     held_before: Errors
     held_after: Errors
-    noise: Errors
+    noise: Errors  # standard deviations of one component, as estimated
     iterations: int
-    time: float
+    time: float  # [s]
+    # the k constant errors of the recording that were fitted too
     offsets: tuple[FoundOffset, ...] = ()
 
     @property

@@ -91,28 +91,13 @@ class Offsets:
         return len(self._indices)
 
     def actuation(self, measured: Array, values: Array) -> Array:
-        """Return what the actuators really did, shape (n, m) [SI].
-
-        Parameters
-        ----------
-        measured : ndarray, shape (n, m) [SI]
-        values : ndarray, shape (k,) [SI]
-            The offsets.
-        """
+        """Return what the actuators did where (n, m) was measured; offsets (k,), all in SI."""
         true = measured.copy()
         true[:, self._indices] -= values[: self.sensors]
         return true
 
     def markers(self, tips: Array, values: Array) -> Array:
-        """Return where the marker is, shape (n, 3) [m].
-
-        Parameters
-        ----------
-        tips : ndarray, shape (n, 4, 4)
-            Of the model.
-        values : ndarray, shape (k,) [SI]
-            The offsets.
-        """
+        """Return where the marker is, (n, 3) [m], from tips (n, 4, 4) and offsets (k,) in SI."""
         if not self.marker:
             return np.ascontiguousarray(tips[:, :3, 3])
         return tips[:, :3, 3] + tips[:, :3, :3] @ values[self.sensors :]

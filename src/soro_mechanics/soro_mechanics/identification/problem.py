@@ -23,23 +23,12 @@ LENGTH = 0.05  # m: one radian counts as much as this in the first pass, before 
 
 @dataclass(frozen=True)
 class Observations:
-    """Resting postures of a robot.
+    """Resting postures of a robot."""
 
-    Attributes
-    ----------
-    actuation : ndarray, shape (n, m) [SI]
-    poses : ndarray, shape (n, 4, 4)
-        Measured tip in base_link.
-    wrenches : ndarray, shape (n, 6) [N, N m]
-        Known loads at the tip, axes of base_link.
-    oriented : bool
-        Whether the orientations were measured too.
-    """
-
-    actuation: Array
-    poses: Array
-    wrenches: Array
-    oriented: bool = True
+    actuation: Array  # (n, m) [SI]
+    poses: Array  # (n, 4, 4) measured tip in base_link
+    wrenches: Array  # (n, 6) known loads at the tip, axes of base_link [N, N m]
+    oriented: bool = True  # whether the orientations were measured too
 
     def __len__(self) -> int:
         return len(self.actuation)
@@ -77,17 +66,8 @@ class Problem:
 
     The vector of unknowns holds the factors of the space, then the offsets in their scales. Every
     robot that is tried starts from its own first posture, so that residuals do not depend on what
-    was tried before; a guess from a robot of other stiffness would be allowed.
-
-    Parameters
-    ----------
-    space : ParameterSpace
-    model : str
-    data : Observations
-    gravity : ndarray, shape (3,), optional [m/s^2]
-    offsets : Offsets, optional
-    postures : ndarray of int, shape (n,), optional
-        Their indices in the recording, for messages; default: the data are the whole of it.
+    was tried before; a guess from a robot of other stiffness would be allowed. `postures` are the
+    indices of the data in the recording, for messages.
     """
 
     def __init__(

@@ -17,7 +17,8 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.identification.stretch_table import StretchTable
-from soro_mechanics.models.ancf.schema import monotone_slopes, StretchCurve
+from soro_mechanics.models.ancf.schema import StretchCurve
+from soro_mechanics.numerics.monotone_curve import curve_at, monotone_slopes
 
 KNOTS = 7
 FEWEST = 10  # measurements per leg
@@ -32,41 +33,21 @@ MIN_RISE = 1e-6  # per knot: a curve has to rise to be inverted
 
 @dataclass(frozen=True)
 class LegFit:
-    """The curve of one leg and how good it is.
-
-    Attributes
-    ----------
-    leg : str
-    curve : StretchCurve
-    points : int
-    rms, largest : float
-        Residual [1].
-    hysteresis : float
-        Mean difference between falling and rising pressure [1]; NaN without both.
-    r_squared : float
-    """
+    """The curve of one leg and how good it is."""
 
     leg: str
     curve: StretchCurve
     points: int
-    rms: float
-    largest: float
-    hysteresis: float
+    rms: float  # of the residual
+    largest: float  # residual
+    hysteresis: float  # mean difference between falling and rising pressure [1]; NaN without both
     r_squared: float
 
 
 def identify_stretch(
     table: StretchTable, maximum: Array, knots: int = KNOTS
 ) -> tuple[LegFit, ...]:
-    """Fit lambda(P) of every leg.
-
-    Parameters
-    ----------
-    table : StretchTable
-    maximum : ndarray, shape (legs,) [Pa]
-        Of the actuators; the curves reach from zero to here.
-    knots : int
-        Points of each curve, evenly spaced.
+    """Fit lambda(P) of every leg by evenly spaced knots from zero to `maximum` (legs,) [Pa].
 
     Raises
     ------
@@ -181,14 +162,7 @@ def _bin_means(at: Array, pressure: Array, stretch: Array) -> tuple[Array, Array
 
 
 def _evaluate(at: Array, values: Array, pressure: Array) -> Array:
-    from scipy.interpolate import CubicHermiteSpline
-
-    slopes = monotone_slopes(at, values)
-    inside = np.clip(pressure, at[0], at[-1])
-    curve = CubicHermiteSpline(at, values, slopes)(inside)
-    end = np.where(pressure < at[0], slopes[0], slopes[-1])
-    result: Array = curve + end * (pressure - inside)
-    return result
+    return curve_at(np.column_stack([at, values]), pressure)[0]
 
 
 def _hysteresis(pressure: Array, residual: Array) -> float:

@@ -19,18 +19,19 @@ def write_identified(
 ) -> RobotDescription:
     """Write a copy of a robot file with identified curves; returns the robot it describes.
 
-    `target` may be the robot's own file. Of schema 1 both the section ``ancf`` and, where there is
-    one, the ``network`` get the curves.
+    `target` may be the robot's own file.
 
     Raises
     ------
     RobotFileError
-        The file does not hold the legs where they are expected; nothing is written then.
+        The file is of schema 1, or does not hold the legs; nothing is written then.
     """
     document = RoundTrip(robot.file)
-    put = _put_old if document.tree['schema'] == OLD_SCHEMA else _put
+    if document.tree['schema'] == OLD_SCHEMA:
+        remedy = f'write schema 2: soro doctor --upgrade {robot.file}'
+        raise RobotFileError('schema', OLD_SCHEMA, remedy, robot.file)
     for fit in fits:
-        put(document, fit, robot)
+        _put(document, fit, robot)
     return document.save(target)
 
 
@@ -53,19 +54,3 @@ def _put(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
             document.put(f'drives.{i}.curve.stretch', _values(fit))
             return
     raise RobotFileError('body.legs', fit.leg, 'there is no leg of this name', robot.file)
-
-
-def _put_old(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
-    for i, leg in enumerate(document.tree['ancf']['legs']):
-        if leg['name'] == fit.leg:
-            document.put(f'ancf.legs.{i}.pressures', _pressures(fit))
-            document.put(f'ancf.legs.{i}.stretch', _values(fit))
-            break
-    else:
-        raise RobotFileError('ancf.legs', fit.leg, 'there is no leg of this name', robot.file)
-    length = robot.structure['ancf'].length
-    for i, acts in enumerate(document.tree.get('network', {}).get('actuation', ())):
-        if acts['actuator'] == robot.actuators[robot.structure['ancf'].names.index(fit.leg)].name:
-            pairs = zip(fit.curve.pressures, fit.curve.values, strict=True)
-            points = [{'at': f'{p / 1e3:g} kPa', 'value': f'{v * length:.7f} m'} for p, v in pairs]
-            document.put(f'network.actuation.{i}.curve', points)

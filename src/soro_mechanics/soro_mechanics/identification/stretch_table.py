@@ -28,30 +28,15 @@ from soro_mechanics.robot_file.unit_table import read_unit_table, UnitTable
 
 @dataclass(frozen=True)
 class StretchTable:
-    """Measurements per leg, in the order in which they were made.
+    """Measurements per leg, in the order in which they were made."""
 
-    Attributes
-    ----------
-    legs : tuple of str
-        Names of the legs.
-    pressures, stretches : tuple of ndarray
-        One pair of arrays per leg [Pa], [1].
-    """
-
-    legs: tuple[str, ...]
-    pressures: tuple[Array, ...]
-    stretches: tuple[Array, ...]
+    legs: tuple[str, ...]  # names of the legs
+    pressures: tuple[Array, ...]  # per leg [Pa]
+    stretches: tuple[Array, ...]  # per leg
 
 
 def read_stretch_table(file: str | os.PathLike[str], model: Ancf) -> StretchTable:
-    """Read a table of either kind.
-
-    Parameters
-    ----------
-    file : path
-        Legs by their names or by those of their drives.
-    model : Ancf
-        Of the robot that was measured.
+    """Read a table of either kind, legs by their names or by those of their drives.
 
     Raises
     ------

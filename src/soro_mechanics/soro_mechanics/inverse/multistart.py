@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 import threading
 import time
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from soro_mechanics.analysis.workspace import Workspace
-from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.analysis.workspace import sample_workspace, Sampled
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
@@ -42,18 +41,10 @@ BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of 
 
 @dataclass(frozen=True)
 class Postures:
-    """Postures spread over what the limits allow.
+    """Postures spread over what the limits allow."""
 
-    Attributes
-    ----------
-    actuation : ndarray, shape (n, m)
-        SI; only those with a stable equilibrium.
-    tip : ndarray, shape (n, 4, 4)
-        In base_link, without loads.
-    """
-
-    actuation: Array
-    tip: Array
+    actuation: Array  # (n, m) SI; only those with a stable equilibrium
+    tip: Array  # (n, 4, 4) in base_link, without loads
 
     def near(self, target: Target) -> list[Array]:
         """Return the actuations next to a target, nearest first.
@@ -86,24 +77,6 @@ class Postures:
         return away + np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
 
 
-class Starting(Protocol):
-    """What a search from several starts needs of a `Robot`."""
-
-    @property
-    def gravity(self) -> Array:
-        """Gravity in base_link, shape (3,) [m/s^2]."""
-
-    @property
-    def actuators(self) -> tuple[Actuator, ...]:
-        """The actuators."""
-
-    def forward(self, actuation: Any) -> Configuration:
-        """Solve the equilibrium under an actuation."""
-
-    def workspace(self, samples: Any) -> Workspace:
-        """Compute many configurations."""
-
-
 class MultiStart:
     """The further searches of one robot; its postures are solved when they are needed first.
 
@@ -123,7 +96,7 @@ class MultiStart:
         """Come from another process."""
         self._known, self._solving = state['_known'], threading.Lock()
 
-    def postures(self, robot: Starting) -> Postures:
+    def postures(self, robot: Sampled) -> Postures:
         """Return the postures under the robot's gravity, solved where they are not known yet."""
         with self._solving:
             known, gravity = self._known, robot.gravity
@@ -133,23 +106,16 @@ class MultiStart:
 
     def improved(
         self,
-        robot: Starting,
+        robot: Sampled,
         first: InverseSolution,
         search: Callable[[Configuration], InverseSolution],
         target: Target,
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
-        On a computer so busy that this takes longer than `PATIENCE`, what has been found until
-        then; its message says what was left out.
-
-        Parameters
-        ----------
-        first : InverseSolution
-            Returned at once where it is good.
-        search : callable
-            The inverse from a start.
-        target : Target
+        `first` at once where it is good; `search` is the inverse from a start. On a computer so
+        busy that this takes longer than `PATIENCE`, what has been found until then; its message
+        says what was left out.
         """
         if first.status.code not in SHORT:
             return first
@@ -183,10 +149,10 @@ class MultiStart:
         return True
 
 
-def postures_of(robot: Starting) -> Postures:
+def postures_of(robot: Sampled) -> Postures:
     """Solve the postures of a robot as it is mounted; none where limits leave almost nothing."""
     try:
-        found = robot.workspace(POSTURES)
+        found = sample_workspace(robot, POSTURES)
     except InvalidInput:
         return Postures(np.empty((0, len(robot.actuators))), np.empty((0, 4, 4)))
     return Postures(found.actuation[found.solved], found.tip[found.solved])

@@ -20,6 +20,7 @@ from soro_mechanics.core.actuation_limits import Limits, limits_of
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
+    Guess,
     InverseSolution,
     LoadCase,
     Target,
@@ -47,9 +48,7 @@ class Searched(Protocol):
 
     description: RobotDescription
 
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve the equilibrium."""
 
     def jacobian(self, q: Configuration) -> Array:
@@ -74,27 +73,15 @@ class Point:
 
 
 def solve_inverse(
-    model: Searched, target: Target, load: LoadCase, guess: Configuration | None
+    model: Searched, target: Target, load: LoadCase, guess: Guess
 ) -> InverseSolution:
-    """Find the actuation for a target; see `Robot.inverse`.
+    """Find the actuation for a target of any model, from the guess or the actuators' rest.
 
-    Parameters
-    ----------
-    model : Searched
-        Any model: only its `forward` and `jacobian` are used.
-    target : Target
-        Tolerances wider than the default ones only judge: the search goes on to the default ones.
-    load : LoadCase
-    guess : Configuration, optional
-        Where to start; the actuators' rest otherwise.
-
-    Returns
-    -------
-    InverseSolution
-        NONE: met within the tolerances, at the least actuator energy (distance from rest in units
-        of the ranges) of the solutions near the start. AT_LIMIT: reachable only beyond the limits
-        in `at_limit`. UNREACHABLE: not even without limits. Both give the nearest pose found, by
-        the norm of the error in units of tolerance. NOT_CONVERGED: neither can be said.
+    NONE: met within the tolerances, at the least actuator energy (distance from rest in units of
+    the ranges) of the solutions near the start. AT_LIMIT: reachable only beyond the limits in
+    `at_limit`. UNREACHABLE: not even without limits. Both give the nearest pose found, by the norm
+    of the error in units of tolerance. NOT_CONVERGED: neither can be said. Tolerances wider than
+    the default ones only judge: the search goes on to the default ones.
     """
     return Search(model, target, load).solve(guess)
 
@@ -109,7 +96,7 @@ class Search:
         self._count = 0
         self._began = time.perf_counter()
 
-    def solve(self, guess: Configuration | None) -> InverseSolution:
+    def solve(self, guess: Guess) -> InverseSolution:
         """Search from a guess; see `solve_inverse`."""
         limits = self._limits
         start = nearest_allowed(
@@ -151,7 +138,7 @@ class Search:
             code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
         return self._solution(best, code, message, at_limit)
 
-    def _at(self, z: Array, near: Configuration | None) -> Point:
+    def _at(self, z: Array, near: Guess) -> Point:
         """Solve an actuation in units of the ranges."""
         q = self.model.forward(self._limits.actuation(z), self.load, near)
         error = task_error(q.tip, self.target)

@@ -32,18 +32,10 @@ PENTAGRAM = (3.0 - math.sqrt(5.0)) / 2.0
 
 @dataclass(frozen=True)
 class Curve:
-    """A polyline, its orientation at every vertex, and whether it ends where it begins.
+    """A polyline, its orientation at every vertex, and whether it ends where it begins."""
 
-    Attributes
-    ----------
-    poses : ndarray, shape (n, 4, 4)
-        Vertices in base_link (in the curve's own frame before `placed`).
-    closed : bool
-        The last vertex equals the first one.
-    """
-
-    poses: Array
-    closed: bool
+    poses: Array  # (n, 4, 4) vertices in base_link (in the curve's own frame before `placed`)
+    closed: bool  # the last vertex equals the first one
 
     @property
     def positions(self) -> Array:

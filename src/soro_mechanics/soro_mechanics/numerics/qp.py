@@ -31,26 +31,17 @@ CODES = {
 
 @dataclass(frozen=True)
 class QpSolution:
-    """A solution that proves itself.
+    """A solution that proves itself."""
 
-    Attributes
-    ----------
-    x : ndarray, shape (n,)
-    multiplier : ndarray, shape (m,)
-        ``h x + g = c.T multiplier``; positive where the lower bound holds x, negative the upper.
-    code : Code
-        NONE; UNREACHABLE: the bounds contradict each other; UNSTABLE: h is not positive definite;
-        NOT_CONVERGED.
-    iterations : int
-    stationarity, infeasibility, complementarity : float
-        KKT residuals: largest entry of ``h x + g - c.T multiplier``, largest violation of a bound,
-        largest product of a multiplier with the distance to its bound.
-    """
-
-    x: Array
+    x: Array  # (n,)
+    # (m,) ``h x + g = c.T multiplier``; positive where the lower bound holds x, negative the upper
     multiplier: Array
+    # NONE; UNREACHABLE: the bounds contradict each other; UNSTABLE: h is not positive definite;
+    # NOT_CONVERGED
     code: Code
     iterations: int
+    # KKT residuals: largest entry of ``h x + g - c.T multiplier``, largest violation of a bound,
+    # largest product of a multiplier with the distance to its bound
     stationarity: float
     infeasibility: float
     complementarity: float

@@ -13,20 +13,12 @@ from soro_mechanics.core.errors import InvalidInput
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object], field: str = 'file') -> None:
-    """Write a file whole or not at all, also where the power fails.
-
-    Parameters
-    ----------
-    path : Path
-    write : callable
-        Fills the open file.
-    field : str
-        Where the name came from, for the error.
+    """Write a file whole or not at all, also where the power fails; `write` fills the open file.
 
     Raises
     ------
     InvalidInput
-        The disk does not take it; what was there before stays.
+        Of `field`: the disk does not take it; what was there before stays.
     """
     part = path.with_name(f'{path.name}.part')
     try:

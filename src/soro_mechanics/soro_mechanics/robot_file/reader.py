@@ -55,41 +55,20 @@ def any_schema() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class RobotDescription:
-    """Everything a robot file says, checked and in SI.
+    """Everything a robot file says, checked and in SI."""
 
-    Attributes
-    ----------
-    name, title, reference : str
-        Identifier, one line for people, and the publication it follows.
-    file : str
-        Path the description was read from.
-    gravity : ndarray, shape (3,) [m/s^2]
-        In base_link: the mounting. A runtime parameter of every robot.
-    actuators, coupled_limits
-        Order of `actuators` is the order of every actuation vector.
-    models : tuple of str
-        Names of the models this robot has, the default first.
-    structure : dict
-        Parsed family sections (for example ``segments``), by section name.
-    foreign : dict
-        Sections of other packages as YAML has them.
-    origins : tuple of Provenance
-        Where each number comes from.
-    paths : dict of str to str
-        Parts of the family sections -> where the file states them; empty for schema 1.
-    """
-
-    name: str
-    title: str
-    reference: str
-    file: str
-    gravity: NDArray[np.float64]
-    actuators: tuple[Actuator, ...]
+    name: str  # identifier
+    title: str  # one line for people
+    reference: str  # the publication it follows
+    file: str  # path the description was read from
+    gravity: NDArray[np.float64]  # (3,) in base_link: the mounting as written [m/s^2]
+    actuators: tuple[Actuator, ...]  # their order is that of every actuation vector
     coupled_limits: tuple[CoupledLimit, ...]
-    models: tuple[str, ...]
-    structure: dict[str, Any]
-    foreign: dict[str, Any]
-    origins: tuple[Provenance, ...]
+    models: tuple[str, ...]  # names of the models this robot has, the default first
+    structure: dict[str, Any]  # parsed family sections (for example ``segments``), by section name
+    foreign: dict[str, Any]  # sections of other packages as YAML has them
+    origins: tuple[Provenance, ...]  # where each number comes from
+    # parts of the family sections -> where the file states them; empty for schema 1
     paths: dict[str, str] = field(default_factory=dict)
 
     def written_path(self, path: str) -> str:

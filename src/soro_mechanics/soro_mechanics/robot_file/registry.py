@@ -70,6 +70,17 @@ MODELS: dict[str, tuple[str, str, str]] = {
     ),
 }
 
+# Section -> models that are built from it: they share their numerics.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    section: tuple(name for name, entry in MODELS.items() if entry[0] == section)
+    for section in dict.fromkeys(entry[0] for entry in MODELS.values())
+}
+
+
+def family(model: str) -> str:
+    """Return the section that a model is built from."""
+    return MODELS[model][0]
+
 
 def resolve(reference: str) -> Any:
     """Import ``module:attribute``, the module within soro_mechanics."""

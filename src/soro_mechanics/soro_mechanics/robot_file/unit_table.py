@@ -26,28 +26,14 @@ Column = tuple[int, float]
 
 @dataclass(frozen=True)
 class UnitTable:
-    """Cells of a file, without empty lines and lines that begin with #.
+    """Cells of a file, without empty lines and lines that begin with #."""
 
-    Attributes
-    ----------
-    file : str
-        Its name, for messages.
-    header : list of str
-    body : list of (int, list of str)
-        Number of the line in the file, and its cells.
-    """
-
-    file: str
+    file: str  # its name, for messages
     header: list[str]
-    body: list[tuple[int, list[str]]]
+    body: list[tuple[int, list[str]]]  # number of the line in the file, and its cells
 
     def columns(self, wanted: Mapping[str, str]) -> dict[str, Column]:
-        """Return where each wanted column is; no other may stand there.
-
-        Parameters
-        ----------
-        wanted : mapping
-            Name -> SI unit; '' for text, '1' for a pure number.
+        """Return where each column is that is wanted (name -> SI unit, '' for text), and no other.
 
         Raises
         ------

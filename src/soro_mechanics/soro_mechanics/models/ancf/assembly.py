@@ -5,15 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.models.ancf import solve_kernels as kernels
 from soro_mechanics.models.ancf.kernels import place_ends
 from soro_mechanics.models.ancf.schema import SoftLegs
 from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, make_work
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # of the scaled residual: forces below 1e-9 EI / L^2
 _ROUND_OFF = 16.0 * np.finfo(float).eps  # of EA per element: what the residual cannot undercut

@@ -5,14 +5,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.ancf import kernels
 from soro_mechanics.models.ancf.shape_kernels import station_motion
-from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, make_work
-
-Array = NDArray[np.float64]
-Structure = tuple[Array, Array, Array, Array, float]
+from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, make_work, Structure
 
 
 def full_system(

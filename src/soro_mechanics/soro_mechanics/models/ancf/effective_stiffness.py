@@ -31,21 +31,11 @@ from soro_mechanics.models.ancf.schema import SoftLegs
 
 @dataclass(frozen=True)
 class AxialStiffness:
-    """Of one leg [N]: force over strain of its whole length, for small strains.
+    """Of one leg [N]: force over strain of its whole length, for small strains."""
 
-    Attributes
-    ----------
-    material : float
-        EA of the robot file.
-    effective : float
-        What the model computes with, at its number of elements.
-    limit : float
-        EA_eff of infinitely many elements, the formula above.
-    """
-
-    material: float
-    effective: float
-    limit: float
+    material: float  # EA of the robot file
+    effective: float  # what the model computes with, at its number of elements
+    limit: float  # EA_eff of infinitely many elements, the formula above
 
 
 def axial_stiffness(legs: SoftLegs, stretch: float = 1.0) -> AxialStiffness:

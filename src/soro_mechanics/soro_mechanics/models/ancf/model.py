@@ -16,6 +16,7 @@ import numpy as np
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
+    Guess,
     InverseSolution,
     Load,
     LoadAxes,
@@ -24,8 +25,9 @@ from soro_mechanics.core.configuration import (
     Task,
 )
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.increments import FAILURE, Outcome
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
+from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, status_of, Warnings
 from soro_mechanics.core.strain_check import judged
 from soro_mechanics.models.ancf import solve_kernels as kernels
 from soro_mechanics.models.ancf.assembly import assemble, make_structure, tolerance_of
@@ -33,7 +35,7 @@ from soro_mechanics.models.ancf.compliance import compliance_at_stations
 from soro_mechanics.models.ancf.effective_stiffness import axial_stiffness, AxialStiffness
 from soro_mechanics.models.ancf.schema import PLATFORM, SoftLegs
 from soro_mechanics.models.ancf.shape_kernels import leg_poses
-from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, Outcome, solve_equations
+from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, solve_equations
 from soro_mechanics.models.ancf.stretch_kernels import pressure_at, stretch_at
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -97,9 +99,7 @@ class Ancf(Model):
 
     # ---- the Model interface -----------------------------------------------------------------
 
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the configuration at given stretches: Algorithm 2."""
         start = time.perf_counter()
         stretch, _ = self.stretches(actuation)
@@ -122,9 +122,7 @@ class Ancf(Model):
         text = f'{OUTSIDE}: the stretch of {", ".join(beyond)} is extrapolated beyond its curve'
         return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, text))
 
-    def inverse(
-        self, target: Target, load: LoadCase, guess: Configuration | None
-    ) -> InverseSolution:
+    def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve for the stretches at a given position, Algorithm 3; else search within limits."""
         if len(self.legs.names) == 3 and target.task is Task.POSITION:
             start = time.perf_counter()
@@ -166,17 +164,8 @@ class Ancf(Model):
     ) -> tuple[AncfState, SolverStatus]:
         """Run Algorithm 1 from a converged state; ramp the loads where they are too much at once.
 
-        Parameters
-        ----------
-        first : AncfState
-            Any equilibrium of this robot.
-        loads : AncfLoads
-        mode : int
-            `ancf_solve_kernels.FORWARD` or `INVERSE`.
-        target : ndarray
-            Stretches (n,), or the position of the tip (3,) [m].
-        start : float
-            `time.perf_counter` when the solve began.
+        target: stretches (n,) of mode FORWARD, the position of the tip (3,) [m] of INVERSE; start:
+        `time.perf_counter` when the solve began.
         """
         state, outcome = self._run(first, loads, mode, target)
         if not outcome.converged:
@@ -245,7 +234,7 @@ class Ancf(Model):
             remedy = "use 'tangent': Huang's formulation has no compliance integral"
             raise self.unsupported('method', method, remedy)
 
-    def _start(self, guess: Configuration | None) -> AncfState:
+    def _start(self, guess: Guess) -> AncfState:
         """Return where a solve begins: a guess whose legs have as many elements, or the rest."""
         if guess is None or guess.state.nodes.shape != self.rest.nodes.shape:
             return self.rest
@@ -291,28 +280,11 @@ def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
 
 
 def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float) -> SolverStatus:
-    converged, iterations, residual, negative = outcome
-    if not converged:
-        message = 'no equilibrium found; try a nearer guess or smaller loads'
-        return SolverStatus(
-            Code.NOT_CONVERGED,
-            message,
-            iterations,
-            max(residual, 2.0 * tolerance),
-            tolerance,
-            seconds,
-        )
+    if not outcome.converged:
+        return status_of(outcome.numbers(tolerance, seconds), FAILURE)
     unit = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
     scaled = state.tangent / np.outer(unit, unit)
     smallest = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
-    stable = negative == 0 and smallest > 0.0
-    return SolverStatus(
-        Code.NONE if stable else Code.UNSTABLE,
-        '' if stable else 'the robot would leave this equilibrium',
-        iterations,
-        residual,
-        tolerance,
-        seconds,
-        Stability.STABLE if stable else Stability.UNSTABLE,
-        smallest,
-    )
+    stable = outcome.negative == 0 and smallest > 0.0
+    said = 'the robot would leave this equilibrium'
+    return status_of(outcome.numbers(tolerance, seconds), '', stable, smallest, said)

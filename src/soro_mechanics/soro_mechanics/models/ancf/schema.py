@@ -8,87 +8,47 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.numerics.monotone_curve import monotone_slopes
 from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.section import Section
 
-Array = NDArray[np.float64]
 PLATFORM = 'platform'  # name of the body that carries the tip
 
 
 @dataclass(frozen=True)
 class StretchCurve:
-    """lambda(P) of one actuator: a monotone cubic through points (Fritsch and Carlson).
+    """lambda(P) of one actuator: a monotone cubic through points (Fritsch and Carlson)."""
 
-    Attributes
-    ----------
-    pressures : ndarray, shape (n,) [Pa]
-        Rising.
-    values : ndarray, shape (n,)
-        Stretch ratio, rising.
-    slopes : ndarray, shape (n,) [1/Pa]
-        Derivative at the points; the end slopes also continue the curve.
-    """
-
-    pressures: Array
-    values: Array
-    slopes: Array
+    pressures: Array  # (n,) rising [Pa]
+    values: Array  # (n,) stretch ratio, rising
+    slopes: Array  # (n,) derivative at the points; the end slopes also continue the curve [1/Pa]
 
 
 @dataclass(frozen=True)
 class SoftLegs:
-    """A soft parallel robot (Huang 2022): equal legs, one platform.
+    """A soft parallel robot (Huang 2022): equal legs, one platform."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the legs; leg i is moved by actuator i.
-    angles : ndarray, shape (n,) [rad]
-        Where the legs stand around the vertical axis.
-    base_radius, platform_radius : float [m]
-        Circles of the leg ends.
-    length : float [m]
-        Flexible length L_f of a leg at rest.
-    radius : float [m]
-        Outer radius of a leg, for drawing.
-    bending, torsion : float [N m^2]
-        EI, GI.
-    tension : float [N]
-        EA.
-    penalty : float [N]
-        alpha of eq (27).
-    elements : int
-        n_e per leg.
-    leg_mass, platform_mass : float [kg]
-    platform_centre : ndarray, shape (3,) [m]
-        Centre of mass of the platform, in its frame.
-    tip : ndarray, shape (3,) [m]
-        The tip in the platform's frame, whose origin lies in the plane of the leg ends.
-    curves : tuple of StretchCurve
-        One per leg.
-    stations_per_element : int
-        Poses returned along a leg.
-    """
-
-    names: tuple[str, ...]
-    angles: Array
-    base_radius: float
-    platform_radius: float
-    length: float
-    radius: float
-    bending: float
-    torsion: float
-    tension: float
-    penalty: float
-    elements: int
-    leg_mass: float
-    platform_mass: float
-    platform_centre: Array
+    names: tuple[str, ...]  # of the legs; leg i is moved by actuator i
+    angles: Array  # (n,) where the legs stand around the vertical axis [rad]
+    base_radius: float  # circle of the leg ends [m]
+    platform_radius: float  # the same at the platform [m]
+    length: float  # flexible length L_f of a leg at rest [m]
+    radius: float  # outer radius of a leg, for drawing [m]
+    bending: float  # EI [N m^2]
+    torsion: float  # GI [N m^2]
+    tension: float  # EA [N]
+    penalty: float  # alpha of eq (27) [N]
+    elements: int  # n_e per leg
+    leg_mass: float  # [kg]
+    platform_mass: float  # [kg]
+    platform_centre: Array  # (3,) centre of mass of the platform, in its frame [m]
+    # (3,) the tip in the platform's frame, whose origin lies in the plane of the leg ends [m]
     tip: Array
-    curves: tuple[StretchCurve, ...]
-    stations_per_element: int
+    curves: tuple[StretchCurve, ...]  # one per leg
+    stations_per_element: int  # poses returned along a leg
 
 
 def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
@@ -151,18 +111,3 @@ def read_curve(leg: Section) -> StretchCurve:
     if not np.all(np.diff(values) > 0.0):
         raise leg.error('stretch', 'must rise from point to point')
     return StretchCurve(pressures, values, monotone_slopes(pressures, values))
-
-
-def monotone_slopes(x: Array, y: Array) -> Array:
-    """Return slopes of the monotone cubic: weighted harmonic means of the neighbouring chords.
-
-    The end slopes are those of the end chords, so that the straight continuation is increasing.
-    """
-    width = np.diff(x)
-    chord = np.diff(y) / width
-    slopes = np.empty(len(x))
-    slopes[0], slopes[-1] = chord[0], chord[-1]
-    first = 2.0 * width[1:] + width[:-1]
-    second = width[1:] + 2.0 * width[:-1]
-    slopes[1:-1] = (first + second) / (first / chord[:-1] + second / chord[1:])
-    return slopes

@@ -1,9 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Algorithm 1 of Huang 2022: increments on the way to a target, halved where Newton fails.
-
-The increments are counted here, outside the compiled kernels, which keeps those small to compile.
-"""
+"""Algorithm 1 of Huang 2022: increments on the way to a target, halved where Newton fails."""
 
 from __future__ import annotations
 
@@ -12,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.increments import Increments, Outcome
 from soro_mechanics.models.ancf import solve_kernels as kernels
 
-Array = NDArray[np.float64]
 Structure = tuple[Array, Array, Array, Array, float]
 
-NEWTON_LIMIT = 25
-HALVINGS = 12
+NEWTON_LIMIT = 25  # iterations per increment
+HALVINGS = 12  # failed increments after which the search ends
 
 
 class AncfState(NamedTuple):
@@ -39,15 +37,6 @@ class AncfLoads(NamedTuple):
 
     legs: tuple[Array, NDArray[np.int64], NDArray[np.int64], Array, Array]
     body: tuple[Array, Array, NDArray[np.bool_]]
-
-
-class Outcome(NamedTuple):
-    """How a sequence of solves ended."""
-
-    converged: bool
-    iterations: int
-    residual: float
-    negative: int
 
 
 def make_work(legs: int, nodes: int) -> tuple[Any, ...]:
@@ -72,65 +61,29 @@ def solve_equations(
     mode: int,
     target: Array,
     tolerance: float,
-    limit: int = NEWTON_LIMIT,
-    halvings: int = HALVINGS,
 ) -> tuple[AncfState, Outcome]:
-    """Solve for a target from a converged state.
+    """Solve from a converged state, which stays; return the last good state and how it went.
 
-    Parameters
-    ----------
-    first : AncfState
-        Any equilibrium; not changed.
-    mode : int
-        `ancf_solve_kernels.FORWARD` or `INVERSE`.
-    target : ndarray
-        Stretches (legs,), or the position of the tip (3,) [m].
-    tolerance : float
-        Of the scaled residual.
-    limit : int
-        Newton iterations per increment.
-    halvings : int
-        Failed increments after which the search ends.
-
-    Returns
-    -------
-    AncfState
-        The solution, or where the last good increment led.
-    Outcome
+    target: stretches (legs,) of mode FORWARD, the position of the tip (3,) [m] of INVERSE;
+    tolerance: of the scaled residual.
     """
     good = first
     start = first.stretch if mode == kernels.FORWARD else first.position
-    work = make_work(first.nodes.shape[0], first.nodes.shape[1])
-    done, part = 0.0, 1.0
-    total, failures = 0, 0
+    work = make_work(*first.nodes.shape[:2])
+    steps, total = Increments(HALVINGS), 0
     while True:
-        goal = done + part if done + part < 1.0 - 1e-9 else 1.0
+        goal = steps.goal
         aim = target if goal == 1.0 else start + goal * (target - start)
-        trial = (
-            good.nodes.copy(),
-            good.stretch.copy(),
-            good.position.copy(),
-            good.rotation.copy(),
-        )
-        trial[0][:, 0] = structure[0]  # clamped, also where a like robot's state is the start
+        nodes, stretch, position, rotation = trial = tuple(part.copy() for part in good[:4])
+        nodes[:, 0] = structure[0]  # clamped, also where a like robot's state is the start
         kernels.predict(trial, (good.by_nodes, good.by_platform), structure, mode, aim)
         converged, used, residual, negative = kernels.newton(
-            trial, structure, loads.legs, loads.body, mode, aim, tolerance, limit, work
+            trial, structure, *loads, mode, aim, tolerance, NEWTON_LIMIT, work
         )
         total += used
         if converged:
-            done, part = goal, 2.0 * part
             tangent, by_stretch = work[3].copy(), work[5].copy()
-            by_nodes, by_platform = kernels.sensitivity_of(
-                trial[0], trial[2], work[0], tangent, by_stretch
-            )
-            good = AncfState(
-                trial[0], trial[1], trial[2], trial[3], tangent, by_stretch, by_nodes, by_platform
-            )
-            if done == 1.0:
-                return good, Outcome(True, total, residual, negative)
-        else:
-            part *= 0.5
-            failures += 1
-            if failures > halvings:
-                return good, Outcome(False, total, residual, negative)
+            responses = kernels.sensitivity_of(nodes, position, work[0], tangent, by_stretch)
+            good = AncfState(nodes, stretch, position, rotation, tangent, by_stretch, *responses)
+        if not steps.record(converged) or steps.done == 1.0:
+            return good, Outcome(bool(converged), total, residual, negative)

@@ -18,6 +18,7 @@ import numpy as np
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
+    Guess,
     InverseSolution,
     LoadAxes,
     LoadCase,
@@ -90,9 +91,7 @@ class ConstantCurvature(Model):
 
     # ---- the Model interface -----------------------------------------------------------------
 
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the arc: closed form without load, Newton with load."""
         start = time.perf_counter()
         free = self.free_lengths(actuation)
@@ -163,9 +162,7 @@ class ConstantCurvature(Model):
             out[i] = jacobian @ flexibility @ jacobian.T
         return (out,)
 
-    def inverse(
-        self, target: Target, load: LoadCase, guess: Configuration | None
-    ) -> InverseSolution:
+    def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
         start = time.perf_counter()
         point = target.pose[:3, 3]

@@ -8,37 +8,31 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.section import Section
 
 
 @dataclass(frozen=True)
 class PressureMap:
-    """Elongation of a free actuator: linear p + quadratic p^2, p = pressure / reference.
+    """Elongation of a free actuator: linear p + quadratic p^2, p = pressure / reference."""
 
-    Attributes
-    ----------
-    reference : float [Pa]
-    linear, quadratic : float [m]
-    """
+    reference: float  # [Pa]
+    linear: float  # [m]
+    quadratic: float  # [m]
 
-    reference: float
-    linear: float
-    quadratic: float
-
-    def elongation(self, pressure: NDArray[np.float64]) -> NDArray[np.float64]:
+    def elongation(self, pressure: Array) -> Array:
         """Return the elongation [m] at a pressure [Pa]."""
         p = np.asarray(pressure) / self.reference
         return p * (self.linear + self.quadratic * p)
 
-    def slope(self, pressure: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slope(self, pressure: Array) -> Array:
         """Return d elongation / d pressure [m/Pa]."""
         p = np.asarray(pressure) / self.reference
         return (self.linear + 2.0 * self.quadratic * p) / self.reference
 
-    def pressure(self, elongation: NDArray[np.float64]) -> NDArray[np.float64]:
+    def pressure(self, elongation: Array) -> Array:
         """Return the pressure [Pa] of an elongation [m]; NaN below the vertex of the parabola."""
         e = np.asarray(elongation)
         square = self.linear**2 + 4.0 * self.quadratic * e
@@ -49,40 +43,19 @@ class PressureMap:
 
 @dataclass(frozen=True)
 class ConstantCurvatureArm:
-    """One arc moved by three parallel actuators (Akbari 2021).
+    """One arc moved by three parallel actuators (Akbari 2021)."""
 
-    Attributes
-    ----------
-    rest_length : float [m]
-        Length of every actuator at zero pressure.
-    offset : float [m]
-        Distance of the actuators from the backbone.
-    angles : ndarray, shape (3,) [rad]
-        Where the actuators stand around the backbone.
-    radius : float [m]
-        Outer radius of the arm, for drawing and for the geometric constraints.
-    shortest, longest : float [m]
-        Open interval of actuator lengths, eq (4).
-    pressure_map : PressureMap or None
-        None where the actuators are commanded by length.
-    axial_stiffness : float or None [N/m]
-        Of one actuator about the length its pressure gives; None: purely kinematic.
-    mass : float [kg]
-        Spread evenly along the arc; zero as published.
-    stations : int
-        Poses returned along the backbone.
-    """
-
-    rest_length: float
-    offset: float
-    angles: NDArray[np.float64]
-    radius: float
-    shortest: float
-    longest: float
-    pressure_map: PressureMap | None
+    rest_length: float  # length of every actuator at zero pressure [m]
+    offset: float  # distance of the actuators from the backbone [m]
+    angles: Array  # (3,) where the actuators stand around the backbone [rad]
+    radius: float  # outer radius of the arm, for drawing and for the geometric constraints [m]
+    shortest: float  # open interval of actuator lengths, eq (4) [m]
+    longest: float  # [m]
+    pressure_map: PressureMap | None  # None where the actuators are commanded by length
+    # of one actuator about the length its pressure gives; None: purely kinematic [N/m]
     axial_stiffness: float | None
-    mass: float
-    stations: int
+    mass: float  # spread evenly along the arc; zero as published [kg]
+    stations: int  # poses returned along the backbone
 
 
 def read_constant_curvature(
@@ -122,7 +95,7 @@ def read_constant_curvature(
     )
 
 
-def _spread(angles: NDArray[np.float64]) -> float:
+def _spread(angles: Array) -> float:
     """Return the determinant that the map lengths -> arc divides by."""
     rows = np.column_stack([-np.cos(angles), -np.sin(angles), np.ones(3)])
     return float(np.linalg.det(rows))

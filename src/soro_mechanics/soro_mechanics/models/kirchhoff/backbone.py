@@ -33,53 +33,36 @@ class RodState(NamedTuple):
     by_bend: Array  # (6, modules, 2)
 
 
+def unsolved(q: Array, force: Array, dead: Array, moment: Array, bends: Array) -> RodState:
+    """Return a shape to start from, whose multipliers and responses are not known."""
+    m = len(force)
+    unknown = np.zeros((6, 6)), np.zeros((6, m, 2))
+    return RodState(q, force, np.zeros((m, 2)), dead, moment, bends, *unknown)
+
+
 class KirchhoffBackbone:
-    """A backbone of finite differences in quaternions.
-
-    Parameters
-    ----------
-    body : MuscleBackbone
-
-    Attributes
-    ----------
-    element : float
-        Distance of two nodes [m].
-    rod_data : tuple
-        Stiffness, element, muscle radius and give of a bend, as the kernels take them.
-    arc : ndarray, shape (n,)
-        Arc length of the nodes [m].
-    every : int
-        Nodes from one station to the next.
-    combine : ndarray, shape (modules, 2, 3)
-        Bends are ``combine @ lengths``.
-    straight : RodState
-        Without any load.
-    """
+    """A backbone of finite differences in quaternions."""
 
     def __init__(self, body: MuscleBackbone) -> None:
         self.body = body
-        self.element = body.length / body.elements
+        self.element = body.length / body.elements  # distance of two nodes [m]
+        # stiffness, element, muscle radius and give of a bend, as the kernels take them
         self.rod_data = (body.stiffness, self.element, body.muscle_radius, body.bend_give)
         self._simpson = np.full(body.elements + 1, 2.0)
         self._simpson[1::2] = 4.0
         self._simpson[[0, -1]] = 1.0
         self._simpson *= self.element / 3.0
-        self.arc = np.linspace(0.0, body.length, body.elements + 1)
+        self.arc = np.linspace(0.0, body.length, body.elements + 1)  # of the nodes [m]
+        # nodes from one station to the next
         self.every = body.elements // (body.modules * body.stations_per_module)
         angles = [[muscle_angle(t, i) for i in range(3)] for t in range(body.modules)]
+        # (modules, 2, 3): bends are ``combine @ lengths``
         self.combine = 2.0 / 3.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         straight = np.zeros((body.elements + 1, 4))
         straight[:, 0] = 1.0
-        self.straight = RodState(
-            straight,
-            np.zeros((body.modules, 3)),
-            np.zeros((body.modules, 2)),
-            np.zeros((body.elements + 1, 3)),
-            np.zeros(3),
-            np.zeros((body.modules, 2)),
-            np.zeros((6, 6)),
-            np.zeros((6, body.modules, 2)),
-        )
+        force, bends = np.zeros((body.modules, 3)), np.zeros((body.modules, 2))
+        dead = np.zeros((body.elements + 1, 3))
+        self.straight = unsolved(straight, force, dead, np.zeros(3), bends)  # without any load
 
     def loads(self, load: LoadCase, unsupported: Refusal) -> tuple[Array, Array]:
         """Return the force beyond every node times its Simpson weight, and the tip moment.

@@ -5,16 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 from scipy.sparse.linalg import splu
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rod_system, rotation_of
-
-Array = NDArray[np.float64]
-RodData = tuple[Array, float, float, float]
+from soro_mechanics.models.kirchhoff.steps import RodData
 
 
 def full_system(

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from soro_mechanics.core.configuration import Array
 
 # Curvature a + b s of the unit-length spiral: starts from weak to strong bends, both ways.
 _STARTS = (
@@ -28,15 +27,8 @@ _ITERATIONS = 40
 def spiral_shapes(target: Array, length: float, elements: int) -> list[Array]:
     """Return quaternions (elements + 1, 4) of planar rods that end at a target, least bent first.
 
-    The curvature is linear along the rod, as in a rod bent by a force and a moment at its end, to
-    first order. Spirals that miss the target are left out.
-
-    Parameters
-    ----------
-    target : ndarray, shape (3,) [m]
-        In the base frame, the rod starting at the origin along z.
-    length : float [m]
-    elements : int
+    The rod starts at the origin along z. The curvature is linear along it, as in a rod bent by a
+    force and a moment at its end, to first order. Spirals that miss the target are left out.
     """
     side = float(np.hypot(target[0], target[1])) / length
     up = float(target[2]) / length

@@ -16,6 +16,7 @@ import numpy as np
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
+    Guess,
     InverseSolution,
     LoadCase,
     Target,
@@ -25,7 +26,7 @@ from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.core.strain_check import judged
 from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
-from soro_mechanics.models.kirchhoff.equilibrium import correct, hold_bends
+from soro_mechanics.models.kirchhoff.equilibrium import correct, examined, settle
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState, nearer
 from soro_mechanics.models.kirchhoff.rod_kernels import positions, rotation_of
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
@@ -73,28 +74,23 @@ class Kirchhoff(Model):
 
     # ---- the Model interface -----------------------------------------------------------------
 
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the shape of given muscle lengths."""
         start = time.perf_counter()
-        dead, moment = self._loads(load)
+        loads = self._loads(load)
         lengths = actuation.reshape(-1, 3)
         wanted = np.einsum('tci,ti->tc', self.rod.combine, lengths)
         first = self._start(guess)
-        state, actual, status = hold_bends(self.rod, first, dead, moment, wanted, start)
-        if not status.converged and first is not self.rod.straight:
-            state, actual, status = hold_bends(
-                self.rod, self.rod.straight, dead, moment, wanted, start
-            )
+        settled = settle(self.rod, first, loads, wanted)
+        if not settled[2].converged and first is not self.rod.straight:
+            settled = settle(self.rod, self.rod.straight, loads, wanted)
+        status = examined(self.rod, settled, start)
         if status.code is Code.NONE:
-            slack = float(np.abs((actual - lengths).mean(axis=1)).max())
+            slack = float(np.abs((settled[1] - lengths).mean(axis=1)).max())
             status = replace(status, message=mean_remark(slack))
-        return judged(self._configuration(actuation, load, state, status))
+        return judged(self._configuration(actuation, load, settled[0], status))
 
-    def inverse(
-        self, target: Target, load: LoadCase, guess: Configuration | None
-    ) -> InverseSolution:
+    def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find lengths: the published shape first, then corrected until `forward` is on target.
 
         Held by its muscles the robot takes a slightly different shape than the rod that is held at
@@ -115,9 +111,8 @@ class Kirchhoff(Model):
         shape = self.reach(near, load, started)
         if shape.status.code is not Code.NONE:
             return super().inverse(target, load, guess)
-        dead, moment = self._loads(load)
         published = shape.quaternions, shape.lengths, shape.reaction
-        held, status, tip = correct(self.rod, published, near, dead, moment, start)
+        held, status, tip = correct(self.rod, published, near, self._loads(load), start)
         status = replace(status, iterations=shape.status.iterations + status.iterations)
         actuation = self.rod.commands(held).reshape(-1)
         missed = task_errors(tip, near)
@@ -173,7 +168,7 @@ class Kirchhoff(Model):
             remedy = "use 'tangent': this formulation has no compliance integral"
             raise self.unsupported('method', method, remedy)
 
-    def _start(self, guess: Configuration | None) -> RodState:
+    def _start(self, guess: Guess) -> RodState:
         """Return where a solve begins: a guess from a rod of as many elements, or straight."""
         straight = self.rod.straight
         if guess is None or guess.state.q.shape != straight.q.shape:

@@ -5,52 +5,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+import math
 import time
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Target, Task
-from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import TOLERANCE
 from soro_mechanics.models.kirchhoff.guess import spiral_shapes
 from soro_mechanics.models.kirchhoff.rod_kernels import elastic_energy
-from soro_mechanics.models.kirchhoff.steps import reach
+from soro_mechanics.models.kirchhoff.steps import Loads, reach
 
 _FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes may end
 
 
 @dataclass(frozen=True)
 class InverseState:
-    """The rod of least energy through a point: the published inverse kinematics.
+    """The rod of least energy through a point: the published inverse kinematics."""
 
-    Attributes
-    ----------
-    quaternions : ndarray, shape (n, 4)
-        Scalar first.
-    lengths : ndarray, shape (modules, 3) [m]
-        Muscle lengths, eq (54).
-    reaction : ndarray, shape (3,) [N]
-        Force at the end point that the constraint needs.
-    energy : float [J]
-        Elastic energy.
-    minimum : bool
-        Whether the reduced Hessian is positive definite.
-    status : SolverStatus
-    """
-
-    quaternions: Array
-    lengths: Array
-    reaction: Array
-    energy: float
-    minimum: bool
+    quaternions: Array  # (n, 4) scalar first
+    lengths: Array  # (modules, 3) muscle lengths, eq (54) [m]
+    reaction: Array  # (3,) force at the end point that the constraint needs [N]
+    energy: float  # elastic energy [J]
+    minimum: bool  # whether the reduced Hessian is positive definite
     status: SolverStatus
 
 
 def find_reach(
     rod: KirchhoffBackbone,
     target: Target,
-    loads: tuple[Array, Array],
+    loads: Loads,
     guess: RodState | InverseState | None = None,
 ) -> InverseState:
     """Find the rod of least energy that ends at a target, eqs (48)-(54).
@@ -91,14 +77,8 @@ def nearer(target: Target, share: float) -> Target:
 
 
 def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:
-    status = SolverStatus(
-        Code.NOT_CONVERGED,
-        'no rod through this point was found',
-        0,
-        1.0,
-        TOLERANCE,
-        time.perf_counter() - start,
-    )
+    numbers = 0, 1.0, TOLERANCE, time.perf_counter() - start
+    status = status_of(numbers, 'no rod through this point was found')
     lengths = np.full((rod.body.modules, 3), rod.body.length / rod.body.modules)
     return InverseState(rod.straight.q, lengths, np.zeros(3), 0.0, False, status)
 
@@ -107,38 +87,22 @@ def _reach_from(
     rod: KirchhoffBackbone,
     q: Array,
     reaction: Array,
-    before: tuple[Array, Array],
-    after: tuple[Array, Array],
+    before: Loads,
+    after: Loads,
     target: Target,
     start: float,
 ) -> InverseState:
     attitude = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 1, Task.POSE: 2}[target.task]
-    shape, force, (converged, iterations, residual, negative), matrix = reach(
+    shape, force, outcome, matrix = reach(
         q, reaction, rod.rod_data, before, after, target.pose, attitude, TOLERANCE
     )
-    minimum = converged and _is_minimum(matrix, negative, attitude)
-    code, message = Code.NONE, ''
-    if not converged:
-        code, message = Code.NOT_CONVERGED, 'no equilibrium through this point was found'
-    elif not minimum:
-        code, message = Code.UNSTABLE, 'this shape is a saddle of the energy'
-    status = SolverStatus(
-        code,
-        message,
-        iterations,
-        residual if converged else max(residual, 2 * TOLERANCE),
-        TOLERANCE,
-        time.perf_counter() - start,
-        Stability.STABLE if minimum else Stability.UNSTABLE,
-    )
-    return InverseState(
-        shape,
-        rod.lengths_of(shape),
-        force.copy(),
-        float(elastic_energy(shape, rod.rod_data[0], rod.element)),
-        minimum,
-        status,
-    )
+    minimum = outcome.converged and _is_minimum(matrix, outcome.negative, attitude)
+    numbers = outcome.numbers(TOLERANCE, time.perf_counter() - start)
+    failure = '' if outcome.converged else 'no equilibrium through this point was found'
+    said = 'this shape is a saddle of the energy'
+    status = status_of(numbers, failure, minimum, math.nan, said)
+    energy = float(elastic_energy(shape, rod.rod_data[0], rod.element))
+    return InverseState(shape, rod.lengths_of(shape), force.copy(), energy, minimum, status)
 
 
 def _is_minimum(matrix: Array, negative: int, attitude: int) -> bool:

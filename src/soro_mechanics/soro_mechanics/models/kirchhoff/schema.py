@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.section import Section
 
 
@@ -24,44 +24,23 @@ class Material:
 
 @dataclass(frozen=True)
 class MuscleBackbone:
-    """A backbone with constraint disks and three muscles per module (Chen 2022).
+    """A backbone with constraint disks and three muscles per module (Chen 2022)."""
 
-    Attributes
-    ----------
-    length : float [m]
-        Of the backbone, which neither stretches nor shears.
-    rod_diameter : float [m]
-    materials : dict of str to Material
-        Named sets; `material` is the one in use.
-    material : str
-    mass : float [kg]
-        Of the whole robot, spread evenly.
-    modules, elements : int
-        Number of modules, and of finite differences along the whole backbone.
-    muscle_radius : float [m]
-        Distance of the muscles' ends from the backbone.
-    muscle_diameter : float [m]
-        For drawing.
-    muscle_stiffness : float [N]
-        Axial, of one muscle; infinite where muscles do not give way.
-    stations_per_module : int
-        Poses returned along the backbone.
-    """
-
-    length: float
-    rod_diameter: float
-    materials: dict[str, Material]
+    length: float  # of the backbone, which neither stretches nor shears [m]
+    rod_diameter: float  # [m]
+    materials: dict[str, Material]  # named sets; `material` is the one in use
     material: str
-    mass: float
+    mass: float  # of the whole robot, spread evenly [kg]
     modules: int
-    elements: int
-    muscle_radius: float
-    muscle_diameter: float
-    stations_per_module: int
+    elements: int  # finite differences along the whole backbone
+    muscle_radius: float  # distance of the muscles' ends from the backbone [m]
+    muscle_diameter: float  # for drawing [m]
+    stations_per_module: int  # poses returned along the backbone
+    # axial, of one muscle; infinite where muscles do not give way [N]
     muscle_stiffness: float = math.inf
 
     @property
-    def stiffness(self) -> NDArray[np.float64]:
+    def stiffness(self) -> Array:
         """Return A, B, C: bending about x and y, torsion [N m^2]."""
         chosen = self.materials[self.material]
         fourth = self.rod_diameter**4
@@ -74,14 +53,14 @@ class MuscleBackbone:
         return 2.0 / 3.0 * self.length / self.modules / self.muscle_stiffness
 
     @property
-    def muscle_angles(self) -> NDArray[np.float64]:
+    def muscle_angles(self) -> Array:
         """Return where muscles meet the disks at both ends of a module, (modules, 3) [rad].
 
         120 deg (i - 1) + 60 deg (t mod 2) for muscle i of module t, both counted from 1: every
         module is turned by 60 deg against the one below.
         """
         turn = (np.arange(self.modules) + 1) % 2
-        angle: NDArray[np.float64] = np.radians(120.0 * np.arange(3) + 60.0 * turn[:, None])
+        angle: Array = np.radians(120.0 * np.arange(3) + 60.0 * turn[:, None])
         return angle
 
 

@@ -1,62 +1,24 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Steps between shapes: a solve that fails is tried in halves.
-
-The steps are counted here, outside the compiled kernels, which keeps those small to compile.
-"""
+"""Steps between shapes: a solve that fails is tried in halves."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.increments import Increments, Outcome
 from soro_mechanics.models.kirchhoff.hold_kernels import make_hold_work
 from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton, tip_response
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work, reach_newton
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
 from soro_mechanics.numerics.lie import so3_exp, so3_log
 
-Array = NDArray[np.float64]
 RodData = tuple[Array, float, float, float]
 Loads = tuple[Array, Array]
 
 _NEWTON_LIMIT = 25
 _HALVINGS = 14
-
-
-class Outcome(NamedTuple):
-    """How a sequence of solves ended."""
-
-    converged: bool
-    iterations: int
-    residual: float
-    negative: int
-
-
-class _Steps:
-    """Shares of the way still to go; halved on failure, doubled on success."""
-
-    def __init__(self) -> None:
-        self.done = 0.0
-        self.part = 1.0
-        self.failures = 0
-
-    @property
-    def goal(self) -> float:
-        """Where to go next; exactly 1 at the end."""
-        goal = self.done + self.part
-        return 1.0 if goal > 1.0 - 1e-9 else goal
-
-    def record(self, converged: bool) -> bool:
-        """Note the outcome of a step; False when there were too many failures."""
-        if converged:
-            self.done, self.part = self.goal, 2.0 * self.part
-            return True
-        self.part *= 0.5
-        self.failures += 1
-        return self.failures <= _HALVINGS
 
 
 def _between(before: Loads, after: Loads, share: float) -> Loads:
@@ -89,7 +51,7 @@ def reach(
     wanted = np.ascontiguousarray(target[:3, :3])
     turn = so3_log(first.T @ wanted) if attitude else np.zeros(3)
     point = target[:3, 3].copy()
-    steps, total = _Steps(), 0
+    steps, total = Increments(_HALVINGS), 0
     while steps.done < 1.0:
         goal = steps.goal
         dead, moment = _between(before, after, goal)
@@ -136,7 +98,7 @@ def hold(
     rod, scratch = make_rod_work(len(state[0])), make_hold_work(modules)
     lengths = np.zeros((modules, 3))
     good = state
-    steps, total = _Steps(), 0
+    steps, total = Increments(_HALVINGS), 0
     while steps.done < 1.0:
         goal = steps.goal
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)

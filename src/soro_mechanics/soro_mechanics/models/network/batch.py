@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, new_state, State
+from soro_mechanics.models.network.arrays import Inputs, Integers, new_state, State
 from soro_mechanics.models.network.drive_values import driven_many
 from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, Problem
 from soro_mechanics.models.network.kernels.batch_kernels import (
@@ -35,7 +35,7 @@ from soro_mechanics.models.network.kernels.batch_kernels import (
 )
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.linearisation import Shape, trace_shape
+from soro_mechanics.models.network.linearisation import cut_state, trace_shape
 from soro_mechanics.models.network.rod_nodes import cut_pieces
 from soro_mechanics.models.network.spec import LENGTHS, TENDONS
 from soro_mechanics.numerics import lie_kernels
@@ -70,21 +70,12 @@ class Fit:
 
 @dataclass(frozen=True)
 class Batch:
-    """Solves many actuations of one network under one load; can be pickled.
+    """Solves many actuations of one network under one load; can be pickled."""
 
-    Attributes
-    ----------
-    layout : Layout
-        The network with its integrated pieces cut into a few parts: the same discrete solution.
-    rest : Inputs
-        With load and gravity.
-    base : State
-        What predictions are moves of.
-    """
-
+    # the network with its integrated pieces cut into a few parts: the same discrete solution
     layout: lay.Layout
-    rest: Inputs
-    base: State
+    rest: Inputs  # with load and gravity
+    base: State  # what predictions are moves of
     drives: Integers  # (k, 3) as `solve_samples` takes them
     fit: Fit
     tolerance: float
@@ -147,7 +138,7 @@ def make_batch(
         return None
     if layout.tendons.held.any():  # where one goes slack the state has a kink
         return None
-    fine, parts = divided(layout)
+    fine = divided(layout)
     ends, _ = driven_many(fine.spec.drives, np.array([low, high]))
     half = 0.5 * np.abs(ends[1] - ends[0])
     half[half == 0.0] = 1.0
@@ -178,7 +169,7 @@ def make_batch(
                 if not found.converged:
                     return None
             shape = trace_shape(layout, x, found.state, equilibrium.scratch[0])
-            state = divided_state(layout, fine, found.state, shape, parts)
+            state = cut_state(layout, fine, found.state, shape)
             base = state if base is None else base
             moves.append(move_between(fine, base, state))
         empty = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.empty((0, 0)))
@@ -237,8 +228,8 @@ def misfit(layout: lay.Layout, errors: Array) -> float:
     return float(max(np.abs(frames[:, 3:]).max(), np.abs(frames[:, :3]).max() / length))
 
 
-def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
-    """Return the network with its integrated pieces in equal parts, and how many."""
+def divided(layout: lay.Layout) -> lay.Layout:
+    """Return the network with its integrated pieces in a few equal parts."""
     spec = layout.spec
     pieces = int(np.count_nonzero(layout.structure.lane >= 0))
     fitting = [
@@ -247,30 +238,8 @@ def divided(layout: lay.Layout) -> tuple[lay.Layout, int]:
         if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
     ]
     if not pieces or not fitting:
-        return layout, 1
-    parts = max(fitting)
-    return lay.build_layout_raw(cut_pieces(spec, parts), layout.actuators), parts
-
-
-def divided_state(
-    layout: lay.Layout, fine: lay.Layout, state: State, shape: Shape, parts: int
-) -> State:
-    """Return the state of the divided network that is the same solution."""
-    s, steps = fine.structure, int(fine.structure.counts[4])
-    out = copy_state(state)._replace(
-        node=np.empty((int(s.counts[2]), 4, 4)), wrench=np.empty((int(s.counts[3]), 6))
-    )
-    for r in range(int(s.counts[1])):
-        macro = layout.spec.rods[r].macro
-        stations = slice(int(shape.first[r]), int(shape.first[r + 1]), steps if macro else 1)
-        out.node[int(s.rod_node[r]) : int(s.rod_node[r + 1])] = shape.pose[stations]
-        pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
-        if macro and parts > 1:
-            out.wrench[pieces] = shape.wrench[stations][:-1]
-        else:
-            old = layout.structure.rod_piece
-            out.wrench[pieces] = state.wrench[int(old[r]) : int(old[r + 1])]
-    return out
+        return layout
+    return lay.build_layout_raw(cut_pieces(spec, max(fitting)), layout.actuators)
 
 
 def move_between(layout: lay.Layout, a: State, b: State) -> Array:

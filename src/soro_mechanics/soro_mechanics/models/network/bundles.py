@@ -30,13 +30,7 @@ AXIAL = 8  # column of a section's axial flexibility
 
 
 class Bundles:
-    """The bundles of a network.
-
-    Parameters
-    ----------
-    spec : NetworkSpec
-        With `bundles`, actuators (k,) each.
-    """
+    """The bundles of a network: actuators (k,) each."""
 
     def __init__(self, spec: NetworkSpec) -> None:
         rods = {d.actuator: d.rod for d in spec.drives}

@@ -18,23 +18,12 @@ SHAPES = ('circle', 'tube', 'rectangle')
 
 @dataclass(frozen=True)
 class CrossSection:
-    """What a rod's section does.
+    """What a rod's section does."""
 
-    Attributes
-    ----------
-    stiffness : ndarray, shape (6,)
-        Diagonal of K: GA (x, y), EA [N], EI about x and y, GJ [N m^2].
-    mass : float
-        Per rest length [kg/m].
-    radius : float
-        Half of the largest thickness [m]: drawing, self-contact and surface strain.
-    strain_limit : float
-        Strain of the outer fibre up to which the section is linear.
-    """
-
-    stiffness: Array
-    mass: float
-    radius: float
+    stiffness: Array  # (6,) diagonal of K: GA (x, y), EA [N], EI about x and y, GJ [N m^2]
+    mass: float  # per rest length [kg/m]
+    radius: float  # half of the largest thickness [m]: drawing, self-contact and surface strain
+    # strain of the outer fibre up to which the section is linear
     strain_limit: float = STRAIN_LIMIT
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from soro_mechanics.core.actuators import Actuator, QUANTITIES
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.drive_values import curve_at
 from soro_mechanics.models.network.spec import (
     DRIVES,
     DriveSpec,
@@ -21,6 +20,7 @@ from soro_mechanics.models.network.spec import (
     STRAINS,
     TENDONS,
 )
+from soro_mechanics.numerics.monotone_curve import curve_at
 from soro_mechanics.robot_file.section import Section
 
 MAX_STRAINS = 10  # that the kernels' scratch has room for, per rod
@@ -158,7 +158,7 @@ def _check_positive(item: Section, actuator: Actuator, kind: str, curve: Array |
 def _least(actuator: Actuator, curve: Array | None) -> float:
     """Return the least value of what an actuator drives."""
     limits = actuator.minimum, actuator.maximum
-    return min(x if curve is None else curve_at(curve, x)[0] for x in limits)
+    return min(limits) if curve is None else float(min(curve_at(curve, np.array(limits))[0]))
 
 
 def _pressure_wrench(item: Section) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.spec import DriveSpec
+from soro_mechanics.numerics.monotone_curve import curve_at, inverted
 
 
 def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
@@ -49,7 +50,7 @@ def driven_many(drives: Sequence[DriveSpec], actuations: Array) -> tuple[Array, 
     for k, d in enumerate(drives):
         driven = actuations[:, d.actuator]
         if d.curve is not None:
-            driven = _curve_at_many(d.curve, driven)
+            driven = curve_at(d.curve, driven)[0]
             ranges[:, d.actuator] = driven
         values[:, k] = driven + d.offset
     return ranges, values
@@ -59,69 +60,6 @@ def actuation_of(drives: Sequence[DriveSpec], driven: Array, limits: Array) -> A
     """Return the actuation whose driven values these are: the inverse of `driven_ranges`."""
     out = np.array(driven, dtype=float)
     for d in drives:
-        if d.curve is None:
-            continue
-        low, high = limits[d.actuator]
-        rising = d.curve[-1, 1] > d.curve[0, 1]
-        for _ in range(80):  # bisection: the interval ends below double precision
-            middle = 0.5 * (low + high)
-            above = curve_at(d.curve, middle)[0] > driven[d.actuator]
-            low, high = (low, middle) if above == rising else (middle, high)
-        out[d.actuator] = 0.5 * (low + high)
+        if d.curve is not None:
+            out[d.actuator] = inverted(d.curve, driven[d.actuator], *limits[d.actuator])
     return out
-
-
-def _slopes(curve: Array) -> tuple[Array, Array]:
-    """Return intervals and Fritsch-Butland slopes of a curve."""
-    x, y = curve[:, 0], curve[:, 1]
-    h = np.diff(x)
-    secant = np.diff(y) / h
-    slope = np.empty(len(x))
-    slope[0], slope[-1] = secant[0], secant[-1]
-    for i in range(1, len(x) - 1):
-        a, b = secant[i - 1], secant[i]
-        w1, w2 = 2.0 * h[i] + h[i - 1], h[i] + 2.0 * h[i - 1]
-        slope[i] = (w1 + w2) * a * b / (w1 * b + w2 * a) if a * b > 0.0 else 0.0
-    return h, slope
-
-
-def curve_at(curve: Array, at: float) -> tuple[float, float]:
-    """Return value and slope of a curve through its points, C1 and without overshoot.
-
-    Fritsch-Butland slopes, linear beyond the ends.
-    """
-    x, y = curve[:, 0], curve[:, 1]
-    h, slope = _slopes(curve)
-    if at <= x[0]:
-        return float(y[0] + slope[0] * (at - x[0])), float(slope[0])
-    if at >= x[-1]:
-        return float(y[-1] + slope[-1] * (at - x[-1])), float(slope[-1])
-    i = int(np.searchsorted(x, at)) - 1
-    t = (at - x[i]) / h[i]
-    c = y[i], h[i] * slope[i], y[i + 1], h[i] * slope[i + 1]
-    value = (
-        c[0] * (1 + 2 * t) * (1 - t) ** 2
-        + c[1] * t * (1 - t) ** 2
-        + c[2] * t**2 * (3 - 2 * t)
-        + c[3] * t**2 * (t - 1)
-    )
-    rate = (
-        6 * t * (t - 1) * (c[0] - c[2]) + c[1] * (1 - t) * (1 - 3 * t) + c[3] * t * (3 * t - 2)
-    ) / h[i]
-    return float(value), float(rate)
-
-
-def _curve_at_many(curve: Array, at: Array) -> Array:
-    """Return the values of `curve_at` at many places."""
-    x, y = curve[:, 0], curve[:, 1]
-    h, slope = _slopes(curve)
-    i = np.clip(np.searchsorted(x, at) - 1, 0, len(h) - 1)
-    t = (at - x[i]) / h[i]
-    inside = (
-        y[i] * (1 + 2 * t) * (1 - t) ** 2
-        + h[i] * slope[i] * t * (1 - t) ** 2
-        + y[i + 1] * t**2 * (3 - 2 * t)
-        + h[i] * slope[i + 1] * t**2 * (t - 1)
-    )
-    below, above = y[0] + slope[0] * (at - x[0]), y[-1] + slope[-1] * (at - x[-1])
-    return np.where(at <= x[0], below, np.where(at >= x[-1], above, inside))

@@ -10,9 +10,9 @@ changed) goes back to the general inverse.
 from __future__ import annotations
 
 from functools import cached_property
+import math
 from operator import gt, lt
 import time
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from soro_mechanics.core.configuration import (
     LoadCase,
     Target,
 )
-from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
-from soro_mechanics.models.network import layout as lay
+from soro_mechanics.core.status import Code, SolverStatus, status_of, Warnings
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
@@ -42,7 +41,7 @@ from soro_mechanics.models.network.platform import (
 NEAR = 0.03  # targets farther from the last one take the general inverse [m]
 
 
-class FollowedSolution:
+class FollowedSolution(Solution):
     """A solution of the fast path; what it is seldom asked for is computed when it is."""
 
     def __init__(self, follower: Follower, problem: Problem, found: Found) -> None:
@@ -53,17 +52,13 @@ class FollowedSolution:
         self._follower = follower
         self._found = found
 
-    def __reduce__(self) -> Any:
-        """Cross a wire as an ordinary solution."""
-        return Solution, (self.equilibrium, self.problem, self.inputs, self.state, self.shape)
-
     @cached_property
-    def inputs(self) -> Inputs:
+    def inputs(self) -> Inputs:  # type: ignore[override]
         """Inputs of the kernels."""
         return self._found.inputs
 
     @cached_property
-    def state(self) -> State:
+    def state(self) -> State:  # type: ignore[override]
         """Unknowns, from the record of the solve."""
         state = copy_state(self._follower.base)
         record = self._found.track.memory[0]
@@ -76,7 +71,7 @@ class FollowedSolution:
         return state
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> Shape:  # type: ignore[override]
         """Stations of the rods."""
         work, _ = self.equilibrium.scratch
         return trace_shape(self.equilibrium.layout, self.inputs, self.state, work)
@@ -96,13 +91,8 @@ class Follower:
         coupled = model.description.coupled_limits
         self._coupled = np.array([c.coefficients for c in coupled]) if coupled else None
         self._bounds = np.array([c.maximum for c in coupled])
-        steps = int(layout.structure.counts[4])
-        self._fractions = np.linspace(0.0, 1.0, steps + 1)
-        self._radii = tuple(
-            np.array([lay.radius_at(r, f) for f in self._fractions]) for r in layout.spec.rods
-        )
-        self._names = layout.rods
-        self._body = layout.spec.tip_body
+        self._layout = layout
+        self._fractions = np.linspace(0.0, 1.0, int(layout.structure.counts[4]) + 1)
         shifted = not np.array_equal(layout.spec.tip, np.eye(4))
         self._off_tip = np.linalg.inv(layout.spec.tip) if shifted else None
 
@@ -121,27 +111,19 @@ class Follower:
         if self._coupled is not None and (self._coupled @ length > self._bounds).any():
             return None
         solution = FollowedSolution(self, Problem(length, load), found)
-        code, message, stability = Code.NONE, '', Stability.STABLE
+        unstable = ''
         if not found.track.same:
             linear = self.model.linearise_solution(solution)
             if linear.stable:
                 found.track.same = True
             else:
                 solution.track = None
-                code, stability = Code.UNSTABLE, Stability.UNSTABLE
-                message = linear.remark
+                unstable = linear.remark
         if found.track.maps is not track.maps:
             guard = self.model.guard(self.equilibrium)
             found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
-        status = SolverStatus(
-            code,
-            message,
-            found.steps,
-            found.error,
-            TOLERANCE,
-            time.perf_counter() - start,
-            stability,
-        )
+        numbers = found.steps, found.error, TOLERANCE, time.perf_counter() - start
+        status = status_of(numbers, '', not unstable, math.nan, unstable)
         if found.track.remark:
             status = status.warned(Warnings.OUTSIDE_THEORY, found.track.remark)
         q = self._configuration(target.pose, load, found, solution, status)
@@ -168,11 +150,11 @@ class Follower:
             load=load,
             tip=target,
             backbones=tuple(found.pose),
-            backbone_names=self._names,
+            backbone_names=self._layout.rods,
             arc_lengths=tuple(of_rods[:, None] * self._fractions),
-            radii=self._radii,
+            radii=self._layout.radii,
             status=status,
-            bodies={self._body: body},
+            bodies={self._layout.spec.tip_body: body},
             state=solution,
         )
 

@@ -6,17 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 import math
 import threading
 import time
-from typing import Any, Protocol
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, Load, LoadCase
+from soro_mechanics.core.configuration import Array, Configuration, Guess, Load, LoadCase
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, SolverStatus, Stability, Warnings
+from soro_mechanics.core.status import SolverStatus, Stability, status_of, Warnings
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.batch import Batch, make_batch
@@ -24,7 +25,6 @@ from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
 from soro_mechanics.models.network.linearisation import (
-    cut_spec,
     cut_state,
     Linearisation,
     Shape,
@@ -38,25 +38,7 @@ from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.robot_file.reader import RobotDescription
 
-
-class Solved(Protocol):
-    """What a Configuration of a network keeps, however it was found."""
-
-    equilibrium: Equilibrium
-    problem: Problem
-    linearisation: Linearisation | None
-
-    @property
-    def inputs(self) -> Inputs:
-        """Inputs of the kernels."""
-
-    @property
-    def state(self) -> State:
-        """Unknowns of the kernels."""
-
-    @property
-    def shape(self) -> Shape:
-        """Stations of the rods."""
+Kept = TypeVar('Kept')
 
 
 @dataclass
@@ -76,6 +58,24 @@ class Solution:
         return Solution, (self.equilibrium, self.problem, self.inputs, self.state, self.shape)
 
 
+def solution_at(equilibrium: Equilibrium, problem: Problem, state: State) -> Solution:
+    """Return a state that solves a problem with its shape."""
+    inputs = equilibrium.inputs(problem)
+    shape = trace_shape(equilibrium.layout, inputs, state, equilibrium.scratch[0])
+    return Solution(equilibrium, problem, inputs, state, shape)
+
+
+def on_cut(solution: Solution) -> tuple[lay.Layout, Inputs, State]:
+    """Return the same solution on the mesh with a node after every step, see `Layout.cut`."""
+    problem, layout = solution.problem, solution.equilibrium.layout
+    cut = layout.cut
+    if cut is layout:
+        return cut, solution.inputs, solution.state
+    x = lay.load(cut, lay.actuate(cut, cut.rest, problem.actuation), problem.load)
+    return cut, x, cut_state(layout, cut, solution.state, solution.shape)
+
+
+FAILURE = 'no equilibrium found: the continuation stopped at its smallest step'
 MAX_SOLVERS = 64  # kept, one for each set of places of loads
 
 
@@ -96,7 +96,6 @@ class ForwardNetwork(Model):
         self.bundles = Bundles(self.spec)
         self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
-        self._cuts: WeakKeyDictionary[lay.Layout, lay.Layout | None] = WeakKeyDictionary()
         self._checks: WeakKeyDictionary[lay.Layout, MeshCheck] = WeakKeyDictionary()
         self._guards: WeakKeyDictionary[lay.Layout, Guard] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -106,9 +105,7 @@ class ForwardNetwork(Model):
         """Cross a wire as what it is made of: solvers are made again there."""
         return type(self), (self.description,)
 
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve the equilibrium; see `Model.forward`."""
         start = time.perf_counter()
         equilibrium = self.equilibrium(load.loads)
@@ -127,7 +124,7 @@ class ForwardNetwork(Model):
     def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
         """Solve from q along the branch of q; not converged where that branch ends."""
         start = time.perf_counter()
-        solution: Solved = q.state
+        solution: Solution = q.state
         problem = Problem(actuation, replace(q.load, wrench=wrench))
         near = (solution.problem, solution.state)
 
@@ -140,7 +137,7 @@ class ForwardNetwork(Model):
         self,
         equilibrium: Equilibrium,
         problem: Problem,
-        near: Solved | None,
+        near: Solution | None,
         first: Callable[[Problem], Outcome],
         start: float,
     ) -> Configuration:
@@ -183,7 +180,7 @@ class ForwardNetwork(Model):
         return made
 
     def _adopted(
-        self, equilibrium: Equilibrium, problem: Problem, other: Solved
+        self, equilibrium: Equilibrium, problem: Problem, other: Solution
     ) -> Outcome | None:
         """Solve from a solution of a robot with other numbers; None where it does not help."""
         before = other.problem.actuation
@@ -207,32 +204,34 @@ class ForwardNetwork(Model):
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
         self._check(method)
-        first = q.state.shape.first
         total = self.linearise(q).node_compliance()
-        return tuple(total[first[r] : first[r + 1]] for r in range(len(first) - 1))
+        return tuple(total[part] for part in q.state.equilibrium.layout.parts)
 
     def linearise(self, q: Configuration) -> Linearisation:
         """Return the network linearised at q; computed once per configuration."""
-        solution: Solved = q.state
+        solution: Solution = q.state
         if solution.linearisation is None:
             solution.linearisation = self.linearise_solution(solution)
         return solution.linearisation
 
     def guard(self, equilibrium: Equilibrium) -> Guard:
         """Return what checks solutions on a mesh of this model for validity."""
-        layout = equilibrium.layout
-        with self._lock:
-            if layout not in self._guards:
-                self._guards[layout] = Guard(self.description, layout)
-            return self._guards[layout]
+        return self._kept(self._guards, equilibrium.layout, partial(Guard, self.description))
 
     def mesh_check(self, equilibrium: Equilibrium) -> MeshCheck:
         """Return what estimates the mesh error of solutions of one solver."""
-        layout = equilibrium.layout
+        return self._kept(self._checks, equilibrium.layout, MeshCheck)
+
+    def _kept(
+        self,
+        known: WeakKeyDictionary[lay.Layout, Kept],
+        layout: lay.Layout,
+        make: Callable[[lay.Layout], Kept],
+    ) -> Kept:
         with self._lock:
-            if layout not in self._checks:
-                self._checks[layout] = MeshCheck(layout)
-            return self._checks[layout]
+            if layout not in known:
+                known[layout] = make(layout)
+            return known[layout]
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
@@ -255,10 +254,8 @@ class ForwardNetwork(Model):
     ) -> Configuration:
         """Describe an outcome to people: poses, status, stability."""
         layout = equilibrium.layout
-        inputs = equilibrium.inputs(problem)
-        work, _ = equilibrium.scratch
-        shape = trace_shape(layout, inputs, outcome.state, work)
-        solution = Solution(equilibrium, problem, inputs, outcome.state, shape)
+        solution = solution_at(equilibrium, problem, outcome.state)
+        shape, lengths = solution.shape, solution.inputs.length.tolist()
         status = self._status(equilibrium, solution, outcome, start)
         bodies = dict(zip(layout.bodies, outcome.state.body.copy(), strict=True))
         tip = bodies[layout.spec.tip_body]
@@ -272,8 +269,7 @@ class ForwardNetwork(Model):
             backbones=tuple(shape.pose[p] for p in layout.parts),
             backbone_names=layout.rods,
             arc_lengths=tuple(
-                shape.fraction[p] * length
-                for p, length in zip(layout.parts, inputs.length.tolist(), strict=True)
+                shape.fraction[p] * x for p, x in zip(layout.parts, lengths, strict=True)
             ),
             radii=layout.radii,
             bodies=bodies,
@@ -284,36 +280,21 @@ class ForwardNetwork(Model):
     def _status(
         self, equilibrium: Equilibrium, solution: Solution, outcome: Outcome, start: float
     ) -> SolverStatus:
-        stability, smallest = Stability.UNKNOWN, math.nan
-        code, message, remark = Code.NONE, '', ''
+        def numbers() -> tuple[int, float, float, float]:
+            seconds = time.perf_counter() - start
+            return outcome.iterations, outcome.residual, equilibrium.tolerance, seconds
+
         if not outcome.converged:
-            code = Code.NOT_CONVERGED
-            message = 'no equilibrium found: the continuation stopped at its smallest step'
-        else:
-            linear = self.linearise_solution(solution)
-            solution.linearisation = linear
-            stability = Stability.STABLE if linear.stable else Stability.UNSTABLE
-            if not linear.singular:
-                smallest = linear.smallest_eigenvalue()
-            if not linear.stable:
-                code = Code.UNSTABLE
-                message = linear.remark
-            remark = self.guard(equilibrium).remark(
-                solution.shape, solution.state.wrench, solution.problem.actuation
-            )
-        status = SolverStatus(
-            code,
-            message,
-            outcome.iterations,
-            outcome.residual,
-            equilibrium.tolerance,
-            time.perf_counter() - start,
-            stability,
-            smallest,
+            return status_of(numbers(), FAILURE)
+        solution.linearisation = linear = self.linearise_solution(solution)
+        smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
+        remark = self.guard(equilibrium).remark(
+            solution.shape, solution.state.wrench, solution.problem.actuation
         )
+        status = status_of(numbers(), '', linear.stable, smallest, linear.remark)
         if remark:
             status = status.warned(Warnings.OUTSIDE_THEORY, remark)
-        return self._with_mesh_error(solution, status) if outcome.converged else status
+        return self._with_mesh_error(solution, status)
 
     def _with_mesh_error(self, solution: Solution, status: SolverStatus) -> SolverStatus:
         """Return the status with the mesh error where it may be large."""
@@ -328,57 +309,18 @@ class ForwardNetwork(Model):
             return status
         return status.warned(Warnings.COARSE_MESH, check.remark(error))
 
-    def linearise_solution(self, solution: Solved) -> Linearisation:
+    def linearise_solution(self, solution: Solution) -> Linearisation:
         """Return the network linearised at a solution."""
-        layout = solution.equilibrium.layout
-        cut = self._cut(layout)
-        if cut is layout:
-            return Linearisation(layout, solution.inputs, solution.state)
-        return self._linearise_cut(solution, cut)
-
-    def _cut(self, layout: lay.Layout) -> lay.Layout:
-        """Return the same discrete network with a node after every step."""
-        with self._lock:
-            if layout not in self._cuts:
-                spec = cut_spec(layout.spec)
-                same = spec is layout.spec
-                actuators = layout.actuators
-                self._cuts[layout] = None if same else lay.build_layout_raw(spec, actuators)
-            return self._cuts[layout] or layout
-
-    def linearise_changed(
-        self, solver: Equilibrium, problem: Problem, state: State
-    ) -> Linearisation:
-        """Return a network that is not this model's, linearised at its solution."""
-        layout, x = solver.layout, solver.inputs(problem)
-        work, _ = solver.scratch
-        solution = Solution(solver, problem, x, state, trace_shape(layout, x, state, work))
-        spec = cut_spec(layout.spec)
-        if spec is layout.spec:
-            return Linearisation(layout, x, state)
-        return self._linearise_cut(solution, lay.build_layout_raw(spec, layout.actuators))
-
-    def _linearise_cut(self, solution: Solved, cut: lay.Layout) -> Linearisation:
-        x, state = self._cut_solution(solution, cut)
-        return Linearisation(cut, x, state)
-
-    def _cut_solution(self, solution: Solved, cut: lay.Layout) -> tuple[Inputs, State]:
-        problem, layout = solution.problem, solution.equilibrium.layout
-        x = lay.actuate(cut, cut.rest, problem.actuation)
-        x = lay.load(cut, x, problem.load)
-        return x, cut_state(layout, cut, solution.state, solution.shape)
+        return Linearisation(*on_cut(solution))
 
     def released(self, q: Configuration) -> list[Configuration]:
         """Return where the robot comes to rest that leaves q either way; see `release`."""
-        solution: Solved = q.state
+        solution: Solution = q.state
         equilibrium = solution.equilibrium
         layout = equilibrium.layout
         if q.status.stability is not Stability.UNSTABLE or layout.tendons.held.any():
             return []
-        cut = self._cut(layout)
-        x, start = solution.inputs, solution.state
-        if cut is not layout:
-            x, start = self._cut_solution(solution, cut)
+        cut, x, start = on_cut(solution)
         found = []
         for side in (1.0, -1.0):
             begin = time.perf_counter()

@@ -9,6 +9,7 @@ import math
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -16,8 +17,6 @@ from soro_mechanics.models.network.kernels.response_kernels import inner_columns
 from soro_mechanics.models.network.tendon.taut import SlackTangent, TautTendons
 from soro_mechanics.numerics import lie
 
-MAX_ITERATIONS = 200
-SETTLED = 1e-8  # relative change of the wanted eigenvalues
 NOISE = 1e-8  # of the largest 1 / omega^2, below which one has no sign
 REAL = 1e-6  # part of a 1 / omega^2 below which what is imaginary is round-off
 
@@ -53,7 +52,7 @@ def natural_frequencies(linear: Tangent, count: int) -> Array:
     """Return the lowest natural frequencies, shape (count,) [Hz], the actuators held.
 
     Masses: bodies with their inertia, rods lumped on the mesh nodes without rotary inertia.
-    Subspace iteration with K^-1 from the elimination; infinite where there is no mass left.
+    Infinite where there is no mass left.
 
     Raises
     ------
@@ -66,20 +65,10 @@ def natural_frequencies(linear: Tangent, count: int) -> Array:
         raise InvalidInput('count', count, f'at most {problem.size}, the mesh has no more')
     if not (linear.stable and (linear.conservative or problem.swing())):
         raise InvalidInput('q', 'UNSTABLE', 'a stable Configuration: this one has a growing mode')
-    size = min(2 * count + 4, problem.size)
-    x = np.random.default_rng(0).normal(size=(problem.size, size))
-    before = np.zeros(count)
-    for _ in range(MAX_ITERATIONS):
-        x = np.linalg.qr(problem.flexibility(problem.mass(x)))[0]
-        # Rayleigh-Ritz on K^-1 M, which is symmetric in the metric of M
-        y = problem.flexibility(problem.mass(x))
-        metric = x.T @ problem.mass(x)
-        image = x.T @ problem.mass(y)
-        values = np.linalg.eigvals(np.linalg.pinv(metric, rcond=1e-13) @ image).real
-        top = np.sort(values)[::-1][:count]
-        if np.all(np.abs(top - before) <= SETTLED * np.abs(top).max()):
-            break
-        before = top
+    values = np.zeros(problem.size)  # where there is no mass left
+    found = problem.inverse_squares().real
+    values[: len(found)] = found
+    top = np.sort(values)[::-1][:count]
     with np.errstate(divide='ignore'):
         return np.where(top > 0.0, 1.0 / np.sqrt(np.abs(top)), math.inf) / (2.0 * math.pi)
 
@@ -132,11 +121,16 @@ class _Masses:
                 mass[node + 1, :3] += half
         return mass.reshape(-1)
 
-    def swing(self) -> bool:
-        """Whether every mode swings: 1 / omega^2 is real and not negative."""
+    def inverse_squares(self) -> NDArray[np.complex128]:
+        """Return 1 / omega^2 of the modes, complex: eigenvalues of K^-1 M where there is mass."""
         mass = self.mass(np.eye(self.size))
         heavy = np.flatnonzero(mass.any(axis=0))
         values = np.linalg.eigvals(self.flexibility(mass[:, heavy])[heavy])
+        return np.asarray(values, dtype=np.complex128)
+
+    def swing(self) -> bool:
+        """Whether every mode swings: 1 / omega^2 is real and not negative."""
+        values = self.inverse_squares()
         size = np.abs(values)
         values = values[size > NOISE * size.max(initial=0.0)]
         grows = (values.real < 0.0) | (np.abs(values.imag) > REAL * np.abs(values))

@@ -9,6 +9,7 @@ solve, cheaply.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 import math
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from soro_mechanics.core.status import OUTSIDE
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.kernels.contact_kernels import may_touch
 from soro_mechanics.models.network.linearisation import Shape
-from soro_mechanics.models.network.rod_nodes import cut_fractions
+from soro_mechanics.models.network.rod_sections import half_sizes, is_round, radius_at
 from soro_mechanics.robot_file.reader import RobotDescription
 
 Indices = NDArray[np.intp]
@@ -52,6 +53,33 @@ class ChunkPairs(NamedTuple):
         return self.a[chosen], self.b[chosen]
 
 
+@dataclass(frozen=True)
+class Validity:
+    """What strain and distance a solution has.
+
+    Attributes
+    ----------
+    surface_strain : tuple of float
+        Largest strain of the outer fibre of every rod, from curvature change and stretch by load.
+    strain_limit : tuple of float
+        What its section may have.
+    clearance : float
+        Smallest distance between two rods' surfaces [m], negative in an overlap, of a rod with
+        itself too; infinite where nothing can touch. Rods that meet in a body are not compared
+        next to it.
+    closest : tuple of str
+        The two rods of `clearance`; the same name twice for a rod and itself.
+    remark : str
+        One sentence on what is not valid; empty when nothing was found.
+    """
+
+    surface_strain: tuple[float, ...]
+    strain_limit: tuple[float, ...]
+    clearance: float
+    closest: tuple[str, ...]
+    remark: str
+
+
 class Guard:
     """Checks solutions of one layout."""
 
@@ -60,35 +88,29 @@ class Guard:
         self._coupled = np.array([c.coefficients for c in description.coupled_limits])
         self._bounds = np.array([c.maximum for c in description.coupled_limits])
         self.names = layout.rods
-        steps = int(layout.structure.counts[4])
         rods = layout.spec.rods
-        marks = [cut_fractions(r.fractions, steps if r.macro else 1) for r in rods]
-        self._first = np.concatenate([[0], np.cumsum([len(m) for m in marks])])
+        self._first, fraction = layout.stations
+        marks = [fraction[part] for part in layout.parts]
+        self._piece = layout.station_piece
         self._macro = np.repeat([r.macro for r in rods], np.diff(self._first))
-        self._set_sections(layout, marks, steps)
+        self._set_sections(layout, marks)
         self._set_segments(layout, marks)
         self._set_chunks(len(rods))
 
-    def _set_sections(self, layout: lay.Layout, marks: list[Array], steps: int) -> None:
-        s = layout.structure
-        flexibility, half, round_, limit = [], [], [], []
-        self._piece = np.zeros(int(self._first[-1]), dtype=np.int64)
-        for r, rod in enumerate(layout.spec.rods):
-            parts = steps if rod.macro else 1
-            pieces = np.repeat(np.arange(s.rod_piece[r], s.rod_piece[r + 1]), parts)
-            pieces = np.append(pieces, pieces[-1])
-            station = np.arange(len(pieces)) % parts * (2 if rod.macro else 0)
-            station[-1] = -1
-            self._piece[self._first[r] : self._first[r + 1]] = pieces
-            flexibility.append(layout.sections[pieces, station, 6:12])
-            half += [lay.half_sizes(rod, at) for at in marks[r]]
-            round_ += [lay.is_round(rod)] * len(pieces)
-            limit.append(rod.section.strain_limit)
+    def _set_sections(self, layout: lay.Layout, marks: list[Array]) -> None:
+        steps, rods = int(layout.structure.counts[4]), layout.spec.rods
+        flexibility = []
+        for rod, part in zip(rods, layout.parts, strict=True):
+            pieces = self._piece[part]
+            along = np.arange(len(pieces)) % steps * 2 if rod.macro else np.zeros_like(pieces)
+            along[-1] = -1
+            flexibility.append(layout.sections[pieces, along, 6:12])
+        half = [half_sizes(rod, at) for rod, mark in zip(rods, marks, strict=True) for at in mark]
         c, extent = np.concatenate(flexibility), np.array(half)
         # strain per axial force, and per moment about x and y at the outer fibre
         self._strain = np.stack([c[:, 2], c[:, 3] * extent[:, 1], c[:, 4] * extent[:, 0]], axis=1)
-        self._round = np.array(round_)
-        self.limit = np.array(limit)
+        self._round = np.repeat([is_round(rod) for rod in rods], np.diff(self._first))
+        self.limit = np.array([rod.section.strain_limit for rod in rods])
 
     def _set_segments(self, layout: lay.Layout, marks: list[Array]) -> None:
         rods = layout.spec.rods
@@ -99,7 +121,7 @@ class Guard:
         self._end = np.concatenate([m[1:] * r.length for m, r in zip(marks, rods, strict=True)])
         self._radius = np.concatenate(
             [
-                [lay.radius_at(r, 0.5 * (a + b)) for a, b in zip(m[:-1], m[1:], strict=True)]
+                [radius_at(r, 0.5 * (a + b)) for a, b in zip(m[:-1], m[1:], strict=True)]
                 for m, r in zip(marks, rods, strict=True)
             ]
         )
@@ -155,6 +177,13 @@ class Guard:
                 a, b = (self.names[self._rod[x[k]]] for x in (i, j))
                 found.append(f'{a} touches itself' if a == b else f'{a} touches {b}')
         return f'{OUTSIDE}: ' + '; '.join(found) if found else ''
+
+    def validity(self, shape: Shape, stress: Array, actuation: Array) -> Validity:
+        """Return strain and clearance of a solution, and what is not valid in it."""
+        strain, remark = self.strain(shape, stress), self.remark(shape, stress, actuation)
+        return Validity(
+            tuple(strain.tolist()), tuple(self.limit.tolist()), *self.clearance(shape), remark
+        )
 
     def may_touch(self, shape: Shape) -> bool:
         """Whether any two segments are so near that their distance has to be looked at."""

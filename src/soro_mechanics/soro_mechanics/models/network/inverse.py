@@ -14,7 +14,13 @@ import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Configuration, InverseSolution, LoadCase, Target
+from soro_mechanics.core.configuration import (
+    Configuration,
+    Guess,
+    InverseSolution,
+    LoadCase,
+    Target,
+)
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
@@ -26,13 +32,13 @@ MIN_PART = 1.0 / 32.0  # of the way to the target
 
 
 def solve_inverse(
-    model: ForwardNetwork, target: Target, load: LoadCase, guess: Configuration | None
+    model: ForwardNetwork, target: Target, load: LoadCase, guess: Guess
 ) -> InverseSolution:
     """Find the actuation for a target; see `Model.inverse`."""
     start_time = time.perf_counter()
     equilibrium = model.equilibrium(load.loads)
     kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
-    problem = kind(model, equilibrium, load, target)
+    problem = kind(model, load, target)
     best = problem.start(model, guess)
     beyond: InverseState | None = None
     spent = 0

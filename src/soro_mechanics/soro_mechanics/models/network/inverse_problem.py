@@ -20,13 +20,14 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, LoadCase, Target, Task
+from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
-from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_slopes
-from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
+from soro_mechanics.models.network.driven_limits import DrivenLimits
+from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
@@ -50,7 +51,6 @@ MAX_NEAREST = 400
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
 TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
-LIMIT_SLACK = 1e-9  # in parts of a range: round-off of a step that ends on a limit
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
 MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
@@ -68,43 +68,28 @@ class InverseState:
     steps: int = 0
 
 
-class InverseProblem:
+class InverseProblem(DrivenLimits):
     """One target for one network."""
 
-    def __init__(
-        self,
-        model: ForwardNetwork,
-        equilibrium: Equilibrium,
-        load: LoadCase,
-        target: Target,
-    ) -> None:
-        self.equilibrium = equilibrium
-        self.layout = equilibrium.layout
-        self.load = load
-        self.target = target
+    def __init__(self, model: ForwardNetwork, load: LoadCase, target: Target) -> None:
+        self.equilibrium = model.equilibrium(load.loads)
+        self.layout = self.equilibrium.layout
+        super().__init__(model.description, self.layout)
+        self.load, self.target = load, target
         self._loaded = lay.load(self.layout, self.layout.rest, load)
-        self._slopes = np.ones(len(self.layout.spec.drives))
+        self._slopes = np.ones(len(self.drives))
         self._maps = self.layout.structure.map_index.tolist()
-        self.description = description = model.description
-        self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
-        ends = [driven_ranges(self.layout.spec.drives, self.limits[:, k]) for k in range(2)]
-        self.low, self.high = np.minimum(*ends), np.maximum(*ends)
-        self.range = self.high - self.low
-        slack = LIMIT_SLACK * self.range
-        self.least, self.most = self.low - slack, self.high + slack
         # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
-        tendons = self.layout.tendons.actuators
-        self.pulling = np.isin(np.arange(len(self.low)), tendons)
+        self.pulling = np.isin(np.arange(len(self.low)), self.layout.tendons.actuators)
         self.middle[self.pulling] = self.low[self.pulling]
-        self.coupled = list(description.coupled_limits)
         self.limited = True
-        self.work, self.old = equilibrium.scratch
+        self.work, self.old = self.equilibrium.scratch
 
-    def start(self, model: ForwardNetwork, guess: Configuration | None) -> InverseState:
+    def start(self, model: ForwardNetwork, guess: Guess) -> InverseState:
         """Return the guess or the rest, moved onto the limits where these can be kept."""
         actuation = model.rest if guess is None else guess.actuation
-        driven = driven_ranges(self.layout.spec.drives, actuation)
+        driven = driven_ranges(self.drives, actuation)
         kept = self.allowed(driven)
         near = None
         if guess is not None and guess.state.equilibrium is self.equilibrium:
@@ -113,11 +98,10 @@ class InverseProblem:
             near = (guess.state.problem, guess.state.state)
         moved = None if kept else self.projected(driven)
         if moved is not None:
-            driven, actuation = moved, actuation_of(self.layout.spec.drives, moved, self.limits)
+            driven, actuation = moved, actuation_of(self.drives, moved, self.limits)
         outcome = self.equilibrium.solve(Problem(actuation, self.load), model.rest, near)
-        return InverseState(
-            driven, outcome.state, outcome.residual if outcome.converged else math.inf
-        )
+        residual = outcome.residual if outcome.converged else math.inf
+        return InverseState(driven, outcome.state, residual)
 
     def without_limits(self) -> InverseProblem:
         """Return the same problem for actuators that have no limits."""
@@ -137,7 +121,7 @@ class InverseProblem:
 
     def actuation(self, at: InverseState) -> Array:
         """Return the actuation (m,) of driven values within the limits."""
-        return actuation_of(self.layout.spec.drives, at.driven, self.limits)
+        return actuation_of(self.drives, at.driven, self.limits)
 
     def outcome(self, at: InverseState, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point that is in balance."""
@@ -146,7 +130,7 @@ class InverseProblem:
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
-        drives = self.layout.spec.drives
+        drives = self.drives
         value = np.array([driven[d.actuator] + d.offset for d in drives])
         return lay.drive(self.layout, self._loaded, value, self._slopes)
 
@@ -180,9 +164,8 @@ class InverseProblem:
 
     def errors(self, task_error: Array) -> tuple[float, float]:
         """Return position [m] and orientation error [rad]."""
-        return float(np.linalg.norm(task_error[:3])), float(
-            np.linalg.norm(task_error[3 : self.size])
-        )
+        turn = task_error[3 : self.size]
+        return float(np.linalg.norm(task_error[:3])), float(np.linalg.norm(turn))
 
     def solve(self, start: InverseState) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
@@ -346,7 +329,7 @@ class InverseProblem:
     def _energy(self, at: InverseState, follow: Array, x: Inputs) -> tuple[Array, Array]:
         """Return Hessian and gradient of the actuators' work in parts of their ranges."""
         m = len(self.range)
-        kinds = {d.kind for d in self.layout.spec.drives}
+        kinds = {d.kind for d in self.drives}
         d = self.range
         if kinds == {'angle'}:
             motor_efforts(self.layout.structure, x, self.work)
@@ -369,15 +352,12 @@ class InverseProblem:
         s = self.layout.structure
         m = len(self.range)
         hessian, effort = np.zeros((m, m)), np.zeros(m)
-        strain = np.zeros((len(self.layout.rods), 6))
         first = s.rod_piece[:-1]
-        for r, p in enumerate(first):
-            rest, c = self.layout.sections[p, 0, :6], self.layout.sections[p, 0, 6:12]
-            force = at.state.wrench[p]
-            strain[r] = rest + c * force
-            for actuator, rod, _ in s.map_index:
-                if rod == r:
-                    effort[actuator] -= force @ (rest + 0.5 * c * force)
+        rest, force = self.layout.sections[first, 0, :6], at.state.wrench[first]
+        stretch = self.layout.sections[first, 0, 6:12] * force
+        strain = rest + stretch
+        for actuator, rod, _ in s.map_index:
+            effort[actuator] -= force[rod] @ (rest[rod] + 0.5 * stretch[rod])
         for a in range(m):
             unit = np.zeros(m)
             unit[a] = 1.0
@@ -387,49 +367,9 @@ class InverseProblem:
                 hessian[actuator, a] += change[rod]
         return hessian, effort
 
-    def bounds(self, driven: Array) -> tuple[Array, Array, Array]:
-        """Return c, low, high of the limits on a step, in parts of the ranges.
-
-        A coupled limit holds for the actuation; along a curve it is linearised.
-        """
-        m = len(driven)
-        c = [np.eye(m)]
-        low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
-        if self.coupled:
-            actuation = actuation_of(self.layout.spec.drives, driven, self.limits)
-            ranges = self.range / driven_slopes(self.layout.spec.drives, actuation)
-        for limit in self.coupled:
-            weights = limit.coefficients * ranges
-            size = float(np.abs(weights).max())
-            c.append(weights[None] / size)
-            low.append(np.array([-np.inf]))
-            high.append(np.array([(limit.maximum - limit.coefficients @ actuation) / size]))
-        return np.concatenate(c), np.concatenate(low), np.concatenate(high)
-
     def within(self, at: InverseState) -> bool:
         """Whether a point keeps every limit."""
         return self.allowed(at.driven)
-
-    def allowed(self, driven: Array) -> bool:
-        """Whether driven values keep every limit."""
-        if not ((driven >= self.least).all() and (driven <= self.most).all()):
-            return False
-        if not self.coupled:
-            return True
-        _, low, high = self.bounds(driven)
-        return _kept(low, high)
-
-    def projected(self, driven: Array) -> Array | None:
-        """Return the nearest driven values that keep every limit; None where none are found."""
-        for _ in range(MAX_STEPS):
-            c, low, high = self.bounds(driven)
-            if _kept(low, high):
-                return driven
-            found = solve_qp(np.eye(len(driven)), np.zeros(len(driven)), c, low, high)
-            if found.code is not Code.NONE:
-                return None
-            driven = driven + found.x * self.range
-        return None
 
     def touched(self, at: InverseState) -> tuple[str, ...]:
         """Name the limits that a point has reached or passed."""
@@ -443,10 +383,6 @@ class InverseProblem:
             if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):
                 names.append(limit.name)
         return tuple(names)
-
-
-def _kept(low: Array, high: Array) -> bool:
-    return bool(np.all(low <= LIMIT_SLACK) and np.all(high >= -LIMIT_SLACK))
 
 
 def _least_energy(

@@ -20,7 +20,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.models.network.arrays import Inputs, Integers, State, Work
 from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
@@ -32,8 +32,6 @@ from soro_mechanics.models.network.kernels.response_kernels import (
 from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
 from soro_mechanics.models.network.kernels.trace_kernels import trace
-from soro_mechanics.models.network.rod_nodes import cut_pieces
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.models.network.tendon.taut import TautTendons
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 
@@ -48,7 +46,7 @@ class Shape:
 
     pose: Array  # (stations, 4, 4)
     wrench: Array  # (stations, 6) of the section, own axes; zero for two-node elements
-    first: Array  # (rods + 1,) first station of each rod
+    first: Integers  # (rods + 1,) first station of each rod
     fraction: Array  # (stations,) of the rod's length
 
 
@@ -65,26 +63,17 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
     return Shape(pose, wrench, first, fraction)
 
 
-def cut_spec(spec: NetworkSpec) -> NetworkSpec:
-    """Return the same discrete network with integrated pieces cut into their steps."""
-    if spec.steps == 1 or not any(r.macro for r in spec.rods):
-        return spec
-    return cut_pieces(spec, spec.steps)
-
-
 def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -> State:
-    """Return the state of the cut network that is the same solution."""
-    s = cut.structure
-    wrench = np.zeros((int(s.counts[3]), 6))
-    for r in range(int(s.counts[1])):
-        stations = shape.wrench[shape.first[r] : shape.first[r + 1] - 1]
-        pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
-        if layout.spec.rods[r].macro:
-            wrench[pieces] = stations
-        else:
-            old = layout.structure.rod_piece
-            wrench[pieces] = state.wrench[old[r] : old[r + 1]]
-    return state._replace(node=shape.pose.copy(), wrench=wrench)
+    """Return the same solution on a layout whose integrated pieces are cut into equal parts."""
+    s, steps = cut.structure, int(cut.structure.counts[4])
+    node, wrench = np.empty((int(s.counts[2]), 4, 4)), np.empty((int(s.counts[3]), 6))
+    for r, rod in enumerate(layout.spec.rods):
+        part, own, pieces = layout.parts[r], layout.rod_pieces[r], cut.rod_pieces[r]
+        stations = slice(part.start, part.stop, steps if rod.macro else 1)
+        node[cut.rod_nodes[r]] = shape.pose[stations]
+        whole = pieces.stop - pieces.start == own.stop - own.start
+        wrench[pieces] = state.wrench[own] if whole else shape.wrench[stations][:-1]
+    return state._replace(node=node, wrench=wrench)
 
 
 @dataclass(frozen=True)

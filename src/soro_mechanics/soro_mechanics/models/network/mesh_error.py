@@ -20,7 +20,7 @@ from soro_mechanics.models.network.arrays import Integers, new_state, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt, ELEMENTS, STEPS, TENDONS
 from soro_mechanics.models.network.linearisation import Shape
-from soro_mechanics.models.network.rod_loads import split_at_loads
+from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.numerics import lie
 
@@ -41,25 +41,15 @@ class MeshCheck:
         self._fine: Equilibrium | None = None
         s = layout.structure
         self.limit = COARSE * float(s.scale[0])
-        first, fraction = layout.stations
-        self._first: Integers = np.array(first, dtype=np.int64)
-        steps = int(s.counts[4])
-        self._piece = np.zeros(len(fraction), dtype=np.int64)
-        for r, rod in enumerate(layout.spec.rods):
-            parts = steps if rod.macro else 1
-            own = np.repeat(np.arange(s.rod_piece[r], s.rod_piece[r + 1]), parts)
-            self._piece[self._first[r] : self._first[r + 1]] = np.append(own, own[-1])
+        self._first, fraction = layout.stations
+        self._stations, self._piece = layout.parts, layout.station_piece
         pulled = np.zeros(len(s.share), dtype=bool)
         if len(s.tendon):
             pulled[:] = s.tendon[:, :, 2].any(axis=1)
         self._kind: Integers = np.array(
             [
-                ELEMENTS
-                if not rod.macro
-                else TENDONS
-                if pulled[s.rod_piece[r] : s.rod_piece[r + 1]].any()
-                else STEPS
-                for r, rod in enumerate(layout.spec.rods)
+                ELEMENTS if not rod.macro else TENDONS if pulled[pieces].any() else STEPS
+                for rod, pieces in zip(layout.spec.rods, layout.rod_pieces, strict=True)
             ],
             dtype=np.int64,
         )
@@ -115,7 +105,7 @@ class MeshCheck:
     def finer(self, problem: Problem) -> Equilibrium:
         """Return the solver on the mesh twice as fine, with nodes where the problem has loads."""
         if self._fine is None:
-            spec = split_at_loads(lay.refined(self._spec, 2), problem.load.loads)
+            spec = split_at_loads(refined(self._spec, 2), problem.load.loads)
             self._fine = Equilibrium(lay.build_layout_raw(spec, self._actuators))
         return self._fine
 
@@ -127,17 +117,17 @@ class MeshCheck:
         out = new_state(s)
         out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
         for r, rod in enumerate(fine.spec.rods):
-            stations = slice(int(self._first[r]), int(self._first[r + 1]))
+            stations = self._stations[r]
             at, pose = shape.fraction[stations], shape.pose[stations]
             low = np.clip(np.searchsorted(at, rod.fractions + NODE_MERGE) - 1, 0, len(at) - 2)
-            nodes = out.node[int(s.rod_node[r]) : int(s.rod_node[r + 1])]
+            nodes = out.node[fine.rod_nodes[r]]
             part = (rod.fractions - at[low]) / (at[low + 1] - at[low])
             near = np.round(part)
             nodes[:] = pose[low + near.astype(int)]
             for k in np.flatnonzero(np.abs(part - near) > NODE_MERGE):
                 a, b = pose[low[k]], pose[low[k] + 1]
                 nodes[k] = a @ lie.se3_exp(part[k] * lie.se3_log(lie.inverse(a) @ b))
-            pieces = slice(int(s.rod_piece[r]), int(s.rod_piece[r + 1]))
+            pieces = fine.rod_pieces[r]
             coarse = self._piece[stations][low[:-1]]
             if len(state.tension):
                 out.tension[pieces] = state.tension[coarse]

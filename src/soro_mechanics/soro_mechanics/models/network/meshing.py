@@ -20,7 +20,7 @@ from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.linearisation import Shape, trace_shape
-from soro_mechanics.models.network.rod_loads import split_at_loads
+from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.models.network.spec import NetworkSpec
 
@@ -34,31 +34,15 @@ REMAINDER = 4.0 / 3.0  # error over difference to a mesh twice as fine, second o
 
 @dataclass(frozen=True)
 class MeshReport:
-    """What the tolerance of a robot file led to.
+    """What the tolerance of a robot file led to."""
 
-    Attributes
-    ----------
-    tolerance : float
-        The smallest one asked for [m].
-    error : float
-        Estimated largest error of a position along the rods and of the bodies [m].
-    worst : str
-        The actuation it belongs to.
-    steps : int
-        Steps of every integrated piece.
-    pieces : dict of str to int
-        Pieces of every rod.
-    compared, unsolved : int
-        Actuations that were compared, and those where a mesh found no equilibrium.
-    """
-
-    tolerance: float
-    error: float
-    worst: str
-    steps: int
-    pieces: dict[str, int]
-    compared: int
-    unsolved: int
+    tolerance: float  # the smallest one asked for [m]
+    error: float  # estimated largest error of a position along the rods and of the bodies [m]
+    worst: str  # the actuation it belongs to
+    steps: int  # steps of every integrated piece
+    pieces: dict[str, int]  # pieces of every rod
+    compared: int  # actuations that were compared
+    unsolved: int  # actuations where a mesh found no equilibrium
 
 
 def choose_mesh(
@@ -107,7 +91,7 @@ def _refusal(description: RobotDescription, tolerance: float, why: str) -> Robot
 
 def _refined(spec: NetworkSpec) -> NetworkSpec:
     """Divide what has a tolerance: its elements, or the steps of all integrated pieces."""
-    fine = lay.refined(spec, 2)
+    fine = refined(spec, 2)
     own = zip(spec.rods, fine.rods, strict=True)
     rods = tuple(r if r.tolerance is None else f for r, f in own)
     macro = any(r.macro and r.tolerance is not None for r in rods)

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from soro_mechanics.core.configuration import (
-    Array,
     Configuration,
+    Guess,
     InverseSolution,
     LoadCase,
     Target,
@@ -20,14 +19,11 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.following import Follower, follower_for
-from soro_mechanics.models.network.forward_network import ForwardNetwork, Solved
-from soro_mechanics.models.network.frequencies import natural_frequencies
+from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
 from soro_mechanics.models.network.inverse import solve_inverse
 from soro_mechanics.models.network.ports import port_response, PortResponse
-from soro_mechanics.models.network.refinement import refinement
-from soro_mechanics.models.network.sensitivity import Sensitivity, sensitivity
 from soro_mechanics.models.network.tendon.paths import TendonState
-from soro_mechanics.models.network.validity import Validity, validity
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.reader import RobotDescription
 
 
@@ -38,9 +34,7 @@ class Network(ForwardNetwork):
         super().__init__(description)
         self._followers: tuple[Follower | None] | None = None
 
-    def inverse(
-        self, target: Target, load: LoadCase, guess: Configuration | None
-    ) -> InverseSolution:
+    def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find the actuation for a target; see `Model.inverse`."""
         if target.task is Task.POSE and guess is not None and not load.loads:
             follower = self._follower(self.equilibrium(()))
@@ -52,9 +46,7 @@ class Network(ForwardNetwork):
             return self._inverse_of_bundles(target, load, guess)
         return solve_inverse(self, target, load, guess)
 
-    def _inverse_of_bundles(
-        self, target: Target, load: LoadCase, guess: Configuration | None
-    ) -> InverseSolution:
+    def _inverse_of_bundles(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Seek with every length held, then settle the means and correct by the differences."""
         if guess is not None:
             guess = replace(guess, actuation=guess.state.problem.actuation)
@@ -71,48 +63,36 @@ class Network(ForwardNetwork):
             self._followers = (follower_for(self, equilibrium),)
         return self._followers[0]
 
-    def ports(self, q: Configuration, axes: Array | None = None) -> PortResponse:
-        """Return how motors, effector and flex sensors answer around q.
-
-        Parameters
-        ----------
-        q : Configuration
-        axes : ndarray, shape (6, ne), optional
-            Effector directions as orthonormal columns, linear first, at the tip, axes of
-            base_link; all six when omitted.
-        """
+    def ports(self, q: Configuration) -> PortResponse:
+        """Return how motors, effector (all six directions) and flex sensors answer around q."""
         if any(d.kind != 'angle' for d in self.spec.drives):
             raise self.unsupported('ports', 'actuators', 'ports need motors (driven angles)')
         if not q.status.converged:
             raise InvalidInput('q', q.status.code.name, 'a converged Configuration')
-        directions = np.eye(6) if axes is None else axes
-        return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, directions)
+        return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, np.eye(6))
 
     def tendons(self, q: Configuration) -> TendonState:
         """Return lengths, tensions and pulls of the tendons, by actuator."""
-        solution: Solved = q.state
+        solution: Solution = q.state
         tendons = solution.equilibrium.layout.tendons
         length = tendons.lengths(solution.state)
         tension = tendons.tensions(solution.inputs, solution.state)
         names = tuple(self.description.actuators[i].name for i in tendons.actuators)
         return TendonState(names, length, tendons.rest + tendons.soft * tension - length, tension)
 
-    def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
-        """Return the lowest natural frequencies [Hz] around q, the actuators held."""
-        return natural_frequencies(self.linearise(q), count)
+    def refinement(self, q: Configuration, cold: Guess = None) -> tuple[float, float]:
+        """Return how far the tip moves [m], [rad] on a mesh twice as fine, solved from q.
 
-    def refinement(
-        self, q: Configuration, cold: Configuration | None = None
-    ) -> tuple[float, float]:
-        """Return how far the tip moves [m], [rad] on a mesh twice as fine, solved from q."""
-        return refinement(self, q)
-
-    def validity(self, q: Configuration) -> Validity:
-        """Return strain and clearance of q, and what leaves the theory."""
-        return validity(self, q)
-
-    def sensitivity(
-        self, q: Configuration, parameters: Sequence[str], compliance: bool
-    ) -> Sensitivity:
-        """Return how the tip follows parameters of the rods; see `sensitivity`."""
-        return sensitivity(self, q, parameters, compliance)
+        Not a number where the finer mesh finds no equilibrium.
+        """
+        solution: Solution = q.state
+        layout, problem = solution.equilibrium.layout, solution.problem
+        check = self.mesh_check(solution.equilibrium)
+        outcome = check.refined(problem, solution.state, solution.shape)
+        if not outcome.converged:
+            outcome = check.finer(problem).solve(problem, self.rest, None)
+        if not outcome.converged:
+            return float('nan'), float('nan')
+        tip = outcome.state.body[layout.tip_body]
+        turn = lie.so3_log(tip[:3, :3].T @ q.tip[:3, :3])
+        return float(np.linalg.norm(tip[:3, 3] - q.tip[:3, 3])), float(np.linalg.norm(turn))

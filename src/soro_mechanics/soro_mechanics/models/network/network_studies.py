@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import whole
+from soro_mechanics.models.network.forward_network import Solution
+from soro_mechanics.models.network.frequencies import natural_frequencies
+from soro_mechanics.models.network.guard import Validity
 from soro_mechanics.models.network.model import Network
-from soro_mechanics.models.network.sensitivity import Sensitivity
+from soro_mechanics.models.network.sensitivity import Sensitivity, sensitivity
 from soro_mechanics.models.network.tendon.paths import TendonState
-from soro_mechanics.models.network.validity import Validity
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,13 @@ class NetworkStudies:
 
     def natural_frequencies(self, q: Configuration, count: int = 3) -> Array:
         """Return the lowest natural frequencies (count,) [Hz] around q, the actuators held."""
-        return self._model.natural_frequencies(self._solved(q), whole('count', count))
+        return natural_frequencies(self._model.linearise(self._solved(q)), whole('count', count))
 
     def validity(self, q: Configuration) -> Validity:
         """Return strain and clearance of q, and what leaves the theory."""
-        return self._model.validity(self._solved(q))
+        solution: Solution = self._solved(q).state
+        guard = self._model.guard(solution.equilibrium)
+        return guard.validity(solution.shape, solution.state.wrench, q.actuation)
 
     def tendons(self, q: Configuration) -> TendonState:
         """Return lengths, tensions and pulls of the tendons, by actuator."""
@@ -38,18 +42,8 @@ class NetworkStudies:
     def sensitivity(
         self, q: Configuration, parameters: Sequence[str], compliance: bool = False
     ) -> Sensitivity:
-        """Return how the tip follows parameters, the actuators held.
-
-        Parameters
-        ----------
-        q : Configuration
-        parameters : sequence of str
-            ``rod.quantity`` or ``*.quantity`` for all rods, such as ``*.young``, ``rod_1.length``,
-            ``rod_1.rest_curvature_y``.
-        compliance : bool
-            Also differentiate the compliance at the tip.
-        """
-        return self._model.sensitivity(self._solved(q), parameters, compliance)
+        """Return how tip (and compliance) follow parameters: `models.network.sensitivity`."""
+        return sensitivity(self._model, self._solved(q), parameters, compliance)
 
 
 def network_studies(

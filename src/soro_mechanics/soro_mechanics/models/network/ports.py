@@ -22,30 +22,17 @@ class PortResponse:
     """How the ports of a network answer around an equilibrium.
 
     Rows of `jacobian` and `compliance_held`: effector directions, then sensors.
-
-    Attributes
-    ----------
-    torque : ndarray, shape (m,) [N m]
-        Torque of each motor on the robot.
-    stiffness_aa : ndarray, shape (m, m) [N m/rad]
-        Torque per motor angle, effector free.
-    jacobian : ndarray, shape (ne + ns, m)
-        Motion of effector directions and sensors per motor angle.
-    compliance_held : ndarray, shape (ne + ns, ne + ns)
-        Motion per force with the motors held.
-    sensor : ndarray, shape (ns,) [rad]
-        Values of the flex sensors.
     """
 
     angle: Array
-    torque: Array
+    torque: Array  # (m,) torque of each motor on the robot [N m]
     pose: Array
     axes: Array
     force: Array
-    sensor: Array
-    stiffness_aa: Array
-    jacobian: Array
-    compliance_held: Array
+    sensor: Array  # (ns,) values of the flex sensors [rad]
+    stiffness_aa: Array  # (m, m) torque per motor angle, effector free [N m/rad]
+    jacobian: Array  # (ne + ns, m) motion of effector directions and sensors per motor angle
+    compliance_held: Array  # (ne + ns, ne + ns) motion per force with the motors held
 
     def condensed(self) -> CondensedPorts:
         """Return W over motors, effector directions and sensors, the motors free to move.
@@ -64,17 +51,9 @@ class PortResponse:
 def port_response(
     linear: Linearisation, actuation: Array, wrench: Array, tip: Array, axes: Array
 ) -> PortResponse:
-    """Return the response of the ports.
+    """Return the response of the ports under the load `wrench` at the tip, base axes.
 
-    Parameters
-    ----------
-    linear : Linearisation
-    actuation : ndarray, shape (m,) [rad]
-    wrench : ndarray, shape (6,)
-        Load at the tip, base axes.
-    tip : ndarray, shape (4, 4)
-    axes : ndarray, shape (6, ne)
-        Effector directions as orthonormal columns, at the tip, axes of base_link.
+    axes (6, ne): effector directions as orthonormal columns, at the tip, axes of base_link.
     """
     body = linear.layout.tip_body
     rows = slice(6 * body - 6, 6 * body)

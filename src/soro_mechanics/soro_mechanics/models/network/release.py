@@ -19,22 +19,18 @@ NUDGE = 1e-3  # of the rods' mean length
 
 
 def release(
-    layout: lay.Layout, x: Inputs, start: State, tolerance: float, side: float, seed: int = 0
+    layout: lay.Layout, x: Inputs, start: State, tolerance: float, side: float
 ) -> State | None:
     """Return where the motion from an unstable state ends; None where it does not settle.
 
-    Parameters
-    ----------
-    layout : Layout
-        With a node after every step of its integrated pieces; x and start belong to it.
-    side : float
-        1 or -1: which of the two ways to leave.
+    The layout has a node after every step of its integrated pieces; side, 1 or -1, tells which of
+    the two ways to leave.
     """
-    s, rng = layout.structure, np.random.default_rng(seed)
+    s, rng = layout.structure, np.random.default_rng(0)
     state = copy_state(start)
     size = side * NUDGE * float(s.scale[0])
-    for r in range(int(s.counts[1])):
-        for node in range(int(s.rod_node[r]) + 1, int(s.rod_node[r + 1]) - 1):
+    for nodes in layout.rod_nodes:
+        for node in range(nodes.start + 1, nodes.stop - 1):
             state.node[node, :3, 3] += size * rng.normal(size=3)
     work = layout.work()
     converged, state, _, _ = relax(s, x, state, (work, new_state(s)), tolerance)
@@ -45,12 +41,10 @@ def joined_state(layout: lay.Layout, cut: lay.Layout, state: State) -> State:
     """Return a state of the cut network for the network itself: the reverse of `cut_state`."""
     if cut is layout:
         return state
-    s, t = layout.structure, cut.structure
-    out = new_state(s)._replace(body=state.body, joint=state.joint, spin=state.spin)
-    for r in range(int(s.counts[1])):
-        parts = int(s.counts[4]) if s.rod_macro[r] == 1 else 1
-        nodes = slice(int(t.rod_node[r]), int(t.rod_node[r + 1]), parts)
-        out.node[int(s.rod_node[r]) : int(s.rod_node[r + 1])] = state.node[nodes]
-        pieces = slice(int(t.rod_piece[r]), int(t.rod_piece[r + 1]), parts)
-        out.wrench[int(s.rod_piece[r]) : int(s.rod_piece[r + 1])] = state.wrench[pieces]
+    out = new_state(layout.structure)
+    out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
+    for r, rod in enumerate(layout.spec.rods):
+        parts = layout.spec.steps if rod.macro else 1
+        out.node[layout.rod_nodes[r]] = state.node[cut.rod_nodes[r]][::parts]
+        out.wrench[layout.rod_pieces[r]] = state.wrench[cut.rod_pieces[r]][::parts]
     return out

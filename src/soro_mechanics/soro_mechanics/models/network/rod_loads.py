@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Loads on rods: which rod, and where on its mesh they act."""
+"""Loads on rods: which rod, and where on its mesh they act; dead forces on the tip body."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Load
+from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.errors import InvalidInput, UnknownName
-from soro_mechanics.models.network.rod_nodes import with_node
+from soro_mechanics.models.network.rod_nodes import cut_fractions, NODE_MERGE, with_node
 from soro_mechanics.models.network.spec import NetworkSpec
+
+ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods
 
 
 def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
@@ -42,11 +44,60 @@ def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
     return [(at, 0.5 * width * rod.length) for at in points]
 
 
-def rod_of(spec: NetworkSpec, item: Load) -> int:
-    """Return the rod that a load names; raises UnknownName."""
+def point_on_rod(spec: NetworkSpec, item: Load) -> tuple[int, float]:
+    """Return the rod of a load at a point, and the fraction of its length.
+
+    Raises
+    ------
+    UnknownName
+        Neither a body nor a rod.
+    InvalidInput
+        Outside the rod, or at its very beginning, where the load belongs on the body.
+    """
+    r = rod_of(spec, item, tuple(b.name for b in spec.bodies[1:]))
+    length = spec.rods[r].length
+    at = item.arc_length / length
+    if not NODE_MERGE < at <= 1.0 + 1e-12:  # the first node is the body's, and takes no load
+        expected = f'more than 0 and at most {length:g} m (put it on a body otherwise)'
+        raise InvalidInput('loads.arc_length', item.arc_length, expected)
+    return r, at
+
+
+def carrying_rods(spec: NetworkSpec) -> tuple[list[int], Array]:
+    """Return rods that end on the tip body, and what each carries of a dead force at its origin.
+
+    The tip carries the rest. Dead forces in one direction at points of a body are one dead
+    force at the weighted mean of the points. No rod where the tip is that origin.
+
+    Raises
+    ------
+    InvalidInput
+        The rods end where their ends and the tip have no such mean.
+    """
+    scale = float(np.mean([r.length for r in spec.rods]))
+    origin = np.linalg.inv(spec.tip)[:3, 3] / scale
+    if np.linalg.norm(origin) <= ROUND_OFF:
+        return [], np.zeros(0)
+    ends = [(r, rod.ends[1]) for r, rod in enumerate(spec.rods)]
+    # a crank moves the end of its rod about the body
+    fixed = [(r, e) for r, e in ends if e.body == spec.tip_body and not e.crank[:3, 3].any()]
+    places = np.array([e.attach[:3, 3] for _, e in fixed]).reshape(-1, 3).T / scale
+    parts = np.linalg.lstsq(places, origin, rcond=ROUND_OFF)[0]
+    if np.linalg.norm(places @ parts - origin) > ROUND_OFF:
+        raise InvalidInput(
+            'loads.on',
+            spec.tip_body,
+            "'' (a load at the tip), or axes that follow the body: from the ends of its rods "
+            'and the tip no force fixed in base_link can be put together at its origin',
+        )
+    return [r for r, _ in fixed], parts
+
+
+def rod_of(spec: NetworkSpec, item: Load, others: tuple[str, ...] = ()) -> int:
+    """Return the rod that a load names; raises UnknownName, with `others` it could name too."""
     names = [r.name for r in spec.rods]
     if item.on not in names:
-        raise UnknownName('loads.on', item.on, names)
+        raise UnknownName('loads.on', item.on, (*others, *names))
     return names.index(item.on)
 
 
@@ -67,3 +118,14 @@ def split_at_loads(spec: NetworkSpec, loads: tuple[Load, ...]) -> NetworkSpec:
         if at > 0.0:
             rods[r] = replace(rods[r], fractions=with_node(rods[r].fractions, at))
     return replace(spec, rods=tuple(rods))
+
+
+def refined(spec: NetworkSpec, factor: int) -> NetworkSpec:
+    """Return the same network with every step and every two-node element divided."""
+    rods = tuple(
+        r if r.macro else replace(r, fractions=cut_fractions(r.fractions, factor))
+        for r in spec.rods
+    )
+    panels = spec.load_panels * factor
+    fine = replace(spec, rods=rods, steps=spec.steps * factor, load_panels=panels)
+    return split_at_loads(fine, ())

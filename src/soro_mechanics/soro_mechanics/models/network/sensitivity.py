@@ -21,7 +21,7 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.equilibrium import Equilibrium
-from soro_mechanics.models.network.forward_network import ForwardNetwork
+from soro_mechanics.models.network.forward_network import ForwardNetwork, solution_at
 from soro_mechanics.models.network.spec import LENGTHS, RodSpec
 from soro_mechanics.numerics import lie
 
@@ -136,8 +136,8 @@ class _Study:
     def compliance(self, solver: Equilibrium, state: State) -> Array:
         """Return the tip's compliance (6, 6) of a changed network."""
         tip = self._layout.tip_body
-        linear = self._model.linearise_changed(solver, self._solution.problem, state)
-        return linear.body_compliance(tip, tip)
+        solution = solution_at(solver, self._solution.problem, state)
+        return self._model.linearise_solution(solution).body_compliance(tip, tip)
 
 
 def twist_between(a: Array, b: Array) -> Array:

@@ -20,26 +20,14 @@ SAME_STATION = 1e-9  # of the segment's length: two cuts closer than this are on
 
 @dataclass(frozen=True)
 class Grid:
-    """Elements of a chain.
-
-    Attributes
-    ----------
-    chain : Chain
-    densities : ndarray, shape (segments,) [kg/m]
-    stations : tuple of ndarray
-        Arc length of every node of every segment, unloaded [m].
-    slices : tuple of slice
-        Nodes of every segment among all nodes.
-    last_elements : tuple of int
-    cuts : tuple
-        Arc lengths where elements were cut for loads, per segment: identifies the grid.
-    """
+    """Elements of a chain."""
 
     chain: Chain
-    densities: Array
-    stations: tuple[Array, ...]
-    slices: tuple[slice, ...]
+    densities: Array  # (segments,) [kg/m]
+    stations: tuple[Array, ...]  # arc length of every node of every segment, unloaded [m]
+    slices: tuple[slice, ...]  # nodes of every segment among all nodes
     last_elements: tuple[int, ...]
+    # arc lengths where elements were cut for loads, per segment: identifies the grid
     cuts: tuple[tuple[float, ...], ...]
 
 

@@ -16,10 +16,10 @@ import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, LoadCase
+from soro_mechanics.core.configuration import Array, Configuration, Guess, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, Stability, Warnings
+from soro_mechanics.core.status import OUTSIDE, SolverStatus, status_of, Warnings
 from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import (
     EXACT,
@@ -138,9 +138,7 @@ class SegmentModel(Model):
             Moments at the base, written; where `warm`, those of a like actuation.
         """
 
-    def forward(
-        self, actuation: Array, load: LoadCase, guess: Configuration | None
-    ) -> Configuration:
+    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve the equilibrium; a failed solve is reported by the status."""
         began = time.perf_counter()
         cuts = load_cuts(self.structure, load.loads)
@@ -170,7 +168,7 @@ class SegmentModel(Model):
         ramp: Ramp,
         load: LoadCase,
         old: RodState | None,
-        guess: Configuration | None,
+        guess: Guess,
     ) -> tuple[RodState, int, float]:
         loads = load_arrays(self.structure, grid, load)
         mass = grid.chain.masses[0, 0]
@@ -226,33 +224,18 @@ class SegmentModel(Model):
         return np.ascontiguousarray(self._pushes @ actuation)
 
     def _status(self, state: RodState, passes: int, residual: float, began: float) -> SolverStatus:
-        ramp = state.ramp
-        failed = not (residual <= TOLERANCE and math.isfinite(ramp.residual))
-        stability, smallest = Stability.UNKNOWN, math.nan
-        code, message, remark = Code.NONE, '', ''
-        if failed:
-            code = Code.NOT_CONVERGED
-            message = (
-                'the loads found no equilibrium'
-                if math.isfinite(ramp.residual)
-                else 'the actuation found no equilibrium: too much pressure or weight'
-            )
-            residual = math.inf
+        ramp, failure, stable, smallest, remark = state.ramp, '', True, math.nan, ''
+        if not math.isfinite(ramp.residual):
+            failure = 'the actuation found no equilibrium: too much pressure or weight'
+        elif not residual <= TOLERANCE:
+            failure = 'the loads found no equilibrium'
         else:
-            stability, smallest = self._stability(state)
-            if stability is Stability.UNSTABLE:
-                code, message = Code.UNSTABLE, 'this equilibrium is unstable with valves held'
+            stable, smallest = self._stability(state)
             remark = self._remark(state)
-        status = SolverStatus(
-            code,
-            message,
-            ramp.passes + passes,
-            residual,
-            TOLERANCE,
-            time.perf_counter() - began,
-            stability,
-            smallest,
-        )
+        spent = ramp.passes + passes
+        numbers = spent, math.inf if failure else residual, TOLERANCE, time.perf_counter() - began
+        said = 'this equilibrium is unstable with valves held'
+        status = status_of(numbers, failure, stable, smallest, said)
         return status.warned(Warnings.OUTSIDE_THEORY, remark) if remark else status
 
     def _remark(self, state: RodState) -> str:
@@ -271,7 +254,7 @@ class SegmentModel(Model):
                     )
         return ''
 
-    def _stability(self, state: RodState) -> tuple[Stability, float]:
+    def _stability(self, state: RodState) -> tuple[bool, float]:
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
         inner = kernels.without_conjugate_point(state.columns, state.integral)
         compliance = self._tip_form(
@@ -283,7 +266,7 @@ class SegmentModel(Model):
         values = np.linalg.eigvalsh(0.5 * (scaled + scaled.T))
         positive = values[0] > 0.0
         smallest = 1.0 / values[-1] if positive else 1.0 / values[0]
-        return (Stability.STABLE if inner and positive else Stability.UNSTABLE), float(smallest)
+        return bool(inner and positive), float(smallest)
 
     def _tip_form(self, state: RodState, compliance: Array) -> Array:
         return at_point(compliance, state.nodes[-1, :3])

@@ -16,81 +16,46 @@ WEIGHT = ('ramped', 'final')
 
 @dataclass(frozen=True)
 class Chamber:
-    """Chambers that one actuator pressurises, as one eccentric axial force.
+    """Chambers that one actuator pressurises, as one eccentric axial force."""
 
-    Attributes
-    ----------
-    actuator : int
-        Index of the actuator.
-    area : float
-        Of all chambers of this group together [m^2].
-    offset : float
-        Distance of the resultant from the axis [m].
-    angle : float
-        Of the resultant from local x about local z [rad]; the segment bends away from it.
-    """
-
-    actuator: int
-    area: float
-    offset: float
+    actuator: int  # index of the actuator
+    area: float  # of all chambers of this group together [m^2]
+    offset: float  # distance of the resultant from the axis [m]
+    # of the resultant from local x about local z [rad]; the segment bends away from it
     angle: float
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One soft segment; stiffness of the undeformed section, of incompressible material.
-
-    Attributes
-    ----------
-    name : str
-    length, radius : float
-        Effective (chamber) length and outer radius [m].
-    axial_stiffness, bending_stiffness : float
-        EA [N] and EI [N m^2].
-    shear_factor : float
-        k in GA = k EA / 3.
-    linear_density : float
-        [kg/m] of unloaded length.
-    chambers : tuple of Chamber
-    link, link_mass : float
-        Rigid piece after the segment [m], [kg].
-    """
+    """One soft segment; stiffness of the undeformed section, of incompressible material."""
 
     name: str
-    length: float
-    radius: float
-    axial_stiffness: float
-    bending_stiffness: float
-    shear_factor: float
-    linear_density: float
+    length: float  # effective (chamber) length [m]
+    radius: float  # outer [m]
+    axial_stiffness: float  # EA [N]
+    bending_stiffness: float  # EI [N m^2]
+    shear_factor: float  # k in GA = k EA / 3
+    linear_density: float  # [kg/m] of unloaded length
     chambers: tuple[Chamber, ...]
-    link: float
-    link_mass: float
+    link: float  # rigid piece after the segment [m]
+    link_mass: float  # [kg]
 
 
 @dataclass(frozen=True)
 class Compensation:
-    """How the nonlinear models take the actuation in increments.
+    """How the nonlinear models take the actuation in increments."""
 
-    Attributes
-    ----------
-    rule : 'converged', 'exact' or 'published'
-        'published': with the sections of the increment before (Shi 2023, (24)). 'exact': exact
-        along straight paths of the section wrench, second order in the increments. 'converged':
-        exact, taken with the increments and with twice as many, and extrapolated.
-    increments : int
-        Number of equal increments; 0: as many as `threshold` gives.
-    threshold : float
-        Growth of the norm of the pressures per increment [Pa] (Shi 2023, (13), (26)).
-    weight : 'ramped' or 'final'
-        'ramped': weight comes with the pressure, on sections that stretch meanwhile (Shi 2023,
-        2.3). 'final': on the sections that the pressure leaves, like every external load, so that
-        a tip mass and the same force as a wrench are one and the same.
-    """
-
+    # 'published': with the sections of the increment before
+    # (Shi 2023, (24)). 'exact': exact along straight paths of the section wrench, second order in
+    # the increments. 'converged': exact, taken with the increments and with twice as many, and
+    # extrapolated.
     rule: str = 'converged'
-    increments: int = 4
+    increments: int = 4  # number of equal increments; 0: as many as `threshold` gives
+    # growth of the norm of the pressures per increment [Pa] (Shi 2023, (13), (26))
     threshold: float = 0.0
+    # 'ramped': weight comes with the pressure, on sections that stretch
+    # meanwhile (Shi 2023, 2.3). 'final': on the sections that the pressure leaves, like every
+    # external load, so that a tip mass and the same force as a wrench are one and the same.
     weight: str = 'ramped'
 
 

@@ -24,16 +24,8 @@ def compliance_sums(
 ) -> Array:
     """Return the sums (nodes, 6, 6) from the base to every node, about the origin of base_link.
 
-    Parameters
-    ----------
-    grid : Grid
-    record : ndarray
-        Of the increments: the stretch first, at three points of every element.
-    held : ndarray, shape (elements, 3)
-        Of the sections, at start, middle and end of the elements.
-    backbones : tuple of ndarray, shape (k, 4, 4)
-        Poses of the nodes, per segment.
-    rule : 'midpoint' or 'trapezoid'
+    record: of the increments, the stretch first, and held (elements, 3): of the sections, both at
+    start, middle and end of the elements; backbones: poses (k, 4, 4) of the nodes, per segment.
     """
     lengths, segments, sections, _, _, _ = grid.chain
     sums = np.zeros((sum(len(poses) for poses in backbones), 6, 6))

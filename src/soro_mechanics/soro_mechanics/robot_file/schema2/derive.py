@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from soro_mechanics.core.actuators import COMPUTED
+from soro_mechanics.robot_file.registry import FAMILIES
 from soro_mechanics.robot_file.schema2 import (
     derive_chain,
     derive_legs,
@@ -19,7 +20,6 @@ from soro_mechanics.robot_file.schema2 import (
 )
 from soro_mechanics.robot_file.schema2.check import plain
 from soro_mechanics.robot_file.schema2.derived import Derived
-from soro_mechanics.robot_file.schema2.families import FAMILIES
 from soro_mechanics.robot_file.schema2.tables import SERVED
 from soro_mechanics.robot_file.section import Section
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from soro_mechanics.robot_file.schema2.derived import Derived
+from soro_mechanics.robot_file.schema2.derived import Derived, rod_between
 from soro_mechanics.robot_file.schema2.material import with_stiffness
 
 OF_ARC = ('shortest_length', 'longest_length', 'elongation')
@@ -151,15 +151,8 @@ def _network(made: Derived) -> None:
         home, last = f'body.segments[{i}]', i == len(body['segments']) - 1
         end = name if last else f'behind_{segment["name"]}'
         sections[segment['name']] = _section(made, home, segment)
-        rods.append(
-            {
-                'name': segment['name'],
-                'section': segment['name'],
-                'length': segment['length'],
-                'from': before,
-                'to': {'body': end},
-            }
-        )
+        own = segment['name']
+        rods.append(rod_between(own, own, segment['length'], before, {'body': end}))
         link = made.si(home, segment.get('link'), 'm')
         mass = tip.get('mass', '0 kg') if last else segment.get('link_mass', '0 kg')
         bodies[end] = {'mass': mass}
@@ -226,12 +219,6 @@ def _pressures(made: Derived) -> list[dict[str, Any]]:
                 parts.append({'area': chamber['area'], 'position': place})
             if parts:
                 made.paths[f'network.actuation[{len(found)}]'] = home
-                found.append(
-                    {
-                        'actuator': drive['name'],
-                        'drives': 'pressure',
-                        'rods': [segment['name']],
-                        'chambers': parts,
-                    }
-                )
+                acts = {'actuator': drive['name'], 'drives': 'pressure'}
+                found.append({**acts, 'rods': [segment['name']], 'chambers': parts})
     return found

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from soro_mechanics.robot_file import quantity
-from soro_mechanics.robot_file.schema2.derived import Derived
+from soro_mechanics.robot_file.schema2.derived import Derived, rod_between
 from soro_mechanics.robot_file.schema2.material import with_stiffness
 
 # Key of the section ancf -> key of the body.
@@ -87,11 +87,8 @@ def _network(made: Derived) -> None:
     platform = body['platform']
     name = platform.get('name', 'platform')
     length = made.positive('body.length', body['length'], 'm')
-    radius = (
-        made.si('', body['spacing_ratio'], '1')
-        * length
-        / (2.0 * math.sin(math.pi / len(body['legs'])))
-    )
+    spacing = made.si('', body['spacing_ratio'], '1') * length
+    radius = spacing / (2.0 * math.sin(math.pi / len(body['legs'])))
     mass = made.si('body.mass', body['mass'], 'kg')
     section = {
         'stiffness': {
@@ -106,15 +103,8 @@ def _network(made: Derived) -> None:
     for i, (leg, drive) in enumerate(zip(body['legs'], made.data['drives'], strict=True)):
         base = {'radius': f'{radius!r} m', 'angle': leg['angle']}
         top = {'radius': platform['radius'], 'angle': leg['angle']}
-        rods.append(
-            {
-                'name': leg['name'],
-                'section': 'leg',
-                'length': body['length'],
-                'from': {'body': 'ground', 'polar': base},
-                'to': {'body': name, 'polar': top},
-            }
-        )
+        start, end = {'body': 'ground', 'polar': base}, {'body': name, 'polar': top}
+        rods.append(rod_between(leg['name'], 'leg', body['length'], start, end))
         points = _lengths(made, i, drive, length)
         acts = {'actuator': drive['name'], 'drives': 'unloaded_length', 'rods': [leg['name']]}
         actuation.append({**acts, 'curve': points})

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from soro_mechanics.core.errors import closest
-from soro_mechanics.robot_file.schema2.derived import Derived
+from soro_mechanics.robot_file.schema2.derived import Derived, rod_between
 
 # Key of the section kirchhoff -> key of the body.
 NAMES = {
@@ -20,6 +20,13 @@ NAMES = {
     'material': 'backbone.material',
     'muscle_radius': 'muscles.distance',
     'muscle_diameter': 'muscles.diameter',
+}
+# Stiffness of a muscle in the network -> key of the body.
+TUBE = {
+    'axial': 'axial_stiffness',
+    'shear': 'shear_stiffness',
+    'bending_x': 'bending_stiffness',
+    'torsion': 'torsion_stiffness',
 }
 UNIVERSAL = {'joint': 'universal', 'axis': '1 0 0', 'second_axis': '0 1 0'}
 
@@ -90,12 +97,10 @@ def _sections(made: Derived) -> dict[str, Any]:
     area, second = math.pi * d**2 / 4.0, math.pi * d**4 / 64.0
     length = made.positive('body.backbone.length', backbone['length'], 'm')
     mass = made.si('', backbone['mass'], 'kg') / length
-    tube = {}
-    for key, unit in {'axial': 'N', 'shear': 'N', 'bending': 'N m^2', 'torsion': 'N m^2'}.items():
-        path = f'{key}_stiffness'
-        if path not in muscles:
-            raise made.wrong(f'body.muscles.{path}', None, f'model network needs it, in {unit}')
-        tube['bending_x' if key == 'bending' else key] = muscles[path]
+    for name in TUBE.values():
+        if name not in muscles:
+            unit = 'N' if name in ('axial_stiffness', 'shear_stiffness') else 'N m^2'
+            raise made.wrong(f'body.muscles.{name}', None, f'model network needs it, in {unit}')
     return {
         'backbone': {
             'stiffness': {
@@ -108,7 +113,7 @@ def _sections(made: Derived) -> dict[str, Any]:
             'radius': f'{0.5 * d!r} m',
         },
         'muscle': {
-            'stiffness': tube,
+            'stiffness': {key: muscles[name] for key, name in TUBE.items()},
             'mass_per_length': '0 kg/m',
             'radius': f'{0.5 * made.si("", muscles["diameter"], "m")!r} m',
         },
@@ -122,6 +127,7 @@ def _network(made: Derived) -> None:
         remedy = f'must be a third of the drives, which are {len(drives)}: three of each module'
         raise made.wrong('body.modules', modules, remedy)
     piece = made.si('', body['backbone']['length'], 'm') / modules
+    length = f'{piece!r} m'
     rods: list[dict[str, Any]] = []
     actuation: list[dict[str, Any]] = []
     bodies: dict[str, Any] = {}
@@ -129,33 +135,20 @@ def _network(made: Derived) -> None:
     for t in range(1, modules + 1):
         below, disk = f'disk_{t - 1}' if t > 1 else 'ground', f'disk_{t}'
         bodies[disk] = {'position': f'0 0 {piece * t!r} m'}
-        rods.append(
-            {
-                'name': f'backbone_{t}',
-                'section': 'backbone',
-                'from': {'body': below},
-                'to': {'body': disk},
-            }
-        )
+        ends = {'body': below}, {'body': disk}
+        rods.append(rod_between(f'backbone_{t}', 'backbone', length, *ends))
         for i in range(3):
             angle = 120 * i + 60 * (t % 2)
             polar = {'radius': body['muscles']['distance'], 'angle': f'{angle} deg'}
             tube = f'tube_{t}_{i + 1}'
-            rods.append(
-                {
-                    'name': tube,
-                    'section': 'muscle',
-                    'from': {'body': below, 'polar': polar, **UNIVERSAL},
-                    'to': {'body': disk, 'polar': polar, 'joint': 'spherical'},
-                }
-            )
+            start = {'body': below, 'polar': polar, **UNIVERSAL}
+            end = {'body': disk, 'polar': polar, 'joint': 'spherical'}
+            rods.append(rod_between(tube, 'muscle', length, start, end))
             made.paths[f'network.actuation[{len(actuation)}]'] = f'drives[{len(actuation)}]'
             drive = drives[len(actuation)]['name']
             actuation.append({'actuator': drive, 'drives': 'unloaded_length', 'rods': [tube]})
         names = [item['actuator'] for item in actuation[-3:]]
         bundles.append({'actuators': names})
-    for rod in rods:
-        rod['length'] = f'{piece!r} m'
     sections = _sections(made)
     material = f'body.backbone.materials.{body["backbone"]["material"]}'
     made.paths |= {
@@ -171,12 +164,8 @@ def _network(made: Derived) -> None:
         'network.sections.backbone.stiffness.bending_x': f'{material}.young',
         'network.sections.backbone.stiffness.torsion': f'{material}.shear_modulus',
         **{
-            f'network.sections.muscle.stiffness.{key}': f'body.muscles.{name}_stiffness'
-            for key, name in zip(
-                ('axial', 'shear', 'bending_x', 'torsion'),
-                ('axial', 'shear', 'bending', 'torsion'),
-                strict=True,
-            )
+            f'network.sections.muscle.stiffness.{key}': f'body.muscles.{name}'
+            for key, name in TUBE.items()
         },
     }
     made.put_network(

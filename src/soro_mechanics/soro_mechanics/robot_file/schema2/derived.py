@@ -9,7 +9,7 @@ from typing import Any
 
 from soro_mechanics.core.errors import closest, RobotFileError
 from soro_mechanics.robot_file import quantity
-from soro_mechanics.robot_file.schema2.families import family
+from soro_mechanics.robot_file.registry import family
 
 PLACES = ({'position', 'polar'}, {'rotation', 'direction'})  # two ways of writing one
 OF_RODS = ('mesh', 'formulation')  # numerics that stand under the model, for all or for one
@@ -17,27 +17,14 @@ OF_RODS = ('mesh', 'formulation')  # numerics that stand under the model, for al
 
 @dataclass
 class Derived:
-    """Trees of the families that a robot's models need.
+    """Trees of the families that a robot's models need."""
 
-    Attributes
-    ----------
-    data : dict
-        The file without origins, its body completed by what follows from it.
-    file : str
-    models : tuple of str
-    written : dict
-        The file without origins.
-    tree : dict
-        What the parsers read.
-    paths : dict
-        Path in `tree` -> path in the file; the longest that fits counts.
-    """
-
-    data: dict[str, Any]
+    data: dict[str, Any]  # the file without origins, its body completed by what follows from it
     file: str
     models: tuple[str, ...]
-    written: dict[str, Any]
-    tree: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, Any]  # the file without origins
+    tree: dict[str, Any] = field(default_factory=dict)  # what the parsers read
+    # path in `tree` -> path in the file; the longest that fits counts
     paths: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -103,6 +90,11 @@ class Derived:
     def wrong(self, path: str, value: Any, remedy: str) -> RobotFileError:
         """Make an error."""
         return RobotFileError(path, value, remedy, self.file)
+
+
+def rod_between(name: str, section: str, length: Any, start: Any, end: Any) -> dict[str, Any]:
+    """Return a rod as the network's parser reads it."""
+    return {'name': name, 'section': section, 'length': length, 'from': start, 'to': end}
 
 
 def _sought(body: dict[str, Any], guess: dict[str, Any]) -> dict[str, Any]:

@@ -10,36 +10,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Key:
-    """What may stand under one key.
+    """What may stand under one key."""
 
-    Attributes
-    ----------
-    kind : str
-        'quantity' (`size` numbers and a unit; 0: any number of them), 'integer', 'boolean',
-        'text', 'names', 'numbers', 'table', 'list' (of mappings), 'map' (names to mappings),
-        'either' (one of `options`) or 'free' (another package reads it; `item` tells editors
-        the keys that are known beforehand).
-    unit : str
-        SI unit of a quantity, '1' for a pure number.
-    size : int
-    choices : tuple of str
-        Of a text; empty: any.
-    item : Table or Variants or None
-        Of a table, list or map.
-    options : tuple of Key
-    required : bool
-    about : str
-        One line for people, shown by editors.
-    """
-
+    # 'quantity' (`size` numbers and a unit; 0: any number of them), 'integer', 'boolean', 'text',
+    # 'names', 'numbers', 'table', 'list' (of mappings), 'map' (names to mappings), 'either' (one
+    # of `options`) or 'free' (another package reads it; `item` tells editors the keys that are
+    # known beforehand)
     kind: str
-    unit: str = '1'
+    unit: str = '1'  # SI unit of a quantity, '1' for a pure number
     size: int = 1
-    choices: tuple[str, ...] = ()
-    item: Table | Variants | None = None
+    choices: tuple[str, ...] = ()  # of a text; empty: any
+    item: Table | Variants | None = None  # of a table, list or map
     options: tuple[Key, ...] = ()
     required: bool = False
-    about: str = ''
+    about: str = ''  # one line for people, shown by editors
 
 
 Table = dict[str, Key]

@@ -18,20 +18,9 @@ def with_stiffness(
     """Return a segment or leg with its stiffness, derived where a material is written.
 
     The section is a disk of `radius`, or a ring down to `inner_radius`, less the areas of
-    chambers. A chamber of area a at the distance r takes a r^2 / 2 + a^2 / 4 pi from the second
-    moment: the mean over all directions of bending.
-
-    Parameters
-    ----------
-    made : Derived
-    path : str
-        Of the item in the file.
-    item : dict
-        With ``material`` or with stiffnesses; never both.
-    mass : str
-        Key of its mass ('linear_density' [kg/m] or 'mass' [kg], of its length).
-    holes : list of dict
-        Chambers: area, offset.
+    chambers (`holes`: area, offset). A chamber of area a at the distance r takes
+    a r^2 / 2 + a^2 / 4 pi from the second moment: the mean over all directions of bending.
+    `mass` is the key of its mass: 'linear_density' [kg/m], or 'mass' [kg] of its length.
     """
     material = item.get('material')
     if material is None:

@@ -23,8 +23,8 @@ from soro_mechanics.robot_file.reader import (
     RobotDescription,
     SCHEMA,
 )
+from soro_mechanics.robot_file.registry import family
 from soro_mechanics.robot_file.schema2.check import plain
-from soro_mechanics.robot_file.schema2.families import family
 from soro_mechanics.robot_file.schema2.round_trip import comments, move, RoundTrip, styled
 from soro_mechanics.robot_file.schema2.upgrade_bodies import BODIES
 
@@ -218,14 +218,11 @@ def _mesh(network: Any, item: CommentedMap, kind: str) -> None:
         for name, value in own.items():
             rods = item.setdefault('rods', CommentedMap())
             rods.setdefault(name, styled({}))[key] = value
-    if kind in ('legs', 'chain', 'muscles'):
+    if kind in ('legs', 'chain'):
         guesses = CommentedMap()
         for name, body in network['bodies'].items():
-            pose = {
-                k: body[k]
-                for k in ('position', 'polar', 'rotation', 'direction')
-                if k in body and kind != 'muscles'
-            }
+            keys = ('position', 'polar', 'rotation', 'direction')
+            pose = {key: body[key] for key in keys if key in body}
             if pose:
                 guesses[name] = styled(pose)
         if guesses:

@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, LoadCase, Target
+from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
-from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState, TOUCHING
 
@@ -26,14 +26,8 @@ PULL_SLACK = 1e-6  # in parts of a range: what linearised limits leave
 class TendonInverse(InverseProblem):
     """One target for one network; driven values of held tendons are their tensions."""
 
-    def __init__(
-        self,
-        model: ForwardNetwork,
-        equilibrium: Equilibrium,
-        load: LoadCase,
-        target: Target,
-    ) -> None:
-        super().__init__(model, equilibrium, load, target)
+    def __init__(self, model: ForwardNetwork, load: LoadCase, target: Target) -> None:
+        super().__init__(model, load, target)
         tendons = self.layout.tendons
         self._rows = np.flatnonzero(tendons.held)
         self._held = held = tendons.actuators[self._rows]
@@ -49,7 +43,7 @@ class TendonInverse(InverseProblem):
         self.middle[held] = 0.0
         self._measured: tuple[Array, Array, Array] | None = None
 
-    def start(self, model: ForwardNetwork, guess: Configuration | None) -> InverseState:
+    def start(self, model: ForwardNetwork, guess: Guess) -> InverseState:
         """Return the guess or the rest, with all tendons let go and their tensions as driven."""
         actuation = model.rest if guess is None else guess.actuation
         actuation = np.clip(actuation, *self.limits.T)
@@ -57,7 +51,7 @@ class TendonInverse(InverseProblem):
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             near = (guess.state.problem, guess.state.state)
         outcome = self.equilibrium.solve(Problem(actuation, self.load), model.rest, near)
-        driven = driven_ranges(self.layout.spec.drives, actuation)
+        driven = driven_ranges(self.drives, actuation)
         driven[self._held] = self.layout.tendons.held_tensions(outcome.state)[self._rows]
         state = copy_state(outcome.state)
         state.tension[:] = 0.0
@@ -121,7 +115,7 @@ class TendonInverse(InverseProblem):
         driven = at.driven.copy()
         pull = self.pulls(at.driven, at.state)
         driven[self._held] = np.clip(pull, self._shortest, self._longest)
-        return actuation_of(self.layout.spec.drives, driven, self.limits)
+        return actuation_of(self.drives, driven, self.limits)
 
     def outcome(self, at: InverseState, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point, solved again with the lengths held."""

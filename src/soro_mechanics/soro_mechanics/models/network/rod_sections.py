@@ -1,0 +1,114 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The section along a rod, and what integrated pieces and two-node elements take of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.kernels.lane_kernels import TABLE
+from soro_mechanics.models.network.spec import RodSpec
+from soro_mechanics.numerics import lie
+
+PARTS = 8  # into which an element is cut where the rod is not the same all along it
+GAUSS = 0.5 / np.sqrt(3.0)  # of two points in a part, from its middle
+
+
+def section_at(rod: RodSpec, at: float) -> CrossSection:
+    """Return the section at a fraction of the length."""
+    if isinstance(rod.section, CrossSection):
+        return rod.section
+    if rod.section_end is None:
+        return rod.section.cross_section()
+    a: ShapedSection = rod.section
+    return a.cross_section((1.0 - at) * a.size + at * rod.section_end.size)
+
+
+def radius_at(rod: RodSpec, at: float) -> float:
+    """Return the half thickness of a rod at a fraction of its length [m]."""
+    return section_at(rod, at).radius
+
+
+def half_sizes(rod: RodSpec, at: float) -> tuple[float, float]:
+    """Return half the extent of the section along its local x and y [m]."""
+    a = rod.section
+    if isinstance(a, ShapedSection) and not is_round(rod):
+        b = a if rod.section_end is None else rod.section_end
+        size = 0.5 * ((1.0 - at) * a.size + at * b.size)
+        return float(size[0]), float(size[1])
+    radius = radius_at(rod, at)
+    return radius, radius
+
+
+def is_round(rod: RodSpec) -> bool:
+    """Whether moments about x and y strain the same fibre only where they add up."""
+    return not (isinstance(rod.section, ShapedSection) and rod.section.shape == 'rectangle')
+
+
+def piece_sections(rod: RodSpec, steps: int) -> tuple[Array, Array]:
+    """Return (pieces, 2 steps + 1, TABLE): every half step, or an element's mean; changes."""
+    pieces = len(rod.fractions) - 1
+    out = np.zeros((pieces, 2 * steps + 1, TABLE))
+    change = np.zeros((pieces, 12))
+    for p in range(pieces):
+        a, b = rod.fractions[p], rod.fractions[p + 1]
+        if rod.macro:
+            out[p] = _rows(rod, np.linspace(a, b, 2 * steps + 1))
+        else:
+            out[p], change[p] = _element_section(rod, a, b)
+    return out, change
+
+
+def _element_section(rod: RodSpec, start: float, end: float) -> tuple[Array, Array]:
+    """Return section (13,) and change (12,) of a piece from one fraction of the rod to another.
+
+    The section holds rest strain, flexibility and mass per length, the change that of the first
+    two over the piece. Its rest strain joins the frames that the rod itself has at rest.
+    """
+    inside = (rod.curvature[:, 0] > start) & (rod.curvature[:, 0] < end)
+    bent = bool(np.ptp(_curvature(rod, [start, *rod.curvature[inside, 0], end]), axis=0).any())
+    parts = PARTS if bent or rod.section_end is not None else 1
+    middle = (np.arange(parts) + 0.5) / parts
+    at = (middle[:, None] + np.array([-GAUSS, GAUSS]) / parts).ravel()
+    rows = _rows(rod, start + (end - start) * at)
+    mean = rows.mean(axis=0)
+    away = at - 0.5
+    change = away @ rows[:, :12] / (away @ away)
+    if bent:
+        mean[:6] = _joining_strain(rows[:, :6].reshape(parts, 2, 6), (end - start) * rod.length)
+    return mean, change
+
+
+def _rows(rod: RodSpec, at: Array) -> Array:
+    """Return rest strain, flexibility and mass per length (k, TABLE) at fractions (k,)."""
+    rows = np.zeros((len(at), TABLE))
+    rows[:, 2] = 1.0
+    rows[:, 3:6] = _curvature(rod, at)
+    for row, place in zip(rows, at, strict=True):
+        section = section_at(rod, place)
+        row[6:12] = 1.0 / section.stiffness
+        row[12] = section.mass
+    return rows
+
+
+def _joining_strain(strain: Array, length: float) -> Array:
+    """Return the constant strain (6,) that joins two frames of a rod at rest (Magnus, order 4).
+
+    strain (parts, 2, 6) at the Gauss points of equal parts.
+    """
+    h, pose = length / len(strain), np.eye(4)
+    for a, b in strain:
+        turned = lie.small_adjoint(a) @ b
+        pose = pose @ lie.se3_exp(0.5 * h * (a + b) + np.sqrt(3.0) / 12.0 * h * h * turned)
+    return np.asarray(lie.se3_log(pose)) / length
+
+
+def _curvature(rod: RodSpec, at: Sequence[float] | Array) -> Array:
+    """Return the rest curvature (k, 3) at fractions of the length."""
+    return np.stack(
+        [np.interp(np.asarray(at), rod.curvature[:, 0], c) for c in rod.curvature.T[1:]], axis=1
+    )

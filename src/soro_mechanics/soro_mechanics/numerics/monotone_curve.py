@@ -1,0 +1,57 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Monotone cubics through measured points: C1, without overshoot, straight beyond the ends."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+
+ROUND_OFF = 1e-15  # of the length of a curve
+
+
+def monotone_slopes(x: Array, y: Array) -> Array:
+    """Return slopes (n,) at points: weighted harmonic means of the neighbouring chords.
+
+    Fritsch and Butland 1984. The end slopes are those of the end chords, so that the straight
+    continuation is increasing.
+    """
+    width = np.diff(x)
+    chord = np.diff(y) / width
+    slopes = np.empty(len(x))
+    slopes[0], slopes[-1] = chord[0], chord[-1]
+    first = 2.0 * width[1:] + width[:-1]
+    second = width[1:] + 2.0 * width[:-1]
+    slopes[1:-1] = (first + second) / (first / chord[:-1] + second / chord[1:])
+    return slopes
+
+
+def curve_at(curve: Array, at: Array | float) -> tuple[Array, Array]:
+    """Return values and slopes of a curve, points (n, 2), at places of any shape."""
+    x, y = curve.T
+    slopes = monotone_slopes(x, y)
+    inside = np.clip(at, x[0], x[-1])
+    i = np.clip(np.searchsorted(x, inside) - 1, 0, len(x) - 2)
+    h = x[i + 1] - x[i]
+    t = (inside - x[i]) / h
+    start, end, left, right = y[i], y[i + 1], h * slopes[i], h * slopes[i + 1]
+    value = start * (1 + 2 * t) * (1 - t) ** 2 + end * t**2 * (3 - 2 * t)
+    value += left * t * (1 - t) ** 2 + right * t**2 * (t - 1)
+    rate = 6 * t * (t - 1) * (start - end) + left * (1 - t) * (1 - 3 * t) + right * t * (3 * t - 2)
+    rate = rate / h
+    return value + rate * (at - inside), rate
+
+
+def inverted(curve: Array, value: float, low: float, high: float) -> float:
+    """Return where between two places a curve has a value, else the nearer place; by Newton."""
+    rising, at = curve[-1, 1] > curve[0, 1], 0.5 * (low + high)
+    for _ in range(80):  # bisected that often, the interval ends below double precision
+        found, slope = curve_at(curve, at)
+        low, high = (low, at) if (found > value) == rising else (at, high)
+        following = at - float((found - value) / slope)
+        following = following if low < following < high else 0.5 * (low + high)
+        moved, at = abs(following - at), following
+        if moved <= ROUND_OFF * abs(curve[-1, 0] - curve[0, 0]):
+            break
+    return at
