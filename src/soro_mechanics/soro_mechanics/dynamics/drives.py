@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Floats, Inputs, Integers
-from soro_mechanics.models.network.drive_values import curve_at
+from soro_mechanics.numerics.monotone_curve import curve_at
 
 DRIVEN = ('length', 'theta', 'tension', 'section')  # linear in the values of the drives
 
