@@ -86,8 +86,10 @@ def play_experiment(tour: Tour, robot: RunningRobot, process: RobotProcess) -> N
 
 def evaluate(stretch: Stretch, part: Recording) -> StretchResult:
     """Compare model and plant during one stretch; UserError where the robot did not follow."""
+    if not np.isfinite(part.commanded).all():
+        raise UserError(f'{stretch.label}: the driver did not follow all the time; see launch.txt')
     follow = float(np.sqrt(np.mean((part.measured - part.commanded) ** 2)))
-    if not follow <= 0.15 * stretch.amplitude * BAR:
+    if follow > 0.15 * stretch.amplitude * BAR:
         raise UserError(
             f'{stretch.label}: the pressures are {follow / BAR:.2f} bar (RMS) off the command'
         )

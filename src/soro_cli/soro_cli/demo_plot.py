@@ -36,7 +36,7 @@ def _pressures(ax: Axes, r: Recording) -> None:
         ax.plot(r.time, r.commanded[:, i] / 1e5, ':', color=colour, lw=1.0)
         ax.plot(r.time, r.measured[:, i] / 1e5, color=colour, lw=1.0, label=name)
     ax.set_ylabel('pressure [bar]')
-    ax.set_ylim(top=1.3 * float(r.commanded.max()) / 1e5)  # room for the legend
+    ax.set_ylim(top=1.3 * float(np.nanmax(r.commanded)) / 1e5)  # room for the legend
     ax.set_title('measured (lines) and commanded (dots)', fontsize=9)
     ax.legend(loc='upper left', ncols=3, fontsize=8)
     ax.grid(alpha=0.3)

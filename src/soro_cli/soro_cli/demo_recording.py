@@ -29,6 +29,7 @@ class Recording:
     time : ndarray, shape (n,) [s]
         From the first sample.
     commanded, measured : ndarray, shape (n, m) [Pa]
+        Nothing (NaN) is commanded while the driver does not follow.
     model, plant : ndarray, shape (n, 5)
         Tip x, y, z [m], bending angle [rad], elongation of the backbone [m].
     """
@@ -68,7 +69,7 @@ def read_recording(run: RunData) -> Recording:
     # A tick without a reading: its neighbours stand for it.
     read = np.isfinite(data.measured).all(axis=1)
     streams = [
-        (data.time[read], np.nan_to_num(data.commanded[read])),
+        (data.time[read], data.commanded[read]),
         (data.time[read], data.measured[read]),
         _shapes(run, PRESENT),
         _shapes(run, TRUTH),

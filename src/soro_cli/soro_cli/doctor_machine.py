@@ -26,11 +26,6 @@ CAN_HARDWARE_TYPE = '280'  # ARPHRD_CAN of linux/if_arp.h
 SERIAL = ('ttyUSB*', 'ttyACM*', 'rfcomm*')
 
 
-def check_machine(environment: Mapping[str, str]) -> list[Finding]:
-    """Run every check."""
-    return list(machine_findings(environment))
-
-
 def machine_findings(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Run every check, one after the other."""
     checks: Iterable[Iterator[Finding]] = (

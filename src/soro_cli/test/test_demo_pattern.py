@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from soro_cli.demo import evaluate
 from soro_cli.demo_pattern import PAUSE, stretches, TRIANGLE
+from soro_cli.demo_recording import Recording
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_node.user_errors import UserError
 
 
 def test_amplitudes_and_order_are_those_of_the_experiment():
@@ -47,3 +50,34 @@ def test_the_pattern_keeps_the_limits_of_the_robot():
             assert all(c.coefficients @ p <= c.maximum * (1 + 1e-9) for c in robot.coupled_limits)
             rates = [a.rate for a in robot.actuators]
             assert 2.0 * stretch.amplitude * 1e5 / TRIANGLE < min(rates)
+
+
+def played(stretch, lag=0.0, lost=False):
+    """Return a recording of a stretch whose pressures lag behind, of a model that bends by 0.1."""
+    time = np.arange(0.0, stretch.duration, 0.025)
+    commanded = np.array([stretch.pressure(t) for t in time])
+    measured = np.array([stretch.pressure(t - lag) for t in time])
+    if lost:
+        commanded[len(time) // 2 :], measured[len(time) // 2 :] = np.nan, 0.0
+    shape = np.column_stack([np.zeros((len(time), 3)), measured.sum(axis=1) * 1e-6, 0.0 * time])
+    plant = shape + [3e-3, 4e-3, 0.0, 0.0, 1e-3]
+    return Recording(('a', 'b', 'c'), 100.0, time, commanded, measured, shape, plant)
+
+
+def test_a_stretch_is_evaluated_where_the_robot_follows():
+    stretch = stretches()[0]
+    row = evaluate(stretch, played(stretch, lag=0.05).part(100.0, 100.0 + stretch.duration))
+    assert row.bending_model == pytest.approx(0.09, rel=0.02)
+    assert row.position_rmse == pytest.approx(5e-3)
+    assert row.elongation_plant - row.elongation_model == pytest.approx(1e-3)
+    # A triangle of slope s that lags by t is off by s t while it is played, one actuator of three.
+    slope = 2.0 * stretch.amplitude * 1e5 / TRIANGLE
+    share = 1.0 - PAUSE / stretch.duration
+    assert row.pressure_rmse == pytest.approx(slope * 0.05 * (share / 3.0) ** 0.5, rel=0.05)
+
+
+@pytest.mark.parametrize('wrong', [{'lag': 0.8}, {'lost': True}])
+def test_a_stretch_that_the_robot_does_not_follow_is_refused(wrong):
+    stretch = stretches()[0]
+    with pytest.raises(UserError, match='one pair 0.9 bar'):
+        evaluate(stretch, played(stretch, **wrong))

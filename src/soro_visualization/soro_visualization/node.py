@@ -45,7 +45,7 @@ from soro_visualization.readout import (
 )
 from soro_visualization.rigid_parts import read_urdf, RigidParts, UrdfError
 from soro_visualization.robot_requests import RobotRequests
-from soro_visualization.shape import Shape, shape_from_message
+from soro_visualization.shape import path_positions, Shape, shape_from_message
 
 T = TypeVar('T')
 REPORTS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -352,10 +352,7 @@ class Visualization(GuardedLifecycleNode):
         for name in ('desired', 'actual'):
             path = self._polled.newest(f'{name}_path')
             if path is not None:
-                positions = [
-                    (p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in path.poses
-                ]
-                viewer.show_path(name, np.array(positions).reshape(-1, 3))
+                viewer.show_path(name, path_positions(path))
 
     @property
     def ellipsoids_wanted(self) -> bool:

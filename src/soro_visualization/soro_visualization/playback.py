@@ -28,7 +28,7 @@ from soro_visualization.readout import (
     readout_from_message,
     Snapshot,
 )
-from soro_visualization.shape import shape_from_message
+from soro_visualization.shape import path_positions, shape_from_message
 from soro_visualization.viewer import Viewer
 
 NANOSECONDS = 1e-9
@@ -249,6 +249,5 @@ class Playback:
                     self._viewer.show_cloud(*cloud)
                 continue
             message = self._recording.newest(name, at)
-            poses = [] if message is None else message.poses
-            positions = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in poses]
-            self._viewer.show_path(name.removesuffix('_path'), np.array(positions).reshape(-1, 3))
+            positions = np.zeros((0, 3)) if message is None else path_positions(message)
+            self._viewer.show_path(name.removesuffix('_path'), positions)

@@ -118,6 +118,12 @@ def pose_matrix(message: Any) -> Array:
     return pose
 
 
+def path_positions(message: Any) -> Array:
+    """Return the positions (n, 3) [m] of a nav_msgs/Path."""
+    rows = [(p.pose.position.x, p.pose.position.y, p.pose.position.z) for p in message.poses]
+    return np.array(rows).reshape(-1, 3)
+
+
 def _doubt(status: Any) -> str:
     """Return why this configuration is not to be trusted; empty where it is."""
     warnings = getattr(status, 'warnings', 0)  # recordings of revision 1 have none

@@ -49,37 +49,32 @@ class ViewerPlots:
         )
         unit = unit_of(self._drawn[0])
         more = '' if len(actuators) == count else f', the first {count} of {len(actuators)}'
-        scales = {'x': uplot.Scale(time=False)}
-        with gui.add_folder('Plots'):
-            measured = [
-                uplot.Series(label=a.name, stroke=c, width=2)
-                for a, c in zip(self._drawn, COLOURS, strict=False)
-            ]
-            commanded = [
-                uplot.Series(label=f'{a.name} asked', stroke=c + '70', width=1)
-                for a, c in zip(self._drawn, COLOURS, strict=False)
-            ]
-            self._actuators = gui.add_uplot(
-                _columns(np.full((2, 1 + 2 * count), np.nan)),
-                (time, *measured, *commanded),
-                title=f'actuators [{unit}]{more}',
-                scales=scales,
+
+        def plot(title: str, *series: Any) -> Any:
+            return gui.add_uplot(
+                _columns(np.full((2, 1 + len(series)), np.nan)),
+                (time, *series),
+                title=title,
+                scales={'x': uplot.Scale(time=False)},
                 axes=axes,
                 height=HEIGHT,
                 legend=uplot.Legend(show=True, live=False),
             )
-            self._error = gui.add_uplot(
-                _columns(np.full((2, 3), np.nan)),
-                (
-                    time,
-                    uplot.Series(label='to command', stroke=COLOURS[0], width=2),
-                    uplot.Series(label='to target', stroke=COLOURS[1], width=2),
+
+        drawn = list(zip(self._drawn, COLOURS, strict=False))
+        with gui.add_folder('Plots'):
+            self._actuators = plot(
+                f'actuators [{unit}]{more}',
+                *(uplot.Series(label=a.name, stroke=c, width=2) for a, c in drawn),
+                *(
+                    uplot.Series(label=f'{a.name} asked', stroke=c + '70', width=1)
+                    for a, c in drawn
                 ),
-                title='tip: distance [mm]',
-                scales=scales,
-                axes=axes,
-                height=HEIGHT,
-                legend=uplot.Legend(show=True, live=False),
+            )
+            self._error = plot(
+                'tip: distance [mm]',
+                uplot.Series(label='to command', stroke=COLOURS[0], width=2),
+                uplot.Series(label='to target', stroke=COLOURS[1], width=2),
             )
 
     def target(self, position: Array | None) -> None:
