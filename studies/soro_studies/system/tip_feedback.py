@@ -28,9 +28,11 @@ from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulated_tracker import EmulatedTracker
 from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
+from soro_emulation.moving_body import MovingBody
 from soro_emulation.perturbation import BodyProperties
 from soro_mechanics import load_robot
-from soro_mechanics.actuator_models.regulator import RegulatorBank, RegulatorProperties
+from soro_mechanics.actuator_models.creep import Creep, CreepProperties
+from soro_mechanics.actuator_models.regulator import read_regulator, RegulatorBank
 from soro_mechanics.analysis.trajectory import sample_curve, Schedule, schedule, solve_path
 from soro_mechanics.core.configuration import Array, Task
 from soro_mechanics.numerics.curves import named_curve, placed
@@ -44,18 +46,34 @@ from soro_trajectory.tip_control import PERIOD as LOOK
 from soro_trajectory.tip_control import TipControl
 
 STEP, SOURCE, ANSWER = 0.01, '/planner', 0.01  # s: of stream and device loop; of the body's solve
-CENTRE, SIZE, TARGET = (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047)  # m
 CURVES, SPEEDS = ('circle', 'star', 'spiral'), (0.01, 0.04)  # m/s
 DELAYS = (0.0, 0.05, 0.1, 0.15)  # s
 REST, SEEN = 6.0, 2.0  # s: at rest, and of that what counts
-STIFFNESS = ('body.segments.0.axial_stiffness', 'body.segments.0.bending_stiffness')
 CONTROLS = ('feedforward', 'feedback')
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A robot, and where it moves: centre and radius of curves, a target to hold [m]."""
+
+    robot: str
+    centre: tuple[float, float, float]
+    size: float
+    target: tuple[float, float, float]
+    stiff: str = 'body.segments.0.'  # where its stiffness stands
+
+
+STIFF_FLOP = Scene('stiff_flop', (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047))
 
 
 @dataclass(frozen=True)
 class Plant:
     """What differs from the emulated robot of the file: load along x [N], lag, body."""
 
+    scene: Scene = STIFF_FLOP
+    inertia: bool = False
+    creep: float = 0.0
+    gain: float = 0.0  # 1/s, the planner's control_gain
     load: float = 0.0
     lag: float = 1.0
     stiffness: float = 1.0
@@ -77,14 +95,17 @@ class VirtualTip:
     """Stream, controller and plant, and their time."""
 
     def __init__(self, plant: Plant, control: str) -> None:
-        self.robot = load_robot('stiff_flop')
+        self.robot = load_robot(plant.scene.robot)
         description, count = self.robot.description, len(self.robot.actuators)
-        settings = read_emulator_settings(description, 'nidaq')
+        settings = read_emulator_settings(description, description.foreign['driver']['device'])
         random = np.random.default_rng(settings.seed)
-        properties = RegulatorProperties()
+        properties = read_regulator(settings.device)
         lag = plant.lag * properties.time_constant
         self._bank = RegulatorBank(count, replace(properties, time_constant=lag), random)
-        self._body = EmulatedBody(description, _body(settings.body, plant))
+        body = _body(settings.body, plant)
+        kind = MovingBody if plant.inertia else EmulatedBody
+        self._body: MovingBody | EmulatedBody = kind(description, body)
+        self._creep = Creep(count, CreepProperties((plant.creep,)), 1.0)
         self._body.set_wrench(np.array([plant.load, 0.0, 0.0, 0.0, 0.0, 0.0]))
         values = {p.name: p.default for p in TRACKER_PARAMETERS} | {'rate': 30.0}
         self._tracker = EmulatedTracker(values, settings.seed)
@@ -94,7 +115,7 @@ class VirtualTip:
         self._feedback = control == 'feedback'
         self.now = 1.0
         self.stream = CommandStream(self.robot, SOURCE, STEP, 0.8, 3.0)
-        self.control = self._controller()
+        self.control = self._controller(plant.gain)
         self.run(0.1)
 
     def go_to(self, actuation: Array, pose: Array) -> None:
@@ -132,7 +153,9 @@ class VirtualTip:
             self._bank.advance(self._late.popleft(), STEP)
             if self.now >= self._next_truth:
                 self._next_truth += max(1.0 / 30.0, self.now - self._next_truth)
-                tip = self._body.configuration(self._bank.pressure.copy()).tip
+                felt = self._creep.apply(self._bank.pressure, self.now)
+                moves = (self.now,) if isinstance(self._body, MovingBody) else ()
+                tip = self._body.configuration(felt, *moves).tip
                 self._tracker.see(tip, self.now, self.now, self.now + ANSWER)
                 if due is not None:
                     errors.append(float(np.linalg.norm(tip[:3, 3] - due(self.now))))
@@ -144,9 +167,10 @@ class VirtualTip:
                 self.control._step(self.now)
         return errors
 
-    def _controller(self) -> TipControl:
+    def _controller(self, gain: float) -> TipControl:
         """Return the planner's controller, without the planner's node."""
-        table = SimpleNamespace(**{p.name: p.default for p in PLANNER_PARAMETERS})
+        values = {p.name: p.default for p in PLANNER_PARAMETERS} | {'control_gain': gain}
+        table = SimpleNamespace(**values)
         node = SimpleNamespace(
             table=table,
             create_publisher=lambda *arguments: None,
@@ -167,7 +191,8 @@ class VirtualTip:
 
 def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
     """Return the body of the file, changed as the plant says; factors of a path multiply."""
-    factors = {path: plant.stiffness for path in STIFFNESS}
+    stiff = (f'{plant.scene.stiff}{kind}_stiffness' for kind in ('axial', 'bending'))
+    factors = {path: plant.stiffness for path in stiff}
     changes = tuple(
         (path, factor * factors.pop(path, 1.0) if factor is not None else None, value)
         for path, factor, value in body.changes
@@ -181,9 +206,10 @@ def at_rest(plant: Plant, control: str) -> tuple[float, float]:
     """Hold a target; mean and largest error of the last seconds [m]."""
     scene = VirtualTip(plant, control)
     pose = np.eye(4)
-    pose[:3, 3] = TARGET
-    scene.go_to(scene.robot.inverse(np.array(TARGET)).actuation, pose)
-    errors = scene.run(REST, lambda time: np.array(TARGET))[-round(30 * SEEN) :]
+    target = np.array(plant.scene.target)
+    pose[:3, 3] = target
+    scene.go_to(scene.robot.inverse(target).actuation, pose)
+    errors = scene.run(REST, lambda time: target)[-round(30 * SEEN) :]
     return float(np.mean(errors)), float(np.max(errors))
 
 
@@ -193,8 +219,8 @@ def path(
     """Follow a curve; mean and largest error [m]."""
     scene = VirtualTip(plant, control)
     centre = np.eye(4)
-    centre[:3, 3] = CENTRE
-    sampled = sample_curve(placed(named_curve(curve, SIZE), centre), 0.001)
+    centre[:3, 3] = plant.scene.centre
+    sampled = sample_curve(placed(named_curve(curve, plant.scene.size), centre), 0.001)
     solution = solve_path(scene.robot, sampled)
     if solution.failed:
         raise RuntimeError(f'{curve}: {solution.message}')
