@@ -28,6 +28,7 @@ from soro_driver.tick import Tick
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_node.parent_death import until_parent_dies
 
 START, SETTLE, PULLED = 60.0, 1.0, 60.0  # s: until it answers, to follow, for a person
 TOO_LITTLE, TOO_MUCH, CROSSTALK = 0.8, 1.25, 0.3  # of the way that was asked for
@@ -76,7 +77,9 @@ class Bench:
         if endpoint is not None:
             words = ['--ros-args', '-r', f'__ns:={namespace}', '-p', f'robot:={file}']
             words += ['-p', 'rate:=0.0', '--log-level', 'error']
-            self._emulator = subprocess.Popen([sys.executable, '-c', EMULATOR, *words])
+            self._emulator = subprocess.Popen(
+                [sys.executable, '-c', EMULATOR, *words], preexec_fn=until_parent_dies()
+            )
         kind = devices.load(settings.device)
         self._device = kind.from_section(settings.section, self._robot, endpoint)
         self._law, self._ticks, self._settings = BenchLaw(), deque[Tick](maxlen=1), settings
@@ -174,17 +177,17 @@ class Bench:
         else:
             return
         lost = self._wait(patience, lambda t: t.state is DeviceState.UNCONFIGURED)
-        if lost is None:
-            yield fail('cable', 'not noticed', 'set driver.feedback_timeout')
         if self._emulator is not None:
             self._emulator.send_signal(signal.SIGCONT)
         else:
             print('Plug it in again.', flush=True)
         back = self._wait(PULLED, lambda t: t.state is not DeviceState.UNCONFIGURED)
-        if lost is not None and back is not None and back.state is not DeviceState.ACTIVE:
-            yield ok('cable', f'lost device noticed; {back.state.name} when it is back')
-        elif lost is not None:
+        if lost is None:
+            yield fail('cable', 'not noticed', 'set driver.feedback_timeout')
+        elif back is None or back.state is DeviceState.ACTIVE:
             yield fail('cable', 'does not come back, or armed', 'do not use this device')
+        else:
+            yield ok('cable', f'lost device noticed; {back.state.name} when it is back')
 
     def _here(self) -> Array:
         tick = self._ticks[-1]

@@ -16,7 +16,6 @@ from soro_cli.doctor_machine import can_devices, ni_driver, serial_devices
 from soro_cli.findings import Finding, ok, warn
 
 MAX_LATENCY = 1  # ms, of a USB serial adapter before it hands bytes on
-MIN_PRIORITY = 1
 CANS = ('ip', '-details', '-json', 'link', 'show', 'type', 'can')
 HELD = re.compile(r'@soro/(.+)$', re.MULTILINE)
 
@@ -26,9 +25,8 @@ def hardware_findings(root: Path = Path('/')) -> Iterator[Finding]:
     yield from serial_devices(root / 'dev')
     yield from usb_latency(root / 'sys/bus/usb-serial/devices')
     yield from can_devices(root / 'sys/class/net')
-    ip = shutil.which('ip')
-    if ip:
-        yield from can_links(subprocess.run((ip, *CANS[1:]), capture_output=True).stdout)
+    if shutil.which('ip'):
+        yield from can_links(subprocess.run(CANS, capture_output=True).stdout)
     yield from ni_driver()
     yield from cards()
     yield from real_time(resource.getrlimit(resource.RLIMIT_RTPRIO)[0])
@@ -69,21 +67,18 @@ def cards() -> Iterator[Finding]:
         names = [f'{d.name} ({d.product_type})' for d in System.local().devices]
     except Exception:  # noqa: BLE001 - no driver; `ni_driver` says so
         return
-    for name in names:
-        yield ok('card', name)
+    yield from (ok('card', name) for name in names)
 
 
 def real_time(limit: int) -> Iterator[Finding]:
     """Whether a driver's parameter `priority` can work."""
-    if limit == resource.RLIM_INFINITY or limit >= MIN_PRIORITY:
+    if limit == resource.RLIM_INFINITY or limit > 0:
         yield ok('priority', 'a driver may ask for real time')
     else:
-        line = '@realtime - rtprio 90'
-        remedy = f'add "{line}" to /etc/security/limits.conf and yourself to that group'
+        remedy = 'echo "$USER - rtprio 90" | sudo tee -a /etc/security/limits.conf'
         yield warn('priority', 'no real time for this user: `priority` must stay 0', remedy)
 
 
 def held(text: str) -> Iterator[Finding]:
     """Devices that drivers and emulators have reserved."""
-    for name in sorted(set(HELD.findall(text))):
-        yield ok('in use', name)
+    yield from (ok('in use', name) for name in sorted(set(HELD.findall(text))))

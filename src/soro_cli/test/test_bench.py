@@ -7,12 +7,16 @@ import time
 
 import numpy as np
 import pytest
+import yaml
 
 from soro_cli import bench, doctor_hardware
 from soro_cli.bench import Bench
 from soro_cli.findings import Level
 from soro_cli.main import main
 from soro_driver.device import Device, DeviceLost, Identity, Reading
+from soro_mechanics.robot_file.catalogue import find_robot_file
+
+EXAMPLES = find_robot_file('stiff_flop').with_name('examples')
 
 
 class Board(Device):
@@ -106,12 +110,22 @@ def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
     assert verdicts(monkeypatch, Missing) == {'connect': Level.FAIL}
 
 
-@pytest.mark.timeout(120)
-def test_an_emulated_device_passes_every_step(tmp_path, capsys):
-    report = tmp_path / 'report.json'
-    assert main(['bench', 'stiff_flop', '--part', '10', '--output', str(report)]) == 0
+@pytest.mark.timeout(240)
+def test_an_emulated_device_passes_every_step(tmp_path):
+    # As patient as a driver may be, and again where driver or device lost time: a busy computer
+    # must not decide.
+    data = yaml.safe_load((EXAMPLES / 'tendon_arm_servos.yaml').read_text())
+    data['driver'] |= {'command_timeout': '4 s', 'feedback_timeout': '2 s'}
+    data['driver'] |= {'time_to_live': '500 ms', 'supervision': {}}
+    robot, report = tmp_path / 'arm.yaml', tmp_path / 'report.json'
+    robot.write_text(yaml.safe_dump(data))
+    for _ in range(6):
+        code = main(['bench', str(robot), '--part', '10', '--output', str(report)])
+        if 'on the way' not in report.read_text():
+            break
+    assert code == 0, report.read_text()
     found = {f['subject']: f['level'] for f in json.loads(report.read_text())}
-    assert set(found) >= {'device', 'armed', 'pair_1', 'pair_2', 'pair_3', 'stop', 'cable'}
+    assert set(found) >= {'device', 'armed', 'near_1', 'far_3', 'stop', 'cable'}
     assert set(found.values()) == {'ok'}
 
 
