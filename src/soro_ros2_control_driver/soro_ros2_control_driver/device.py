@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 from dataclasses import asdict, replace
 import json
 import os
@@ -36,6 +37,7 @@ from soro_ros2_control_driver.guard import HEAD, Kind, Report
 from soro_ros2_control_driver.wiring import read_wiring, Ros2ControlWiring
 
 OTHERS, NOBODY = 1 << DEVICE_FAULT_SHIFT, 2 << DEVICE_FAULT_SHIFT
+GUARD = 'soro_ros2_control_driver.guard'
 NOTHING = np.empty(0)
 SLACK = ('pressure', 'force', 'torque')  # safe at rest; what has a place holds it
 
@@ -78,9 +80,7 @@ class Ros2ControlDevice(Device):
     ) -> Ros2ControlDevice:
         """Make the device from ``driver.ros2_control``."""
         wiring = read_wiring(section, robot)
-        if endpoint is not None:
-            wiring = emulated(wiring, endpoint)
-        return cls(wiring, robot.actuators)
+        return cls(emulated(wiring, endpoint) if endpoint else wiring, robot.actuators)
 
     def terminals(self) -> dict[str, str]:
         """Return joint and place in the command of each actuator."""
@@ -92,31 +92,22 @@ class Ros2ControlDevice(Device):
         """Start the guard, wait for joint states, and make the hardware hold."""
         self.close()
         self._use.acquire()
-        ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with its:
-            path = os.pathsep.join(p for p in sys.path if p)
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    '-m',
-                    'soro_ros2_control_driver.guard',
-                    str(its.fileno()),
-                    self._settings,
-                ],
-                env={**os.environ, 'PYTHONPATH': path},
-                pass_fds=[its.fileno()],
-                start_new_session=True,  # Ctrl-C in the driver's terminal must not reach it
-            )
-        ours.setblocking(False)
-        self._link = ours
+        self._link, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._link.setblocking(False)
+        # Its own session: Ctrl-C in the driver's terminal must not reach it.
+        self._process = subprocess.Popen(
+            [sys.executable, '-m', GUARD, str(its.fileno()), self._settings],
+            env={**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)},
+            pass_fds=[its.fileno()],
+            start_new_session=True,
+        )
+        its.close()
         try:
             self._await(lambda r: bool(np.isfinite(r.measured).all()), 0.9 * self.open_timeout)
         except DeviceTimeout:
-            joints = ', '.join(self.wiring.joints)
-            raise DeviceLost(
-                f'no {self.wiring.measured} of {joints} on {self.wiring.state_topic}: start the '
-                'hardware and its joint_state_broadcaster (`ros2 control list_controllers`)'
-            ) from None
+            what = f'{self.wiring.measured} of {", ".join(self.wiring.joints)}'
+            remedy = 'start the joint_state_broadcaster (`ros2 control list_controllers`)'
+            raise DeviceLost(f'no {what} on {self.wiring.state_topic}: {remedy}') from None
         self.make_safe()
         return Identity('ros2_control', self.wiring.command_topic, '', self._process.pid)
 
@@ -126,15 +117,16 @@ class Ros2ControlDevice(Device):
         r = self._report
         if r is None or r.arrival < 0.0:
             raise DeviceError(f'no measurement on {self.wiring.state_topic} yet')
-        faults = OTHERS if r.publishers > 1 else 0
-        faults |= NOBODY if self._armed and not r.listeners else 0
+        faults = (OTHERS if r.publishers > 1 else 0) | (0 if r.listeners else NOBODY)
         flags = np.zeros(len(self._names), np.uint16)
         tripped = self._armed and (r.expired or not r.armed)
+        faults = faults if self._armed else 0  # `ready` says it before
         return Reading(r.arrival, r.measured, r.applied, flags, faults, tripped)
 
     def ready(self) -> bool:
-        """Whether a controller listens."""
-        return self._report is not None and self._report.listeners > 0
+        """Whether a controller listens, to this driver alone."""
+        r = self._report
+        return r is not None and r.listeners > 0 and r.publishers <= 1
 
     def arm(self) -> None:
         """Let the guard publish set-points."""
@@ -159,15 +151,11 @@ class Ros2ControlDevice(Device):
     def close(self) -> None:
         """Let the guard go, which makes the hardware safe; never raises."""
         self._armed, self._report = False, None
-        link, self._link = self._link, None
-        process, self._process = self._process, None
-        if link is not None:
-            link.close()
-        if process is not None:
-            try:
-                process.wait(1.0)
-            except subprocess.TimeoutExpired:
-                pass  # it is still loading, and ends when it looks at the link
+        if self._link is not None and self._process is not None:
+            self._link.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # one that loads ends after that
+                self._process.wait(1.0)
+        self._link = self._process = None
         self._use.release()
 
     def _request(self, kind: Kind, armed: bool) -> None:

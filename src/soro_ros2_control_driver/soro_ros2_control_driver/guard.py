@@ -175,6 +175,7 @@ def main() -> None:
     link.setblocking(False)
     guard = Guard(*map(np.array, settings['limits']))
     serve(link, guard, Ros2ControlWiring(**settings['wiring']))
+    rclpy.try_shutdown()  # so that nobody counts its publisher any more
     os._exit(0)
 
 

@@ -21,6 +21,7 @@ examples:
   soro doctor                  this machine
   soro doctor stiff_flop       a robot of the catalogue
   soro doctor ./my_robot.yaml  a robot file
+  soro doctor --hardware       ports, CAN links, cards, and what mends each
   soro doctor --upgrade ./my_robot.yaml            schema 1 becomes schema 2, in place
   soro doctor --upgrade ./my_robot.yaml --output - the same, printed
   soro doctor --json-schema robot.schema.json      what editors complete keys from
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--json-schema', metavar='FILE', help='write the JSON Schema of robot files; - prints it'
     )
+    parser.add_argument('--hardware', action='store_true', help='check for real devices only')
     parser.add_argument('--json', action='store_true', help='print JSON')
 
 
@@ -54,6 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
         from soro_cli.doctor_robot import robot_findings
 
         found = robot_findings(arguments.robot)
+    elif arguments.hardware:
+        from soro_cli.doctor_hardware import hardware_findings
+
+        found = hardware_findings()
     else:
         from soro_cli.doctor_machine import machine_findings
 

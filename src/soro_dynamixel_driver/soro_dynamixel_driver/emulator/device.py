@@ -118,13 +118,10 @@ class DynamixelEmulator(DeviceEmulator):
                 return self._synchronous(kind, data)
             everybody = packet.id == BROADCAST
             found = [s for s in self.servos.values() if everybody or s.number == packet.id]
-            answers = []
             for servo in found:
                 servo.heard = now
-                answer = self._answer(servo, kind, data, now)
-                if not everybody or kind == Instruction.PING:
-                    answers.append(answer)
-            return answers
+            answers = [self._answer(servo, kind, data, now) for servo in found]
+            return answers if not everybody or kind == Instruction.PING else []
 
     def _synchronous(self, kind: int, data: bytes) -> list[Packet]:
         address, size = struct.unpack('<HH', data[:4])

@@ -27,24 +27,23 @@ from soro_ros2_control_driver.wiring import read_wiring
 TIME_CONSTANT = 0.03  # s, assumed: a position-controlled servo
 STREAM = 0.2  # s; commands that are no farther apart are a stream
 PERIOD = 0.01  # s, the default update rate of a controller manager
-FAULTS = ('none', 'blocked', 'silent', 'deaf', 'stranger')
+FAULTS = ('none', 'blocked', 'silent', 'stranger')
 
 
 class Ros2ControlEmulator(DeviceEmulator):
     """Keeps its last command for ever, as a forward_command_controller does.
 
-    Faults: ``blocked`` (actuator), ``silent`` (no joint states), ``deaf`` (the controller has
-    gone), ``stranger`` (another publisher of commands).
+    Faults: ``blocked`` (actuator), ``silent`` (no joint states), ``stranger`` (who commands too).
     """
 
-    def __init__(self, context: EmulatorContext) -> None:
+    def __init__(self, context: EmulatorContext, now: float) -> None:
         with context.properties as section:
             self._lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
         self._wiring = emulated(read_wiring(context.wiring, context.robot), context.endpoint)
         self._actuators, self._log = context.robot.actuators, context.log
         self._rate = np.array([a.rate for a in self._actuators])
         self.values = np.array([a.rest for a in self._actuators])
-        self.command, self._heard, self._time = self.values.copy(), -math.inf, math.nan
+        self.command, self._heard, self._time = self.values.copy(), -math.inf, now
         self._blocked = np.zeros(len(self.values), bool)
         self._silent = self._streams = False
         self._lock, self._stopping = threading.Lock(), threading.Event()
@@ -54,14 +53,14 @@ class Ros2ControlEmulator(DeviceEmulator):
     @classmethod
     def create(cls, context: EmulatorContext, now: float) -> Ros2ControlEmulator:
         """Make one joint for each actuator of the robot file."""
-        return cls(context)
+        return cls(context, now)
 
     def start(self) -> None:
         """Begin to publish and listen."""
         rclpy.init(args=[], context=self._context)
         self._node = rclpy.create_node('controllers', context=self._context)
         self._commands = PolledSubscriptions(self._node)
-        self._listen()
+        self._commands.open(Float64MultiArray, self._wiring.command_topic, NEWEST)
         topic = self._wiring.state_topic
         self._publisher = self._node.create_publisher(JointState, topic, NEWEST)
         self._stranger: Any = None
@@ -71,8 +70,7 @@ class Ros2ControlEmulator(DeviceEmulator):
     def advance(self, now: float) -> None:
         """Let the joints follow up to `now` [s]."""
         with self._lock:
-            step = now - self._time if now > self._time else 0.0
-            self._time = max(now, self._time) if self._time == self._time else now
+            step, self._time = max(now - self._time, 0.0), max(now, self._time)
             way = (self.command - self.values) * -math.expm1(-step / self._lag)
             way = np.clip(way, -self._rate * step, self._rate * step)
             self.values = self.values + np.where(self._blocked, 0.0, way)
@@ -88,7 +86,6 @@ class Ros2ControlEmulator(DeviceEmulator):
         with self._lock:
             if fault == 'none':
                 self._blocked[:], self._silent = False, False
-                self._listen()
                 if self._stranger is not None:
                     self._node.destroy_publisher(self._stranger)
                     self._stranger = None
@@ -96,8 +93,6 @@ class Ros2ControlEmulator(DeviceEmulator):
                 self._blocked[actuator_index(values, names)] = True
             elif fault == 'silent':
                 self._silent = True
-            elif fault == 'deaf':
-                self._commands.close_all()
             elif fault == 'stranger':
                 topic = self._wiring.command_topic
                 self._stranger = self._node.create_publisher(Float64MultiArray, topic, NEWEST)
@@ -120,9 +115,6 @@ class Ros2ControlEmulator(DeviceEmulator):
             self._node.destroy_node()
             rclpy.shutdown(context=self._context)
 
-    def _listen(self) -> None:
-        self._commands.open(Float64MultiArray, self._wiring.command_topic, NEWEST)
-
     def _serve(self) -> None:
         while not self._stopping.wait(PERIOD):
             now = time.monotonic()
@@ -134,9 +126,9 @@ class Ros2ControlEmulator(DeviceEmulator):
                     self._note_stream(False, now)
             self.advance(now)
             if not self._silent:
-                joints, data = list(self._wiring.joints), self._wiring.command(self.values)
-                position = [data[place] for place in self._wiring.places]
-                state = JointState(name=joints, **{self._wiring.measured: position})
+                data = self._wiring.command(self.values)
+                where = {self._wiring.measured: [data[place] for place in self._wiring.places]}
+                state = JointState(name=list(self._wiring.joints), **where)
                 state.header.stamp = self._node.get_clock().now().to_msg()
                 self._publisher.publish(state)
 
