@@ -13,10 +13,10 @@ A rod that is fed has nodes at fixed fractions of its length: d' is taken withou
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
 """
 
+from soro_mechanics.dynamics.borrow_kernels import borrowed
 from soro_mechanics.dynamics.contact_kernels import add_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.inertia_kernels import (
-    add_node_inertia,
     append_step,
     free_motion,
     inertial_wrench,
@@ -127,26 +127,31 @@ def _add_inertia(s, x, state, w, m):
     """
     work = w.scratch[8:16, 0:6]
     force = w.scratch[30, 0:6]
+    tangent = w.scratch[32:38, 0:6]
     for r in range(s.counts[1]):
         n0 = s.rod_node[r]
         last = s.rod_node[r + 1] - 1
         for k in range(n0, last + 1):
             if k == n0 or k == last:
                 relative_twist(m.start.node[k], state.node[k], w.scratch[0:4, 0:4], m.node_move[k])
-            # node k is the second end of the piece before it, the first node the first end of its
-            p = s.rod_piece[r] + max(k - n0 - 1, 0)
-            o = 6 if k > n0 else 0
-            add_node_inertia(
+            inertial_wrench(
                 m.node_mass[k],
                 m.drag[0],
                 m.law,
                 m.node_free[k],
                 m.node_move[k],
-                w.scratch[4:8, 0:3],
-                w.force[p, o:],
-                w.raw[p, o:],
-                w.tangent[p, o:, o:],
+                work,
+                force,
+                tangent,
             )
+            # node k is the second end of the piece before it, the first node the first end of its
+            p = s.rod_piece[r] + max(k - n0 - 1, 0)
+            o = 6 if k > n0 else 0
+            for i in range(6):
+                w.force[p, o + i] += force[i]
+                w.raw[p, o + i] += force[i]
+                for j in range(6):
+                    w.tangent[p, o + i, o + j] += tangent[i, j]
     for b in range(1, s.counts[0]):
         inertial_wrench(
             m.body_mass[b],
@@ -379,6 +384,9 @@ def steps(s, x, damped, state, old, w, m, d, no_params, limits, lanes):
 
     A generator keeps its arguments: handing two hundred arrays over costs as much as 20 elements.
     """
+    s, x, damped = borrowed(s), borrowed(x), borrowed(damped)
+    state, old, w = borrowed(state), borrowed(old), borrowed(w)
+    m, d = borrowed(m), borrowed(d)
     while True:
         drive_inputs(s, x, m, d, w.scratch)
         yield take_step(s, x, damped, state, old, w, m, no_params, limits, lanes)
