@@ -46,7 +46,7 @@ warm.
 def main() -> int:
     """Run the benchmarks; return 1 when one failed, is slower, or none was found."""
     words = [a for a in sys.argv[1:] if not a.startswith('--')]
-    check, keep = '--check' in sys.argv, '--store' in sys.argv
+    check, store = '--check' in sys.argv, '--store' in sys.argv
     files = sorted(ROOT.glob('benchmarks/*/bench_*.py'))
     chosen = [f for f in files if not words or any(w in str(f) for w in words)]
     if check:
@@ -70,7 +70,7 @@ def main() -> int:
         kept[name] = result(text, times)
         if not check:
             keep(kept)
-    if keep:
+    if store:
         benchmark_check.store(ratios)
     worse = benchmark_check.slower(ratios, known) if check else []
     print('\n'.join(worse) if worse or not check else 'nothing has become slower')

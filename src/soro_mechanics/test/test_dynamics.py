@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from soro_mechanics import InvalidInput
 from soro_mechanics.core.configuration import LoadCase
-from soro_mechanics.dynamics.modes import modes
+from soro_mechanics.dynamics.modes import modes, shape
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -316,6 +316,19 @@ def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():
     tip = own.bodies[0, 1]
     assert np.hypot(*tip[:2]) > 100.0 * abs(tip[2])
     np.testing.assert_allclose(own.nodes[:, -1], own.bodies[:, 1], atol=1e-9)
+
+
+def test_a_mode_is_drawn_as_that_of_a_cantilever():
+    stepper = Stepper(beam(40), NOTHING, Options(**PRECISE))
+    stepper.rest(NOTHING, np.zeros(6), STILL)
+    for index, root in ((0, 1.8751041), (2, 4.6940911)):  # both planes have the same ones
+        at = root * np.linspace(0.0, 1.0, 41)
+        slope = (np.sinh(root) - np.sin(root)) / (np.cosh(root) + np.cos(root))
+        exact = np.cosh(at) - np.cos(at) - slope * (np.sinh(at) - np.sin(at))
+        places = shape(stepper, modes(stepper, 4), index, 0.01)['rod']
+        away = places[:, :2] @ places[-1, :2] / np.linalg.norm(places[-1, :2])
+        np.testing.assert_allclose(away, 0.01 * exact / exact[-1], atol=2e-5)
+        np.testing.assert_allclose(places[:, 2], np.linspace(0.0, LENGTH, 41), atol=1e-9)
 
 
 def test_a_newton_step_that_is_trusted_errs_less_than_the_time_step():

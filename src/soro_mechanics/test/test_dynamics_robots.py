@@ -11,6 +11,7 @@ from soro_mechanics import InvalidInput, load_robot
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
+from soro_mechanics.models.network.layout import actuate, rest_inputs
 
 # Part of every actuator's range it goes to, in turn
 GOALS = {
@@ -63,6 +64,26 @@ def test_a_robot_steps_and_settles_to_its_static_tip(name):
     # what is left is the mesh: a second start there, at rest, is in the same place
     again = stepper(robot, still)
     np.testing.assert_allclose(moving.tip, again.tip, atol=1e-7)
+
+
+@pytest.mark.parametrize('name', GOALS)
+def test_a_stepper_writes_the_inputs_of_statics(name):
+    robot = of_network(name)
+    moving, rng = stepper(robot), np.random.default_rng(5)
+    low, high = robot.limits.T
+    wrench, down = rng.normal(size=6), rng.normal(size=3)
+    for _ in range(3):
+        asked = low + rng.uniform(0.2, 0.8, len(low)) * (high - low)
+        found = moving.inputs_at(asked, wrench, down)
+        lengths = moving._drives.actuation  # means of bundles follow the frames
+        if not moving.layout.spec.bundles:
+            np.testing.assert_array_equal(lengths, asked)
+        expected = actuate(moving.layout, rest_inputs(moving.layout), lengths)
+        for field in ('length', 'dilution', 'theta', 'tension', 'section', 'stiffness'):
+            ours, theirs = getattr(found, field), getattr(expected, field)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(found.dead[moving.layout.tip_body], wrench)
+        np.testing.assert_array_equal(found.gravity, down)
 
 
 def test_modes_of_a_device_are_its_natural_frequencies():

@@ -60,8 +60,8 @@ def write_contacts(
     for i, ball in enumerate(balls):
         if ball.body not in ('', *layout.bodies[1:]):
             raise UnknownName('balls.body', ball.body, layout.bodies[1:])
-        place = finite_array('balls.place', ball.place, (3,))
+        *place, radius = finite_array('balls', [*ball.place, ball.radius], (4,))
         body = layout.bodies.index(ball.body) if ball.body else layout.tip_body
         if ball.body and body == layout.tip_body:  # whose frame is at the tip
             place = layout.off_tip[:3, :3] @ place + layout.off_tip[:3, 3]
-        m.point[i] = body, *place, ball.radius
+        m.point[i] = body, *place, radius

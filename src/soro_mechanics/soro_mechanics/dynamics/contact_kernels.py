@@ -114,9 +114,8 @@ def _touch(body, follower, m, i, k):
     touch[3] = 0.4 * elastic * deep
     touch[4] = (elastic - force) * apart + rub * square
     # force by the approach of the centre, and by the velocity
-    press = 1.5 * force / deep
-    if factor > 0.0:
-        press += elastic * row[DISSIPATION] * speed
+    slower = elastic * row[DISSIPATION] * speed if factor > 0.0 else 0.0
+    press = 1.5 * force / deep + slower
     falls = square <= row[SLIP] ** 2 or 4.0 * changed <= square
     bend = rub / (q * q) if falls else 0.0
     for j in range(3):

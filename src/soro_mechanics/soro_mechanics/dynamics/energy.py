@@ -63,7 +63,8 @@ class EnergyMeter:
         self._dissipated += 0.5 * step * (a.lost + b.lost)
         self._work += 0.5 * step * (a.power + b.power)
         self._work += 0.5 * float((a.torque + b.torque) @ (b.angle - a.angle))
-        self._work -= 0.5 * float(((a.pulls + b.pulls) * (b.paths - a.paths)).sum())
+        pulls = a.x.tension + b.x.tension
+        self._work -= 0.5 * float((pulls * (b.paths - a.paths)).sum())
         for look in (a, b):
             self._work += 0.5 * sum(self._stored(b.x, look))
             self._work -= 0.5 * sum(self._stored(a.x, look))
@@ -117,7 +118,6 @@ class EnergyMeter:
             power,
             torque,
             angle,
-            x.tension.copy(),
             paths,
             nodes.copy(),
             np.diagonal(m.node_mass, axis1=1, axis2=2).copy(),
@@ -157,7 +157,6 @@ class _Look:
     power: float
     torque: Array
     angle: Array
-    pulls: Array
     paths: Array
     speed: Array
     mass: Array

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 from scipy.optimize import brentq
 
@@ -22,8 +22,7 @@ FIRST = 1e-3  # of a step, before which it is not looked for: accelerations drow
 Watched = Callable[[float, Stepper], float]
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """Where a function changed its sign."""
 
     time: float  # s

@@ -115,75 +115,22 @@ def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
     _gyroscopic(v, p, mass, gyro)
     speed = law[0, 0]
     size = law[2, 0] + speed * drag
-    for i in range(6):
-        for j in range(6):
-            gyro[i, j] = size * mass[i, j] + speed * gyro[i, j]
-            tangent[i, j] = 0.0
-        _add_moved(gyro[i, 0], gyro[i, 1], gyro[i, 2], gyro[i, 3:6], move, tangent[i])
-
-
-@fused_kernel
-def add_node_inertia(mass, drag, law, free, move, work, force, raw, tangent):
-    """Add what `inertial_wrench` writes to force, raw and tangent, for a diagonal mass.
-
-    Parameters
-    ----------
-    mass : ndarray, shape (6, 6)
-        Diagonal, the same along all axes.
-    work : ndarray, shape (4, 3)
-    """
-    v = work[0]
-    w = work[1]
-    row = work[2]
-    turn = work[3]
-    m = mass[0, 0]
-    speed = law[0, 0]
-    size = law[2, 0] + speed * drag
-    for i in range(3):
-        v[i] = speed * move[i] + free[0, i]
-        w[i] = speed * move[3 + i] + free[0, 3 + i]
-    for i in range(3):
-        j = (i + 1) % 3
-        k = (i + 2) % 3
-        jj = mass[3 + j, 3 + j]
-        jk = mass[3 + k, 3 + k]
-        rate = law[2, 0] * move[i] + free[2, i] + drag * v[i]
-        f = m * (rate + w[j] * v[k] - w[k] * v[j])
-        rate = law[2, 0] * move[3 + i] + free[2, 3 + i] + drag * w[i]
-        t = mass[3 + i, 3 + i] * rate + (jk - jj) * w[j] * w[k]
-        force[i] += f
-        raw[i] += f
-        force[3 + i] += t
-        raw[3 + i] += t
-        # rows of size M + speed d(-ad_v' M v) / dv
-        row[i] = size * m
-        row[j] = -speed * m * w[k]
-        row[k] = speed * m * w[j]
-        turn[i] = 0.0
-        turn[j] = speed * m * v[k]
-        turn[k] = -speed * m * v[j]
-        _add_moved(row[0], row[1], row[2], turn, move, tangent[i])
-        turn[i] = size * mass[3 + i, 3 + i]
-        turn[j] = speed * (jk - jj) * w[k]
-        turn[k] = speed * (jk - jj) * w[j]
-        _add_moved(0.0, 0.0, 0.0, turn, move, tangent[3 + i])
-
-
-@fused_kernel
-def _add_moved(f0, f1, f2, turn, move, out):
-    """Add a row (f, turn) times 1 + ad_move / 2 to out (6,)."""
     d0 = 0.5 * move[0]
     d1 = 0.5 * move[1]
     d2 = 0.5 * move[2]
     w0 = 0.5 * move[3]
     w1 = 0.5 * move[4]
     w2 = 0.5 * move[5]
-    t0 = turn[0]
-    t1 = turn[1]
-    t2 = turn[2]
-    out[0] += f0 + f1 * w2 - f2 * w1
-    out[1] += f1 + f2 * w0 - f0 * w2
-    out[2] += f2 + f0 * w1 - f1 * w0
-    out[3] += t0 + f1 * d2 - f2 * d1 + t1 * w2 - t2 * w1
-    out[4] += t1 + f2 * d0 - f0 * d2 + t2 * w0 - t0 * w2
-    out[5] += t2 + f0 * d1 - f1 * d0 + t0 * w1 - t1 * w0
+    for i in range(6):
+        f0 = size * mass[i, 0] + speed * gyro[i, 0]
+        f1 = size * mass[i, 1] + speed * gyro[i, 1]
+        f2 = size * mass[i, 2] + speed * gyro[i, 2]
+        t0 = size * mass[i, 3] + speed * gyro[i, 3]
+        t1 = size * mass[i, 4] + speed * gyro[i, 4]
+        t2 = size * mass[i, 5] + speed * gyro[i, 5]
+        tangent[i, 0] = f0 + f1 * w2 - f2 * w1
+        tangent[i, 1] = f1 + f2 * w0 - f0 * w2
+        tangent[i, 2] = f2 + f0 * w1 - f1 * w0
+        tangent[i, 3] = t0 + f1 * d2 - f2 * d1 + t1 * w2 - t2 * w1
+        tangent[i, 4] = t1 + f2 * d0 - f0 * d2 + t2 * w0 - t0 * w2
+        tangent[i, 5] = t2 + f0 * d1 - f1 * d0 + t0 * w1 - t1 * w0

@@ -71,14 +71,7 @@ def rotary_inertia(rod: RodSpec, at: float) -> Array:
 
 
 class Inertia:
-    """Masses of bodies and nodes; those of rods follow their length.
-
-    Parameters
-    ----------
-    layout : Layout
-    rotary : bool
-        Whether sections resist turning.
-    """
+    """Masses of bodies and elements; `rotary`: whether sections resist turning."""
 
     def __init__(self, layout: Layout, rotary: bool = True) -> None:
         s = layout.structure

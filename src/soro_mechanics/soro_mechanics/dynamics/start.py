@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import math
 
 import numpy as np
@@ -96,33 +95,24 @@ class Means:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._bundles = Bundles(layout.spec)
-        self._shift = np.zeros(len(layout.spec.bundles))
+        self.shift = np.zeros(len(layout.spec.bundles))
 
     def begin(self, commanded: Array, held: Array) -> None:
         """Start with the lengths that hold at rest."""
-        self._shift = self._bundles.means(held) - self._bundles.means(commanded)
-
-    def save(self) -> Callable[[], None]:
-        """Return what brings the present means back."""
-        shift = self._shift
-
-        def back() -> None:
-            self._shift = shift
-
-        return back
+        self.shift = self._bundles.means(held) - self._bundles.means(commanded)
 
     def lengths(self, commanded: Array) -> Array:
         """Return the lengths of the muscles at a commanded actuation."""
         if not self._bundles:
             return commanded
-        return self._bundles.with_means(commanded, self._bundles.means(commanded) + self._shift)
+        return self._bundles.with_means(commanded, self._bundles.means(commanded) + self.shift)
 
     def follow(self, x: Inputs, state: State) -> None:
         """Let the means follow a step."""
         if not self._bundles:
             return
         slope, second, _ = self._bundles.pressed(self._layout, x, state)
-        self._shift = self._shift - slope / second
+        self.shift = self.shift - slope / second
 
 
 def distance(q: Configuration, tip: Array) -> float:

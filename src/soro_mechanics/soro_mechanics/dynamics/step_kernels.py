@@ -13,10 +13,10 @@ A rod that is fed has nodes at fixed fractions of its length: d' is taken withou
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
 """
 
+from soro_mechanics.dynamics.borrow_kernels import borrowed
 from soro_mechanics.dynamics.contact_kernels import add_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.inertia_kernels import (
-    add_node_inertia,
     append_step,
     free_motion,
     inertial_wrench,
@@ -62,7 +62,7 @@ def begin_step(s, x, damped, state, m):
         free_motion(m.law, m.node_past[k], m.node_free[k])
     for b in range(s.counts[0]):
         free_motion(m.law, m.body_past[b], m.body_free[b])
-    _stay(s, m)
+    _stay(m)
     speed = m.law[0, 0]
     gain = m.prony[GAIN]
     added = m.prony[ADDED]
@@ -85,14 +85,10 @@ def begin_step(s, x, damped, state, m):
 
 
 @kernel
-def _stay(s, m):
+def _stay(m):
     """Let no frame have moved."""
-    for k in range(s.counts[2]):
-        for i in range(6):
-            m.node_move[k, i] = 0.0
-    for b in range(s.counts[0]):
-        for i in range(6):
-            m.body_move[b, i] = 0.0
+    m.node_move[:] = 0.0
+    m.body_move[:] = 0.0
 
 
 @kernel
@@ -127,37 +123,26 @@ def _add_inertia(s, x, state, w, m):
     """
     work = w.scratch[8:16, 0:6]
     force = w.scratch[30, 0:6]
+    tangent = w.scratch[32:38, 0:6]
     for r in range(s.counts[1]):
         n0 = s.rod_node[r]
         last = s.rod_node[r + 1] - 1
         for k in range(n0, last + 1):
             if k == n0 or k == last:
                 relative_twist(m.start.node[k], state.node[k], w.scratch[0:4, 0:4], m.node_move[k])
+            mass, free, moved = m.node_mass[k], m.node_free[k], m.node_move[k]
+            inertial_wrench(mass, m.drag[0], m.law, free, moved, work, force, tangent)
             # node k is the second end of the piece before it, the first node the first end of its
             p = s.rod_piece[r] + max(k - n0 - 1, 0)
             o = 6 if k > n0 else 0
-            add_node_inertia(
-                m.node_mass[k],
-                m.drag[0],
-                m.law,
-                m.node_free[k],
-                m.node_move[k],
-                w.scratch[4:8, 0:3],
-                w.force[p, o:],
-                w.raw[p, o:],
-                w.tangent[p, o:, o:],
-            )
+            for i in range(6):
+                w.force[p, o + i] += force[i]
+                w.raw[p, o + i] += force[i]
+                for j in range(6):
+                    w.tangent[p, o + i, o + j] += tangent[i, j]
     for b in range(1, s.counts[0]):
-        inertial_wrench(
-            m.body_mass[b],
-            m.drag[0],
-            m.law,
-            m.body_free[b],
-            m.body_move[b],
-            work,
-            force,
-            m.body_tangent[b],
-        )
+        mass, free, moved = m.body_mass[b], m.body_free[b], m.body_move[b]
+        inertial_wrench(mass, m.drag[0], m.law, free, moved, work, force, m.body_tangent[b])
         for i in range(6):
             x.follower[b, i] = m.load[b, i] - force[i]
     if m.point.shape[0] > 0:
@@ -322,7 +307,7 @@ def take_step(s, x, damped, state, old, w, m, no_params, limits, lanes):
     outcome, steps, found = advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes)
     if outcome != CONVERGED:
         copy_into(m.start, state)
-        _stay(s, m)
+        _stay(m)
         before = steps
         outcome, steps, found = advance(
             s, x, damped, state, old, w, m, no_params, limits, most, lanes
@@ -379,6 +364,9 @@ def steps(s, x, damped, state, old, w, m, d, no_params, limits, lanes):
 
     A generator keeps its arguments: handing two hundred arrays over costs as much as 20 elements.
     """
+    s, x, damped = borrowed(s), borrowed(x), borrowed(damped)
+    state, old, w = borrowed(state), borrowed(old), borrowed(w)
+    m, d = borrowed(m), borrowed(d)
     while True:
         drive_inputs(s, x, m, d, w.scratch)
         yield take_step(s, x, damped, state, old, w, m, no_params, limits, lanes)

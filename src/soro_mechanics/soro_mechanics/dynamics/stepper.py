@@ -62,7 +62,8 @@ class Options:
     trusted: float = 0.0  # residual after which one Newton step more is the solution, unseen
     max_iterations: int = MAX_ITERATIONS
     rotary_inertia: bool = True  # of the sections
-    solids: tuple[Solid, ...] = ()  # that the balls may touch; then no step is trusted unseen
+    # what the balls may touch; no step is trusted unseen then, and a rest does not know of them
+    solids: tuple[Solid, ...] = ()
     balls: tuple[Ball, ...] = (Ball(),)
 
 
@@ -110,6 +111,9 @@ class Stepper:
         self.work = self.layout.work()
         self.state = new_state(s)
         options = self.options
+        if not (options.branch >= 0.0 and options.relaxation > 0.0):
+            given = options.branch, options.relaxation
+            raise InvalidInput('options.branch', given, 'a branch of 0 or more, a time above 0 s')
         balls = options.balls if options.solids else ()
         self.motion = new_motion(s, len(balls), len(options.solids))
         write_contacts(self.layout, options.solids, balls, self.motion)
@@ -295,15 +299,14 @@ class Stepper:
         m = self.motion._asdict()
         parts = (*self.state, *m.pop('start'), *m.values(), *self._asked())
         arrays = [(a, a.copy()) for a in parts]
-        fields = {n: getattr(self, n) for n in ('time', '_last_step', '_law_of', '_scale')}
-        fields |= {'_started': self._started}
-        means = self._means.save()
+        names = ('time', '_last_step', '_law_of', '_scale', '_started')
+        fields, shift = {n: getattr(self, n) for n in names}, self._means.shift
 
         def back() -> None:
             for now, was in arrays:
                 now[:] = was
             vars(self).update(fields)
-            means()
+            self._means.shift = shift
             self._drive()
 
         return back
