@@ -26,7 +26,9 @@ def test_a_cell_of_the_table_is_quiet(robot, report, signals, cell):
     assert held.force < FORCE
 
 
-def test_limits_alone_do_not_keep_a_released_handle_quiet(robot, report, signals, monkeypatch):
+def test_limits_alone_do_not_keep_a_handle_quiet_that_nobody_holds(
+    robot, report, signals, monkeypatch
+):
     monkeypatch.setattr(OscillationWatch, 'update', lambda *_: None)
-    held = held_bench(robot, report.calibration(), signals, 'hold', 'letting go', 'E')
+    held = held_bench(robot, report.calibration(), signals, 'line', 'none', 'E')
     assert held.motion > MOTION

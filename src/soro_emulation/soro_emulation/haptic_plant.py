@@ -114,6 +114,7 @@ class HapticPlant:
         robot = read_robot_file(robot_file)
         settings = read_emulator_settings(robot, device)
         self._device = HapticDevice(perturbed_robot(robot, settings.body))
+        self.motors = self._device.sizes[0]
         self._place, self._load = handle_place, HandleLoad
         self.force = np.zeros(5)
         self._last: float | None = None
@@ -131,7 +132,7 @@ class HapticPlant:
 
         Parameters
         ----------
-        angle : ndarray, shape (6,) [rad]
+        angle : ndarray, shape (na,) [rad]
         hand : Hand
         wrench : ndarray, shape (6,), optional [N, N m]
         now : float
@@ -227,7 +228,7 @@ class HapticPlantProcess(WorkerProcess):
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the plant, answer once for the rest shape, then whatever is asked."""
     plant = HapticPlant(robot_file, device)
-    answers.send(_parts(plant.update(np.zeros(6), RELEASED)))
+    answers.send(_parts(plant.update(np.zeros(plant.motors), RELEASED)))
     gc.collect()
     gc.freeze()  # the collector does not walk through the libraries while time is real
     while True:

@@ -38,11 +38,15 @@ RESTART_PERIOD = 1.0  # s between attempts to find a lost model again
 
 @dataclass
 class Haptics:
-    """What belongs to one calibration of one device: loop and guard, and what it may render."""
+    """What belongs to one calibration of one device: loop and guard, and what it may render.
+
+    `force_deviation` is the relative standard deviation that the material gives to a force.
+    """
 
     loop: HapticLoop
     guard: SensorGuard
     limits: StableLimits
+    force_deviation: float
 
 
 class HapticControl(Law):

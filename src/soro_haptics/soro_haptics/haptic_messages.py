@@ -22,17 +22,24 @@ UNSENSED_TURN = 1.0  # rad
 
 
 def estimate_message(
-    sensing: Sensing, rank: int, ignored: Sequence[str], frames: Frames, stamp: Time
+    sensing: Sensing,
+    rank: int,
+    ignored: Sequence[str],
+    frames: Frames,
+    stamp: Time,
+    relative: float = 0.0,
 ) -> TipEstimate:
     """Return pose and wrench of the hand with their covariances.
 
     The turn about the handle's axis is none of the five sensed directions: its variance says that
-    nothing is known of it, instead of the zero that the five alone would leave there.
+    nothing is known of it, instead of the zero that the five alone would leave there. `relative`
+    is what the force errs by as a whole, with the modulus of the material.
     """
     axis = np.cross(sensing.ports.axes[3:, 3], sensing.ports.axes[3:, 4])
     unsensed = np.zeros((6, 6))
     unsensed[3:, 3:] = np.outer(axis, axis)
     wrench_covariance = sensing.wrench_covariance + UNSENSED_MOMENT**2 * unsensed
+    wrench_covariance += relative**2 * np.outer(sensing.wrench, sensing.wrench)
     message = TipEstimate(
         wrench=wrench_to_message(sensing.wrench),
         observable_directions=rank,

@@ -12,7 +12,11 @@ import numpy as np
 
 from soro_haptics.haptic_control import Haptics
 from soro_haptics.sensor_guard import SensorGuard
-from soro_mechanics.haptics.flex_calibration import FlexCalibration, read_calibration
+from soro_mechanics.haptics.flex_calibration import (
+    FlexCalibration,
+    read_calibration,
+    UNKNOWN_MATERIAL,
+)
 from soro_mechanics.robot_file.reader import RobotDescription
 
 
@@ -44,7 +48,7 @@ def make_haptics(
     values : mapping
         Parameters of the node.
     """
-    from soro_mechanics.haptics.device import HapticDevice  # scipy, numba: not for drivers
+    from soro_mechanics.haptics.device import HapticDevice, softened  # scipy, numba: later
     from soro_mechanics.haptics.loop import HapticLoop
     from soro_mechanics.haptics.rendering import rendering_setup
     from soro_mechanics.haptics.sensing import sensing_setup
@@ -55,6 +59,8 @@ def make_haptics(
     robot = Robot(description, 'network')
     if len(values['gravity']):
         robot.gravity = np.array(values['gravity'])
+    if calibration is not None and calibration.material != 1.0:
+        robot = softened(robot, calibration.material)
     device = HapticDevice(robot, calibration)
     names = tuple(strip.name for strip in device.spec.strips)
     deviation = np.full(len(names), device.spec.deviation)
@@ -81,4 +87,5 @@ def make_haptics(
     )
     loop.run_once()
     guard = SensorGuard(loop.law.sensing, names, calibration, period)
-    return Haptics(loop, guard, limits)
+    vague = UNKNOWN_MATERIAL if calibration is None else calibration.material_deviation
+    return Haptics(loop, guard, limits, vague)

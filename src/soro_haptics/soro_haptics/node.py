@@ -231,9 +231,8 @@ class HapticRenderer(DriverNode):
         if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
             sensing, guard = haptics.loop.law.sensing, haptics.guard
-            self._estimate.publish(
-                estimate_message(sensing, guard.rank, guard.ignored, self._frames, stamp)
-            )
+            seen, relative = (guard.rank, guard.ignored), haptics.force_deviation
+            self._estimate.publish(estimate_message(sensing, *seen, self._frames, stamp, relative))
 
     def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
         if tick.reading is not None and self._control.estimated:

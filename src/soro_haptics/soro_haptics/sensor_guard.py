@@ -22,8 +22,9 @@ STUCK_OTHERS = 3  # that must have moved
 # encoders (27 mrad) move some reading by a count, free or held, also without any noise.
 FROZEN_SAMPLES = 25
 FROZEN_MOTION = 100.0  # deviations of an encoder
-# A contradiction must last: a computer that stops for 20 ms is no broken sensor.
-PATIENT = WatchLimits(misfit_time=1.0)
+# A contradiction must last: a computer that stops for 20 ms is no broken sensor. Of one
+# measurement more than unknowns, 2 is five deviations; a device as built stays below 1.
+PATIENT = WatchLimits(misfit=2.0, misfit_time=1.0)
 # Forces of a hand worth seeing, for the count of directions that can be seen [N, N m].
 WORTH_SEEING = np.array([1.0, 1.0, 1.0, 0.05, 0.05])
 
@@ -176,7 +177,9 @@ class SensorGuard:
 
     def _stuck(self) -> NDArray[np.bool_]:
         moved = np.abs(self._raw - self._then) > STUCK_COUNTS
-        return (self._same >= STUCK_SAMPLES) & (moved.sum(axis=1) >= STUCK_OTHERS)
+        return (self._same >= STUCK_SAMPLES) & (
+            moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1)
+        )
 
     def _frozen(self, encoder: Array) -> bool:
         same = int(self._same.min())

@@ -25,6 +25,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_msgs.msg import ActuatorState, FlexState
 from soro_node.frames import frames_for
+from soro_studies.haptics.reach import reach
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -202,7 +203,7 @@ def test_the_model_comes_back_where_the_motors_were_turned_by_hand(plant):
     rig.tick(accepting=False)
     place = np.eye(4)
     place[:3, 3] = 0.015, -0.01, 0.01
-    rig.angle = rig.plant.reach(place).angle.copy()
+    rig.angle = reach(rig.plant, place).angle.copy()
     rig.plant.restart(rig.angle)
     for _ in range(60):
         rig.tick(accepting=False)

@@ -13,6 +13,7 @@ from soro_haptics.motor_motion import LINGER
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
+from soro_studies.haptics.reach import reach
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -64,7 +65,7 @@ def test_a_target_behind_a_wall_ends_at_the_wall_and_what_follows_is_slow(plant)
     rig.tick()
     place = np.eye(4)
     place[0, 3] = -0.018
-    behind = plant.reach(place).angle.copy()
+    behind = reach(plant, place).angle.copy()
     plant.restart(STILL)
     rig.control.move_motors(behind, rig.now)
     deepest, fastest = 0.0, 0.0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calibration of flex sensors: recovery from raw counts, refusal with reasons, the file."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -106,6 +107,19 @@ def test_bad_sensors_are_refused_with_the_reason(fault, signal, word, method):
     fit = fit_sensor('flex_2', rotations, counts, method)
     assert any(word in reason for reason in fit.reasons), fit.reasons
     assert all(reason.startswith('flex_2: ') for reason in fit.reasons)
+
+
+@pytest.mark.parametrize('method', ['exact', 'published'])
+@pytest.mark.parametrize('seed', range(4))
+def test_one_node_is_never_enough_and_a_perfect_sensor_always_is(method, seed):
+    rotations, perfect = record(30 + seed, signal=replace(SIGNAL, drift=0.0, noise=0.0))
+    assert fit_sensor('a', rotations, perfect, method).reasons == ()
+    # As near to the counts as one node comes, however little that is.
+    alone = fit_sensor('a', rotations[:, [9]], perfect, method, FitLimits(error=1.0))
+    assert len(alone.nodes) == 1 and any('one node' in reason for reason in alone.reasons)
+    # What no pair explains is not said to drift.
+    bent = 1850.0 + 3e4 * rotations[:, 9] ** 2 * np.sign(rotations[:, 3])
+    assert not any('drifted' in reason for reason in fit_sensor('a', rotations, bent).reasons)
 
 
 def test_overfit_and_uncertain_gain_are_refused():

@@ -25,6 +25,7 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_log
+from soro_studies.haptics.reach import hold_within, reach
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -206,7 +207,7 @@ def test_stiffer_material_gives_more_force_and_sags_less(robot):
     forces = []
     for machine in (stiff, soft):
         limits = machine.motor_limits(torque=np.inf)
-        ports = machine.reach(centre, limits=limits)
+        ports = reach(machine, centre, limits=limits)
         assert ports is not None
         np.testing.assert_allclose(ports.pose[:3, 3], 0.0, atol=2e-5)
         np.testing.assert_allclose(ports.force, 0.0, atol=1e-9)
@@ -214,29 +215,29 @@ def test_stiffer_material_gives_more_force_and_sags_less(robot):
     assert forces[0] > 3.0 * forces[1]
     far = np.eye(4)
     far[0, 3] = 0.5
-    assert stiff.reach(far) is None
+    assert reach(stiff, far) is None
 
 
 def test_a_pose_is_held_within_torque_limits_in_another_way(robot):
     """Six motors, five motions: one pattern of the motors does nothing to the handle."""
     device, goal = HapticDevice(robot), np.eye(4)
     goal[:3, 3] = 0.01, 0.005, 0.0
-    least = device.reach(goal, limits=device.motor_limits(np.inf))
+    least = reach(device, goal, limits=device.motor_limits(np.inf))
     pattern = np.linalg.svd(least.ea)[2][-1]
     ports = device.held(least.angle + least.aa @ (0.02 * pattern), np.zeros(5), least)
     np.testing.assert_allclose(ports.pose[:3, 3], least.pose[:3, 3], atol=5e-4)
     largest = np.abs(least.torque).max()
     limits = device.motor_limits(1.02 * largest)
     assert not within_limits(ports, limits)
-    other = device.hold_within(goal, ports, limits)
+    other = hold_within(device, goal, ports, limits)
     assert within_limits(other, limits, 1e-6)
     np.testing.assert_allclose(other.pose[:3, 3], goal[:3, 3], atol=2e-5)
     np.testing.assert_allclose(other.force, 0.0, atol=1e-9)
     shares = np.linspace(-0.1, 0.1, 20001)
     bound = np.abs(least.torque + shares[:, None] * pattern).max(axis=1).min()
     for share in (0.85, 0.5):  # tried on the model, and not worth that
-        assert device.hold_within(goal, ports, device.motor_limits(share * bound)) is None
-    assert device.hold_within(goal, ports, device.motor_limits(np.inf)) is ports
+        assert hold_within(device, goal, ports, device.motor_limits(share * bound)) is None
+    assert hold_within(device, goal, ports, device.motor_limits(np.inf)) is ports
 
 
 def test_calibration_chooses_nodes_and_weights(robot):
@@ -369,8 +370,8 @@ def test_wall_and_hold_are_stiffer_than_the_device_and_free_space_softer(robot):
     }
     for name, objects in cases.items():
         plant = Plant(robot, objects)
-        for reach in np.append(np.linspace(0.0, -0.01, 500), np.full(400, -0.01)):
-            p = plant.step(np.array([reach, 0.0, 0.0, 0.0, 0.0]), GRIP)
+        for way in np.append(np.linspace(0.0, -0.01, 500), np.full(400, -0.01)):
+            p = plant.step(np.array([way, 0.0, 0.0, 0.0, 0.0]), GRIP)
         slopes[name] = p.force[0] / min(p.pose[0, 3], -1e-9)
         assert plant.loop.law.monitor.lowest > -plant.loop.law.setup.energy
     natural = natural_stiffness(Plant(robot).device.ports)[0, 0]
@@ -385,8 +386,8 @@ def test_circle_of_three_centimetres_on_the_full_model(robot, control):
     circle = VirtualObject('c', Shape.CIRCLE, control, size=size, damping=5.0)
     plant = Plant(robot, [circle], noise=5e-6)
     errors, angles = [], []
-    for reach in np.linspace(0.0, 0.03, 400):
-        plant.step(np.array([reach, 0.0, 0.0, 0.0, 0.0]), GRIP)
+    for way in np.linspace(0.0, 0.03, 400):
+        plant.step(np.array([way, 0.0, 0.0, 0.0, 0.0]), GRIP)
     for tick in range(2500):
         way = 2.0 * np.pi * tick / 2500.0
         hand = np.array([0.031 * np.cos(way), 0.031 * np.sin(way), 0.0, 0.0, 0.0])

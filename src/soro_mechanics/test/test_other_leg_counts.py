@@ -11,8 +11,14 @@ import pytest
 from soro_mechanics import Robot
 from soro_mechanics.core.status import Code, Stability, Warnings
 from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.sensing import observability, sensing_setup
+from soro_mechanics.haptics.stable_limits import stable_limits
+from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.reader import describe_robot
+from soro_studies.haptics.reach import reach
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
@@ -96,7 +102,32 @@ def test_a_device_of_other_leg_counts_reaches_a_pose_that_it_has_held(count):
     goal = device.held(0.1 * rng.normal(size=count), np.zeros(5))
     assert np.linalg.norm(goal.pose[:3, 3]) > 1e-3
     start = device.held(np.zeros(count), np.zeros(5))
-    found = device.reach(goal.pose, start)
+    found = reach(device, goal.pose, start)
     assert found is not None
     np.testing.assert_allclose(found.pose[:3, 3], goal.pose[:3, 3], atol=2e-5)
     np.testing.assert_allclose(found.force, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('count', [4, 8])
+def test_the_loop_of_other_leg_counts_feels_a_hand_and_holds_it(count):
+    """As many motors and strips as there are legs: sensed force against the one applied."""
+    robot = haptic_legs(count)
+    plant, model = HapticDevice(robot), HapticDevice(robot)
+    setup = rendering_setup(0.002, model.motor_limits(), 17.0, approach_speed=17.0)
+    limits = stable_limits(model, setup, 'fingertip')
+    environment, said = limits.environment(published_environment('hold', np.eye(4)))
+    assert 'fingertip' in said and limits.softest < limits.stiffness
+    sensing = sensing_setup(model.ports, 1e-6, 1e-7, [1e3, 1e3, 1e3, 50.0, 50.0])
+    loop = HapticLoop(model, sensing, setup, environment)
+    angle, force = np.zeros(count), np.array([1.0, 0.0, 0.5, 0.0, 0.0])
+    loop.start(angle)
+    for _ in range(150):
+        plant.update(angle, force)
+        assert loop.tick(angle, plant.ports.sensor.copy()) is Code.NONE
+        angle = loop.law.command.copy()
+        loop.advance()
+    known = observability(model.ports, sensing, [1.0, 1.0, 1.0, 0.05, 0.05])
+    assert known.rank == min(5, count)  # as many strips, the motors' torques unknown
+    error = loop.law.sensing.wrench - plant.ports.axes @ force
+    if known.rank == 5:
+        np.testing.assert_allclose(error, 0.0, atol=0.05)

@@ -9,9 +9,10 @@ import pytest
 from soro_mechanics.analysis.condensed_ports import condensed_ports
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.sensing import observability, sense_with_model, Sensing, sensing_setup
+from soro_mechanics.haptics.sensing import observability, Sensing, sensing_setup
 from soro_mechanics.numerics.lie import so3_log
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
+from soro_studies.mechanics.sense_with_model import sense_with_model
 
 ENCODER, SENSOR = 1.6e-4, 2e-6  # rad, m: one encoder step at the output, 1 % of the sensor range
 ANGLE = np.array([0.1, -0.2, 0.05, 0.15, -0.1, 0.02])

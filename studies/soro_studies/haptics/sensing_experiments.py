@@ -17,6 +17,7 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.robot import Robot
+from soro_studies.haptics.reach import reach
 from soro_studies.haptics.virtual_bench import BenchSetup, place_of, VirtualBench
 
 DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
@@ -136,7 +137,7 @@ def _hold_aside(bench: VirtualBench, seconds: float = 0.5) -> None:
     """Move the motors to where they hold the handle aside, as the model has it, and wait."""
     pose = np.eye(4)
     pose[:3, 3] = ASIDE
-    ports = HapticDevice(bench.robot).reach(pose)
+    ports = reach(HapticDevice(bench.robot), pose)
     if ports is None:
         raise SoroError(f'the motors do not hold the handle at {ASIDE} m')
     ticks = round(seconds * bench.setup.rate)

@@ -26,6 +26,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.device import HapticDevice, softened
 from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
+from soro_studies.haptics.reach import hold_within, reach
 
 MATERIALS = (1.0, 0.2)  # parts of the published modulus
 TORQUES = (np.inf, 0.04, 0.01)  # N m, published
@@ -118,7 +119,7 @@ def _maps(robot: Robot, points: Array, pose_of: Callable[[Array], Array]) -> lis
         states = []
         for point in points:
             device.restart(np.zeros(len(robot.actuators)))
-            states.append(device.reach(pose_of(point), limits=bound))
+            states.append(reach(device, pose_of(point), limits=bound))
         for torque in TORQUES:  # falling: what is not held by more is not held by less
             limits = device.motor_limits(torque)
             values = np.full((len(points), 4), np.nan)
@@ -126,7 +127,7 @@ def _maps(robot: Robot, points: Array, pose_of: Callable[[Array], Array]) -> lis
                 if found is None:
                     continue
                 # Six motors hold five motions in many ways: the nearest one within the limits.
-                ports = states[k] = device.hold_within(pose_of(point), found, limits)
+                ports = states[k] = hold_within(device, pose_of(point), found, limits)
                 if ports is not None:
                     efforts: list[IsotropicEffort] = [
                         isotropic_effort(ports, limits, which, sense=sense)

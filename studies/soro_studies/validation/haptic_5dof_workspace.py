@@ -19,6 +19,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.device import HapticDevice, softened
 from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
+from soro_studies.haptics.reach import hold_within, reach
 from soro_studies.validation.robots import Loader
 from soro_studies.validation.row import boundary, Row, statement, yardstick
 
@@ -122,7 +123,7 @@ def _reach(robot: Robot, material: float) -> _Reach:
     device = HapticDevice(robot if material == 1.0 else softened(robot, material))
     device.restart(np.zeros(len(robot.actuators)))
     sag = -float(device.ports.pose[2, 3])
-    middle = device.reach(np.eye(4), limits=device.motor_limits(NONE))
+    middle = reach(device, np.eye(4), limits=device.motor_limits(NONE))
     if middle is None:
         raise RuntimeError(f'haptic_5dof: the middle is not reached with {material} E')
     turns = device.ports.axes[3:, 3:]
@@ -161,10 +162,10 @@ def _held(device: HapticDevice, goals: Iterable[Array]) -> dict[float, int]:
     held = dict.fromkeys((NONE, SOME, LITTLE), 0)
     for goal in goals:
         device.restart(np.zeros(len(free.angle_minimum)))
-        ports = device.reach(goal, limits=free)
+        ports = reach(device, goal, limits=free)
         for torque in held:  # falling: what is not held by more is not held by less
             # The least energy may be beyond a limit where another way to hold the pose is not.
             if ports is not None:
-                ports = device.hold_within(goal, ports, device.motor_limits(torque))
+                ports = hold_within(device, goal, ports, device.motor_limits(torque))
             held[torque] += ports is not None
     return held

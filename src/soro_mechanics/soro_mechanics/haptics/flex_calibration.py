@@ -26,6 +26,7 @@ from soro_mechanics.robot_file.reader import read_yaml
 from soro_mechanics.robot_file.section import Section
 
 SCHEMA = 1
+UNKNOWN_MATERIAL = 0.15  # relative, of a modulus that no weight has shown; printed, assumed
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,17 @@ class SensorCalibration:
 
 @dataclass(frozen=True)
 class FlexCalibration:
-    """Calibration of all sensors of one robot."""
+    """Calibration of all sensors of one robot.
+
+    `material` is the stiffness of its material over that of the robot file (`known_weight`), with
+    a relative standard deviation.
+    """
 
     robot: str
     created: str
     sensors: tuple[SensorCalibration, ...]
+    material: float = 1.0
+    material_deviation: float = UNKNOWN_MATERIAL
 
     def sensor(self, name: str) -> SensorCalibration:
         """Return one sensor by name."""
@@ -204,6 +211,8 @@ def save_calibration(calibration: FlexCalibration, path: Path | str) -> Path:
         'schema': SCHEMA,
         'robot': calibration.robot,
         'created': calibration.created,
+        'material': float(calibration.material),
+        'material_deviation': float(calibration.material_deviation),
         'sensors': [
             {
                 'name': s.name,
@@ -239,13 +248,15 @@ def read_calibration(path: Path | str, robot: str | None = None) -> FlexCalibrat
         if robot is not None and owner != robot:
             raise root.error('robot', f'this file is not for {robot}; calibrate it')
         created = root.text('created')
+        material = root.number('material', 1.0, minimum=0.01, maximum=100.0)
+        deviation = root.number('material_deviation', UNKNOWN_MATERIAL, minimum=0.0, maximum=1.0)
         sensors = tuple(_read_sensor(item) for item in root.sections('sensors'))
         if not sensors:
             raise root.error('sensors', 'write at least one sensor')
         names = [s.name for s in sensors]
         if len(set(names)) != len(names):
             raise root.error('sensors', 'a name stands twice')
-    return FlexCalibration(owner, created, sensors)
+    return FlexCalibration(owner, created, sensors, material, deviation)
 
 
 def _written_node(sensor: SensorCalibration, k: int) -> dict[str, object]:

@@ -221,10 +221,12 @@ def published_nodes(rotations: Array, counts: Array) -> tuple[int, ...]:
         problem.solve(solver=cvxpy.CLARABEL)
         if problem.status not in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
             continue
-        # A node that moves the prediction by less than one count is not used.
+        # A node that moves the prediction by less than one count is not used; of more than fit
+        # the strongest are, or a grid of gamma may leave out every pair.
         effect = np.abs(c.value[1:]) * np.ptp(rotations, axis=0)
-        pattern = tuple(int(i) for i in np.flatnonzero(effect > 1.0))
-        if 1 <= len(pattern) <= MAX_NODES:
+        strongest = np.argsort(effect)[-MAX_NODES:]
+        pattern = tuple(sorted(int(i) for i in strongest if effect[i] > 1.0))
+        if pattern:
             patterns.add(pattern)
 
     def residual(pattern: tuple[int, ...]) -> float:
@@ -271,12 +273,18 @@ def _judge(fit: SensorFit, counts: Array, deviation: float, limits: FitLimits) -
 
 def _judge_quality(fit: SensorFit, deviation: float, limits: FitLimits) -> list[str]:
     reasons = []
+    if len(fit.nodes) < MAX_NODES:
+        reasons.append(
+            'one node alone explains the reading: a strip bends between two; is an end loose?'
+        )
     if not fit.error_share <= limits.error:
         reasons.append(
             f'mean error {fit.error_share:.1%} of the range on held-out data, '
             f'{limits.error:.0%} are allowed'
         )
-    if not abs(fit.drift) <= limits.drift * fit.range:
+    # A model that does not fit leaves a trend too: a drift is most of what is left.
+    mostly = fit.drift**2 / 12.0 > 0.5 * fit.rms**2
+    if mostly and not abs(fit.drift) <= limits.drift * fit.range:
         reasons.append(
             f'drifted by {abs(fit.drift) / fit.range:.0%} of the range during the recording, '
             f'{limits.drift:.0%} are allowed: let it warm up'

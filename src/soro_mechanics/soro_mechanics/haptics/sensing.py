@@ -8,21 +8,18 @@ their standard deviations, knowledge about the hand force may be given as a prio
 sensor widens the estimate instead of breaking it), torques have bounds, and every estimate carries
 its covariance.
 
-Two ways to use it:
-
-- as published: a slow thread solves the nonlinear model, `Sensing.linearise` takes its result at
-  about 20 Hz, `Sensing.update` runs on that linearisation at 500 Hz;
-- full model: `sense_with_model` solves the nonlinear model at every sample.
+As published a slow thread solves the nonlinear model and `Sensing.linearise` takes its result at
+about 20 Hz; `loop.HapticLoop` does so at every sample.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from soro_mechanics.analysis.condensed_ports import CondensedPorts, DeviceModel
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -252,40 +249,6 @@ class Sensing:
         total = self._state + self.z
         rest = np.concatenate([self._weight[used] * gap[used], self._prior * total])
         return float(rest @ rest) / free
-
-
-def sense_with_model(
-    model: DeviceModel,
-    sensing: Sensing,
-    encoder: ArrayLike,
-    sensor: ArrayLike,
-    iterations: int = 5,
-    tolerance: float = 1e-2,
-) -> TipEstimate:
-    """Estimate on the nonlinear model: solve, linearise at the solution, repeat.
-
-    Gauss-Newton on (19); the last linearisation stays in `sensing`, so the next sample starts
-    from it and one iteration suffices at loop rate.
-
-    Parameters
-    ----------
-    tolerance : float
-        Converged when the last change of every torque and force is below this share of its
-        standard deviation: iterating further is below the noise.
-    """
-    estimate = sensing.estimate(encoder, sensor)
-    for _ in range(iterations):
-        if estimate.code is not Code.NONE:
-            return estimate
-        deviation = np.sqrt(np.diag(sensing.covariance))
-        if np.all(np.abs(sensing.z) <= tolerance * deviation):
-            return estimate
-        ports = model.held(estimate.angle, sensing.force(), sensing.ports)
-        if ports is None:
-            return replace(estimate, code=Code.NOT_CONVERGED)
-        sensing.linearise(ports)
-        estimate = sensing.estimate(encoder, sensor)
-    return replace(estimate, code=Code.NOT_CONVERGED) if iterations > 1 else estimate
 
 
 @dataclass(frozen=True)
