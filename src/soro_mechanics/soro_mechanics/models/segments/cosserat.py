@@ -22,19 +22,9 @@ class NonlinearCosserat(SegmentModel):
 
     def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
         below = LINEAR_BELOW_WITH_VARIATIONS if steps.d_record.shape[3] else LINEAR_BELOW
+        records = steps.record, steps.d_record
         return kernels.cosserat_ramp(
-            grid.chain,
-            steps.push,
-            steps.d_push,
-            steps.gravity,
-            steps.parts,
-            steps.rule,
-            self._units[1],
-            below,
-            steps.starts,
-            steps.warm,
-            steps.record,
-            steps.d_record,
+            grid.chain, *steps.inputs, self._units[1], below, steps.starts, steps.warm, *records
         )
 
 

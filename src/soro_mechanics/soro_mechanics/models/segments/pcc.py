@@ -18,18 +18,9 @@ class NonlinearPcc(SegmentModel):
     name = 'npcc'
 
     def _increments(self, grid: Grid, steps: Increments) -> tuple[int, float]:
+        records = steps.record, steps.d_record
         return pcc_kernels.pcc_ramp(
-            grid.chain,
-            steps.push,
-            steps.d_push,
-            steps.gravity,
-            steps.parts,
-            steps.rule,
-            self._units[1],
-            TOLERANCE,
-            steps.starts,
-            steps.record,
-            steps.d_record,
+            grid.chain, *steps.inputs, self._units[1], TOLERANCE, steps.starts, *records
         )
 
 

@@ -28,6 +28,11 @@ class Increments:
     record: Array  # sections
     d_record: Array
 
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What the kernels take first."""
+        return self.push, self.d_push, self.gravity, self.parts, self.rule
+
 
 @dataclass(frozen=True)
 class Ramp:
