@@ -21,9 +21,9 @@ from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.ancf import solve_kernels as solving
 from soro_mechanics.models.ancf.compliance import full_system
 from soro_mechanics.models.ancf.model import Ancf
-from soro_mechanics.models.ancf.schema import monotone_slopes
 from soro_mechanics.models.ancf.steps import solve_equations
 from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.numerics.monotone_curve import monotone_slopes
 from soro_mechanics.robot_file.reader import describe_robot
 from soro_studies.mechanics.ancf_studies import redesigned
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.array_input import finite_array, finite_rows
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.unit_table import read_unit_table
@@ -67,8 +67,8 @@ def fit_compliance(forces: Any, displacements: Any) -> MeasuredCompliance:
     InvalidInput
         Sizes that do not fit, or forces in one plane.
     """
-    count = len(forces) if hasattr(forces, '__len__') else 0
-    f = finite_array('forces', forces, (count, 3))
+    f = finite_rows('forces', forces, 3)
+    count = len(f)
     d = finite_array('displacements', displacements, (count, 3))
     sizes = np.linalg.svd(f, compute_uv=False) if count else np.zeros(3)
     if len(sizes) < 3 or sizes[2] <= FLAT * sizes[0]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.core.array_input import bound_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -190,7 +191,7 @@ def _motor_half_spaces(
     """Return rows and bounds of ``rows @ torque_change <= bounds``, eqs (10)-(11)."""
     na, ne, _ = ports.sizes
     low_t, high_t, low_a, high_a = (
-        _limit(limits, name, na)
+        bound_array(name, getattr(limits, name), na)
         for name in ('torque_minimum', 'torque_maximum', 'angle_minimum', 'angle_maximum')
     )
     blocked = ports.ae @ np.linalg.solve(ports.ee, np.column_stack([ports.ea, offset]))
@@ -210,15 +211,6 @@ def _motor_half_spaces(
     rows, bounds = rows[finite], bounds[finite]
     norm = np.linalg.norm(rows, axis=1)
     return rows / norm[:, None], bounds / norm
-
-
-def _limit(limits: MotorLimits, name: str, na: int) -> Array:
-    value = np.asarray(getattr(limits, name), dtype=float)
-    if value.shape != (na,):
-        raise InvalidInput(name, value, f'shape ({na},)', Code.INVALID_SIZE)
-    if np.any(np.isnan(value)):
-        raise InvalidInput(name, value, 'numbers or infinity', Code.NOT_FINITE)
-    return value
 
 
 def _solutions(matrix: Array, right: Array, n: int) -> tuple[Array | None, Array]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.analysis.measured_compliance import fit_compliance, symmetric_rows
-from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.array_input import finite_array, finite_rows
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 
@@ -54,8 +54,8 @@ def check_pulls(forces: Any, displacements: Any, predicted: Any) -> PullCheck:
         The tip moves against the forces, or the displacements have a skew part beyond its error.
         Outliers are left out of both verdicts.
     """
-    count = len(forces)
-    f = finite_array('forces', forces, (count, 3))
+    f = finite_rows('forces', forces, 3)
+    count = len(f)
     d = finite_array('displacements', displacements, (count, 3))
     p = finite_array('predicted', predicted, (count, 3))
     fit_compliance(f, d)  # refuses forces in one plane

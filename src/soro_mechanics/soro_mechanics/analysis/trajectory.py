@@ -89,8 +89,7 @@ class Schedule:
         if i == len(self.time) - 1 or time <= self.time[0]:
             return np.array(table[i])
         weight = (time - self.time[i]) / (self.time[i + 1] - self.time[i])
-        between: Array = (1.0 - weight) * table[i] + weight * table[i + 1]
-        return between
+        return (1.0 - weight) * table[i] + weight * table[i + 1]
 
 
 def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledPath:

@@ -33,6 +33,25 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     return array
 
 
+def finite_rows(name: str, value: Any, width: int) -> Array:
+    """Return finite numbers of shape (n, width), any n, as `finite_array` does."""
+    try:
+        count = len(value)
+    except TypeError:  # no array at all
+        count = 0
+    return finite_array(name, value, (count, width))
+
+
+def bound_array(name: str, value: Any, size: int) -> Array:
+    """Return bounds (size,), which may be infinite."""
+    bound = np.array(value, dtype=float)
+    if bound.shape != (size,):
+        raise InvalidInput(name, value, f'shape ({size},)', Code.INVALID_SIZE)
+    if np.any(np.isnan(bound)):
+        raise InvalidInput(name, value, 'numbers or infinity', Code.NOT_FINITE)
+    return bound
+
+
 def _check_kind(value: Any) -> None:
     """Raise TypeError for what numpy would turn into real numbers by losing or guessing something.
 

@@ -232,6 +232,13 @@ def distance(a: Configuration, b: Configuration) -> float:
     return max(float(np.abs(x[:, :3, 3] - y[:, :3, 3]).max()) for x, y in pairs)
 
 
+def motion_between(a: Array, b: Array) -> tuple[float, float]:
+    """Return how far [m] and by which angle [rad] two poses are apart."""
+    chord = float(np.linalg.norm(a[:3, :3] - b[:3, :3]))  # 2 sqrt(2) sin(angle / 2)
+    angle = 2.0 * math.asin(min(1.0, chord / math.sqrt(8.0)))
+    return float(np.linalg.norm(a[:3, 3] - b[:3, 3])), angle
+
+
 def extent(q: Configuration) -> float:
     """Return the length of the longest backbone [m], unloaded."""
     return max(float(arc[-1] - arc[0]) for arc in q.arc_lengths)

@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
         return self.iterations, max(self.residual, least), tolerance, seconds
 
 
-class Increments:
+class Steps:
     """Shares of the way still to go; halved on failure, doubled on success."""
 
     def __init__(self, halvings: int) -> None:

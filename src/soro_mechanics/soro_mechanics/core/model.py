@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 import math
-from typing import Protocol, TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +22,13 @@ from soro_mechanics.core.configuration import (
     Guess,
     InverseSolution,
     LoadCase,
+    motion_between,
     SAME,
     Target,
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 
 
 class Batch(Protocol):
@@ -48,6 +47,7 @@ class Model(ABC):
 
     name: str
     spreads_loads = False  # whether loads may be spread over a part of a backbone
+    only_tangent = ''  # why another method of compliance is refused; empty where none is
     branches = False  # whether a guess may lead to another equilibrium than none
 
     def __init__(self, description: RobotDescription) -> None:
@@ -113,9 +113,7 @@ class Model(ABC):
         solved = cold.status.converged and again.status.converged
         if not solved or distance(cold, q) > SAME * extent(q):
             return math.nan, math.nan
-        chord = np.linalg.norm(again.tip[:3, :3] - q.tip[:3, :3])  # 2 sqrt(2) sin(angle / 2)
-        angle = 2.0 * math.asin(min(1.0, float(chord) / math.sqrt(8.0)))
-        return float(np.linalg.norm(again.tip[:3, 3] - q.tip[:3, 3])), angle
+        return motion_between(again.tip, q.tip)
 
     def _with_elements(self, section: str) -> Model:
         """Return this model with twice as many `elements` in a section of its structure."""
@@ -124,6 +122,11 @@ class Model(ABC):
             finer = replace(of.structure[section], elements=2 * of.structure[section].elements)
             self._fine = type(self)(replace(of, structure={**of.structure, section: finer}))
         return self._fine
+
+    def check_method(self, method: str) -> None:
+        """Refuse a way to compute compliance that this model does not have."""
+        if self.only_tangent and method != 'tangent':
+            raise self.unsupported('method', method, self.only_tangent)
 
     def unsupported(self, field: str, value: object, remedy: str) -> InvalidInput:
         """Make the error for something that this model cannot do."""

@@ -47,15 +47,10 @@ LEVEL = 0.99
 
 
 class NotIdentifiable(SoroError, ValueError):
-    """The data cannot tell parameters apart.
+    """The data cannot tell parameters apart: `groups` of their names.
 
-    Attributes
-    ----------
-    groups : tuple of tuple of str
-        Their names.
-    deviations : tuple of float
-        Standard deviation of each group, of offsets in their scales; infinite where nothing can
-        be told.
+    `deviations`: standard deviation of each group, of offsets in their scales; infinite where
+    nothing can be told.
     """
 
     code = Code.UNSUPPORTED
@@ -86,9 +81,9 @@ class Identification:
     high: Array  # (p,)
     level: float
     correlation: Array  # (p + k, p + k) of the factors and then the offsets
-    before: Errors  # of the training postures and of those held out
+    before: Errors  # of the training postures
     after: Errors
-    held_before: Errors
+    held_before: Errors  # of those held out
     held_after: Errors
     noise: Errors  # standard deviations of one component, as estimated
     iterations: int
@@ -250,19 +245,11 @@ def _refuse_loose(names: Sequence[str], covariance: Array, offsets: Offsets | No
     said = []
     for i, group, deviation in zip(loose, groups, deviations, strict=True):
         direction = dict(zip(names, np.abs(vectors[:, i]), strict=True))
-        of_factors = [_how_badly(group, deviation)] if set(group) - set(units) else []
-        said.append(
-            ', '.join(
-                [
-                    *of_factors,
-                    *(
-                        f'{name} +-{direction[name] * deviation * scales[name]:.2g} {units[name]}'
-                        for name in group
-                        if name in units
-                    ),
-                ]
-            )
-        )
+        parts = [_how_badly(group, deviation)] if set(group) - set(units) else []
+        for name in (name for name in group if name in units):
+            size = direction[name] * deviation * scales[name]
+            parts.append(f'{name} +-{size:.2g} {units[name]}')
+        said.append(', '.join(parts))
     raise NotIdentifiable(groups, deviations, said)
 
 

@@ -34,26 +34,11 @@ class FoundOffset:
 
 
 class Offsets:
-    """Which offsets are fitted.
+    """Which offsets are fitted: of the sensors of actuators, and of the marker from the tip.
 
-    Parameters
-    ----------
-    robot : Robot
-        Gives ranges and length. They only scale the fit: one is a tenth of an actuator's range,
-        or of the body's length at rest.
-    sensors : sequence of str
-        Actuators whose sensors may be off.
-    marker : bool
-        Whether the marker may be away from the tip (x, y, z of the tip's frame).
-
-    Attributes
-    ----------
-    names : tuple of str
-        ``sensor_<actuator>`` and ``marker_<axis>``.
-    units : tuple of str
-        SI.
-    scales : ndarray, shape (k,)
-        What an offset of one in the fit is in SI.
+    `names` are ``sensor_<actuator>`` and ``marker_<axis>`` of the tip's frame, with SI `units`;
+    `scales` (k,) is what one in the fit is: a tenth of an actuator's range, or of the body's
+    length at rest.
 
     Raises
     ------

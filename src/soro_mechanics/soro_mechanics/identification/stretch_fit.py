@@ -38,8 +38,8 @@ class LegFit:
     leg: str
     curve: StretchCurve
     points: int
-    rms: float  # of the residual
-    largest: float  # residual
+    rms: float  # of the residual [1]
+    largest: float  # residual [1]
     hysteresis: float  # mean difference between falling and rising pressure [1]; NaN without both
     r_squared: float
 
@@ -148,8 +148,7 @@ def _least_squares(at: Array, pressure: Array, stretch: Array) -> Array:
         bounds=(low, np.inf),
         x_scale=np.r_[0.01, np.maximum(rises, 1e-3)],
     )
-    values: Array = np.cumsum(found.x)
-    return values
+    return np.cumsum(found.x)
 
 
 def _bin_means(at: Array, pressure: Array, stretch: Array) -> tuple[Array, Array]:

@@ -49,27 +49,23 @@ def _line(size: float) -> Array:
 
 def _circle(size: float) -> Array:
     t = np.linspace(0.0, 2.0 * math.pi, CHORDS + 1)
-    points: Array = size * np.column_stack([np.cos(t), np.sin(t)])
-    return points
+    return size * np.column_stack([np.cos(t), np.sin(t)])
 
 
 def _star(size: float) -> Array:
     angle = math.pi / 2.0 + np.arange(11) * math.pi / 5.0
     radius = np.where(np.arange(11) % 2 == 0, size, PENTAGRAM * size)
-    points: Array = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return points
+    return radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _spiral(size: float) -> Array:
     t = np.linspace(0.0, 1.0, SPIRAL_TURNS * CHORDS + 1)
     angle = 2.0 * math.pi * SPIRAL_TURNS * t
-    points: Array = size * t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    return points
+    return size * t[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _square(size: float) -> Array:
-    points: Array = size * np.array([[1, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]], dtype=float)
-    return points
+    return size * np.array([[1, -1], [1, 1], [-1, 1], [-1, -1], [1, -1]], dtype=float)
 
 
 def _cardioid(size: float) -> Array:
@@ -78,8 +74,7 @@ def _cardioid(size: float) -> Array:
     t = np.linspace(0.0, 2.0 * math.pi, CHORDS + 1)
     x = 2.0 * np.cos(t) - np.cos(2.0 * t) + 0.75
     y = 2.0 * np.sin(t) - np.sin(2.0 * t)
-    points: Array = scale * np.column_stack([x, y])
-    return points
+    return scale * np.column_stack([x, y])
 
 
 # Name -> (points of half width or radius `size`, ends where it begins).
@@ -158,14 +153,10 @@ def read_curve(file: str | os.PathLike[str]) -> Curve:
     """
     path = Path(file)
     try:
-        lines = path.read_text(encoding='utf-8-sig').splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        rows = list(csv.reader(path.read_text(encoding='utf-8-sig').splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput('path', str(path), f'a readable CSV file ({error})') from None
     poses: list[Array] = []
-    try:
-        rows = list(csv.reader(lines))
-    except csv.Error as error:
-        raise InvalidInput('path', str(path), f'a readable CSV file ({error})') from None
     for number, row in enumerate(rows, start=1):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith('#'):
@@ -197,5 +188,4 @@ def _rotation(where: str, quaternion: Array) -> Array:
         raise InvalidInput(where, tuple(quaternion), f'a unit quaternion, not norm {norm:.6g}')
     x, y, z, w = quaternion / norm
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    rotation: Array = np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
-    return rotation
+    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross

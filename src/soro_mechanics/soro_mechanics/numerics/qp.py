@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.array_input import bound_array, finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -77,8 +77,8 @@ def solve_qp(
         raise InvalidInput('h', h, 'a symmetric matrix: write 0.5 (h + h.T)')
     m = 0 if c is None else np.shape(c)[0]
     rows = finite_array('c', np.zeros((0, n)) if c is None else c, (m, n))
-    lower = _bound('low', np.full(m, -np.inf) if low is None else low, m)
-    upper = _bound('high', np.full(m, np.inf) if high is None else high, m)
+    lower = bound_array('low', np.full(m, -np.inf) if low is None else low, m)
+    upper = bound_array('high', np.full(m, np.inf) if high is None else high, m)
     x, multiplier = np.full(n, np.nan), np.zeros(m)
     work, index = np.zeros(kernels.workspace_size(n, m)), np.zeros(n, np.int64)
     status, iterations = kernels.solve_qp(
@@ -101,12 +101,3 @@ def kkt_residuals(
     held = multiplier != 0.0
     complementarity = float(np.abs(multiplier[held] * distance[held]).max(initial=0.0))
     return stationarity, infeasibility, complementarity
-
-
-def _bound(name: str, value: ArrayLike, m: int) -> Array:
-    bound = np.array(value, dtype=float)
-    if bound.shape != (m,):
-        raise InvalidInput(name, value, f'shape ({m},)', Code.INVALID_SIZE)
-    if np.any(np.isnan(bound)):
-        raise InvalidInput(name, value, 'numbers or infinity', Code.NOT_FINITE)
-    return bound

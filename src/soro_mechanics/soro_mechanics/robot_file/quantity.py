@@ -79,21 +79,7 @@ def units_of(si_unit: str) -> tuple[str, ...]:
 
 
 def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
-    """Read numbers with one unit.
-
-    Parameters
-    ----------
-    text : object
-        '40 mm', '0 0 -9.81 m/s^2', or a bare number where `si_unit` is '1'.
-    si_unit : str
-        The dimension wanted, named by its SI unit; '1' for a pure number.
-    size : int
-        How many numbers must stand before the unit.
-
-    Returns
-    -------
-    tuple of float
-        In SI units.
+    """Read `size` numbers with a unit of the dimension of `si_unit` ('1': none), in SI.
 
     Raises
     ------

@@ -8,12 +8,11 @@ asked for are refused there with the nearest valid name, so a typing error never
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import difflib
 import math
-from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ SOURCES = ('published', 'fitted', 'assumed', 'measured')
 MAX_PARTS = 1000  # of one kind in a model: far beyond what any solve here is made for
 ALIKE = 0.8  # of two keys: a misspelling, not another word of the same ending
 _REQUIRED: Any = object()
+Read = TypeVar('Read')
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,7 @@ class Section:
     def __enter__(self) -> Section:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if kind is None:
             self.close()
 
@@ -212,6 +207,16 @@ class Section:
             Section(item, f'{self._at(key)}[{i}]', self.file, self.origins)
             for i, item in enumerate(value)
         ]
+
+    def each(
+        self, key: str, read: Callable[[Section], Read], default: Any = _REQUIRED
+    ) -> list[Read]:
+        """Return what a reader makes of every mapping in a list, keys that it leaves refused."""
+        found = []
+        for item in self.sections(key, default):
+            with item:
+                found.append(read(item))
+        return found
 
     def _require(self, key: str, si_unit: str, size: int) -> None:
         """Refuse a file without numbers that must stand there, saying what to write."""

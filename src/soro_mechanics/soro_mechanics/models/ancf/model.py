@@ -46,6 +46,7 @@ class Ancf(Model):
     """Legs of ANCF elements on one platform; actuation is pressure (through lambda) or stretch."""
 
     name = 'ancf'
+    only_tangent = "use 'tangent': Huang's formulation has no compliance integral"
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
@@ -141,17 +142,16 @@ class Ancf(Model):
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, n): tip twist per unit of actuation."""
         _, slope = self.stretches(q.actuation)
-        jacobian: Array = q.state.by_platform * slope
-        return jacobian
+        return q.state.by_platform * slope
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes, linear first."""
-        self._only_tangent(method)
+        self.check_method(method)
         return np.linalg.inv(q.state.tangent)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per leg, the compliance (n, 6, 6) at every station."""
-        self._only_tangent(method)
+        self.check_method(method)
         applied = self.kernel_loads(q.load)
         return compliance_at_stations(
             q.state, self.structure, applied, self.legs.stations_per_element
@@ -229,17 +229,11 @@ class Ancf(Model):
 
     # ---- inside ------------------------------------------------------------------------------
 
-    def _only_tangent(self, method: str) -> None:
-        if method != 'tangent':
-            remedy = "use 'tangent': Huang's formulation has no compliance integral"
-            raise self.unsupported('method', method, remedy)
-
     def _start(self, guess: Guess) -> AncfState:
         """Return where a solve begins: a guess whose legs have as many elements, or the rest."""
         if guess is None or guess.state.nodes.shape != self.rest.nodes.shape:
             return self.rest
-        state: AncfState = guess.state
-        return state
+        return guess.state
 
     def _configuration(
         self, actuation: Array, load: LoadCase, state: AncfState, status: SolverStatus

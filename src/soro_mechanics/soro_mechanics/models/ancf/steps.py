@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.increments import Increments, Outcome
+from soro_mechanics.core.increments import Outcome, Steps
 from soro_mechanics.models.ancf import solve_kernels as kernels
 
 Structure = tuple[Array, Array, Array, Array, float]
@@ -70,7 +70,7 @@ def solve_equations(
     good = first
     start = first.stretch if mode == kernels.FORWARD else first.position
     work = make_work(*first.nodes.shape[:2])
-    steps, total = Increments(HALVINGS), 0
+    steps, total = Steps(HALVINGS), 0
     while True:
         goal = steps.goal
         aim = target if goal == 1.0 else start + goal * (target - start)

@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 
+from soro_mechanics.core.array_input import finite_rows
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
@@ -26,7 +27,7 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import Code, SolverStatus, Stability
+from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
@@ -73,14 +74,14 @@ class ConstantCurvature(Model):
 
     def poses(self, lengths: Array) -> Array:
         """Return tip poses (n, 4, 4) for actuator lengths (n, 3) [m]."""
-        lengths = _rows('lengths', lengths)
+        lengths = finite_rows('lengths', lengths, 3)
         out = np.empty((len(lengths), 4, 4))
         kernels.forward_batch(lengths, self.to_arc, out)
         return out
 
     def lengths_through(self, points: Array) -> Array:
         """Return actuator lengths (n, 3) [m] that bring the tip to points (n, 3) [m]."""
-        points = _rows('points', points)
+        points = finite_rows('points', points, 3)
         behind = (points[:, 2] <= 0.0) & np.all(points[:, :2] == 0.0, axis=1)
         if np.any(behind):
             expected = 'points that an arc reaches: none at the origin or behind it on the axis'
@@ -101,32 +102,20 @@ class ConstantCurvature(Model):
         if applied is not None:
             first = x if guess is None else np.array(guess.state)
             x, iterations, residual = self._equilibrium(free, applied, first)
-        stability = Stability.UNKNOWN
-        eigenvalue = np.nan
-        code, message = Code.NONE, ''
-        if self.arm.axial_stiffness is not None:
-            tangent = self._tangent(x, applied)
-            scale = np.array([1.0, 1.0, 1.0 / self.arm.offset])
-            scaled = tangent / np.outer(scale, scale) / np.abs(self._spring()[0, 0])
-            eigenvalue = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
-            stability = Stability.STABLE if eigenvalue > 0.0 else Stability.UNSTABLE
+        numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
+        status = SolverStatus(Code.NONE, '', *numbers)
         if residual > _TOLERANCE:
-            code, message = Code.NOT_CONVERGED, 'no equilibrium was found under this load'
-        elif stability is Stability.UNSTABLE:
-            code, message = Code.UNSTABLE, 'the arm would leave this equilibrium'
-        else:
-            message = self._excluded(x)
-            code = Code.OUT_OF_RANGE if message else Code.NONE
-        status = SolverStatus(
-            code,
-            message,
-            iterations,
-            residual,
-            _TOLERANCE,
-            time.perf_counter() - start,
-            stability,
-            eigenvalue,
-        )
+            status = status_of(numbers, 'no equilibrium was found under this load')
+        elif self.arm.axial_stiffness is not None:
+            scale = np.array([1.0, 1.0, 1.0 / self.arm.offset])
+            scaled = self._tangent(x, applied) / np.outer(scale, scale)
+            scaled /= np.abs(self._spring()[0, 0])
+            least = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+            said = 'the arm would leave this equilibrium'
+            status = status_of(numbers, '', least > 0.0, least, said)
+        excluded = self._excluded(x) if status.code is Code.NONE else ''
+        if excluded:
+            status = replace(status, code=Code.OUT_OF_RANGE, message=excluded)
         return self._configuration(actuation, x, load, status)
 
     def jacobian(self, q: Configuration) -> Array:
@@ -294,12 +283,3 @@ class ConstantCurvature(Model):
             status=status,
             state=tuple(float(value) for value in x),
         )
-
-
-def _rows(name: str, value: Array) -> Array:
-    rows = np.ascontiguousarray(value, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] != 3:
-        raise InvalidInput(name, rows.shape, 'shape (n, 3)', Code.INVALID_SIZE)
-    if not np.all(np.isfinite(rows)):
-        raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
-    return rows

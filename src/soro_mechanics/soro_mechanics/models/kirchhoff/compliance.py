@@ -13,6 +13,7 @@ from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rod_system, rotation_of
 from soro_mechanics.models.kirchhoff.steps import RodData
+from soro_mechanics.numerics import lie
 
 
 def full_system(
@@ -45,7 +46,7 @@ def full_system(
             add(node(n), node(n + 1), coupling[n])
             add(node(n + 1), node(n), coupling[n].T)
     body = rotations[-1].T @ moment
-    add(node(count - 1), node(count - 1), -0.5 * _hat(body))
+    add(node(count - 1), node(count - 1), -0.5 * lie.hat3(body))
     slope, second = np.empty((2, 9)), np.empty((9, 9))
     for t in range(modules):
         at = 3 * (count - 1) + 8 * t
@@ -124,7 +125,3 @@ def all_rotations(q: Array) -> Array:
     for n in range(len(q)):
         rotation_of(q[n], out[n])
     return out
-
-
-def _hat(w: Array) -> Array:
-    return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])

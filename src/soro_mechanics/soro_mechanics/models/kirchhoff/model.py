@@ -42,6 +42,7 @@ class Kirchhoff(Model):
     """Backbone of finite differences in quaternions; actuation is the 3 m muscle lengths."""
 
     name = 'kirchhoff'
+    only_tangent = "use 'tangent': this formulation has no compliance integral"
     branches = True  # of muscles this long a guess may choose another one
 
     def __init__(self, description: RobotDescription) -> None:
@@ -143,13 +144,12 @@ class Kirchhoff(Model):
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip with the muscles held."""
-        self._only_tangent(method)
-        compliance: Array = q.state.compliance.copy()
-        return compliance
+        self.check_method(method)
+        return q.state.compliance.copy()
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance (n, 6, 6) at every station."""
-        self._only_tangent(method)
+        self.check_method(method)
         from soro_mechanics.models.kirchhoff.compliance import (
             compliance_at_stations,  # scipy.sparse
         )
@@ -162,11 +162,6 @@ class Kirchhoff(Model):
         )
 
     # ---- inside ------------------------------------------------------------------------------
-
-    def _only_tangent(self, method: str) -> None:
-        if method != 'tangent':
-            remedy = "use 'tangent': this formulation has no compliance integral"
-            raise self.unsupported('method', method, remedy)
 
     def _start(self, guess: Guess) -> RodState:
         """Return where a solve begins: a guess from a rod of as many elements, or straight."""

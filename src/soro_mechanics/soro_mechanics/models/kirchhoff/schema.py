@@ -60,8 +60,7 @@ class MuscleBackbone:
         module is turned by 60 deg against the one below.
         """
         turn = (np.arange(self.modules) + 1) % 2
-        angle: Array = np.radians(120.0 * np.arange(3) + 60.0 * turn[:, None])
-        return angle
+        return np.radians(120.0 * np.arange(3) + 60.0 * turn[:, None])
 
 
 def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBackbone:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.increments import Increments, Outcome
+from soro_mechanics.core.increments import Outcome, Steps
 from soro_mechanics.models.kirchhoff.hold_kernels import make_hold_work
 from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton, tip_response
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work, reach_newton
@@ -51,7 +51,7 @@ def reach(
     wanted = np.ascontiguousarray(target[:3, :3])
     turn = so3_log(first.T @ wanted) if attitude else np.zeros(3)
     point = target[:3, 3].copy()
-    steps, total = Increments(_HALVINGS), 0
+    steps, total = Steps(_HALVINGS), 0
     while steps.done < 1.0:
         goal = steps.goal
         dead, moment = _between(before, after, goal)
@@ -98,7 +98,7 @@ def hold(
     rod, scratch = make_rod_work(len(state[0])), make_hold_work(modules)
     lengths = np.zeros((modules, 3))
     good = state
-    steps, total = Increments(_HALVINGS), 0
+    steps, total = Steps(_HALVINGS), 0
     while steps.done < 1.0:
         goal = steps.goal
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)

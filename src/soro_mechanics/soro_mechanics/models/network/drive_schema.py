@@ -27,11 +27,14 @@ MAX_STRAINS = 10  # that the kernels' scratch has room for, per rod
 MAX_TENDONS = 16  # the same
 
 
-def read_drives(
-    top: Section, rods: list[RodSpec], actuators: tuple[Actuator, ...]
-) -> tuple[DriveSpec, ...]:
+Actuators = tuple[Actuator, ...]
+Drives = list[DriveSpec]
+Rods = list[RodSpec]
+
+
+def read_drives(top: Section, rods: Rods, actuators: Actuators) -> tuple[DriveSpec, ...]:
     """Read and check what the actuators do."""
-    drives: list[DriveSpec] = []
+    drives: Drives = []
     for item in top.sections('actuation', ()):
         with item:
             fresh = _read_drive(item, rods, actuators)
@@ -42,25 +45,19 @@ def read_drives(
     return tuple(drives)
 
 
-def read_bundles(
-    top: Section, drives: tuple[DriveSpec, ...], actuators: tuple[Actuator, ...]
-) -> tuple[tuple[int, ...], ...]:
+def read_bundle(
+    item: Section, drives: tuple[DriveSpec, ...], actuators: Actuators
+) -> tuple[int, ...]:
     """Read which rods of driven length are muscles side by side, whose mean length is free."""
     driven = {actuators[d.actuator].name: d.actuator for d in drives if d.kind in LENGTHS}
-    bundles: list[tuple[int, ...]] = []
-    for item in top.sections('bundles', ()):
-        with item:
-            names = item.texts('actuators')
-            for name in names:
-                if name not in driven:
-                    raise item.error('actuators', f'{name!r} drives no length')
-            bundles.append(tuple(driven[name] for name in names))
-    return tuple(bundles)
+    names = item.texts('actuators')
+    for name in names:
+        if name not in driven:
+            raise item.error('actuators', f'{name!r} drives no length')
+    return tuple(driven[name] for name in names)
 
 
-def _read_drive(
-    item: Section, rods: list[RodSpec], actuators: tuple[Actuator, ...]
-) -> list[DriveSpec]:
+def _read_drive(item: Section, rods: Rods, actuators: Actuators) -> Drives:
     names = [a.name for a in actuators]
     index = names.index(item.text('actuator', choices=names))
     kind = item.text('drives', choices=tuple(DRIVES))
@@ -102,9 +99,7 @@ def _read_drive(
     ]
 
 
-def _read_tendon(
-    item: Section, drive: DriveSpec, actuator: Actuator, rods: list[RodSpec]
-) -> list[DriveSpec]:
+def _read_tendon(item: Section, drive: DriveSpec, actuator: Actuator, rods: Rods) -> Drives:
     """Read where a tendon runs: place in the section, and part of one rod or whole rods."""
     if drive.kind == 'tendon':
         if 'stiffness' in item:
@@ -112,7 +107,7 @@ def _read_tendon(
     elif _least(actuator, drive.curve) < 0.0:
         remedy = 'lets the tension fall below 0 N; a tendon pulls only, change the limits'
         raise item.error('actuator', f'{actuator.name} {remedy}')
-    hole = _read_hole(item)
+    hole = read_place(item, 2)
     chosen = item.texts('rods')
     names = [r.name for r in rods]
     whole = 'from' not in item and 'to' not in item
@@ -131,16 +126,17 @@ def _read_tendon(
     return found
 
 
-def _read_hole(item: Section) -> Array:
-    """Read a place in the section (2,) [m]: position, or polar from local x about local z."""
+def read_place(item: Section, size: int, *default: tuple[float, ...]) -> Array:
+    """Read a place (2,) or (3,) [m]: position, or polar from local x about local z, and height."""
     if 'polar' not in item:
-        return item.vector('position', 'm', 2)
+        return item.vector('position', 'm', size, *default)
     if 'position' in item:
         raise item.error('position', 'write position or polar, not both')
     with item.section('polar') as polar:
         radius = polar.quantity('radius', 'm', minimum=0.0)
         angle = polar.quantity('angle', 'rad')
-    return radius * np.array([math.cos(angle), math.sin(angle)])
+        height = [polar.quantity('height', 'm', 0.0)] if size == 3 else []
+    return np.array([radius * math.cos(angle), radius * math.sin(angle), *height])
 
 
 def _check_positive(item: Section, actuator: Actuator, kind: str, curve: Array | None) -> None:
@@ -176,11 +172,7 @@ def _pressure_wrench(item: Section) -> Array:
 
 
 def _check_free(
-    item: Section,
-    fresh: list[DriveSpec],
-    drives: list[DriveSpec],
-    rods: list[RodSpec],
-    actuators: tuple[Actuator, ...],
+    item: Section, fresh: Drives, drives: Drives, rods: Rods, actuators: Actuators
 ) -> None:
     """Refuse a second drive of what has only one value: a length, or a motor's angle."""
     taken = {_place(d): d.actuator for d in drives if d.kind in (*LENGTHS, 'angle')}
@@ -200,9 +192,7 @@ def _place(d: DriveSpec) -> tuple[int, str, int]:
     return d.rod, 'length' if d.kind in LENGTHS else d.kind, d.end
 
 
-def _check_strains(
-    item: Section, fresh: list[DriveSpec], drives: list[DriveSpec], rods: list[RodSpec]
-) -> None:
+def _check_strains(item: Section, fresh: Drives, drives: Drives, rods: Rods) -> None:
     """Refuse pressure along a taper, and more rest strains of one rod than there is room for."""
     for d in fresh:
         rod = rods[d.rod]
@@ -238,7 +228,7 @@ def _read_curve(item: Section, unit: str, driven: str) -> Array:
     return np.array(rows)
 
 
-def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuator, ...]) -> None:
+def _check_driven(top: Section, drives: Drives, actuators: Actuators) -> None:
     tendons = {d.actuator: d for d in drives if d.kind == 'tendon'}
     for d in drives:
         first_part = tendons.get(d.actuator, d)
@@ -246,13 +236,10 @@ def _check_driven(top: Section, drives: list[DriveSpec], actuators: tuple[Actuat
             name = actuators[d.actuator].name
             remedy = 'pulls one tendon: the same stiffness in all its parts, and nothing else'
             raise top.error('actuation', f'{name} {remedy}')
-    curves: dict[int, Array | None] = {}
+    curves: dict[int, object] = {}
     for d in drives:
-        first = curves.setdefault(d.actuator, d.curve)
-        same = d.curve is first or (
-            d.curve is not None and first is not None and np.array_equal(first, d.curve)
-        )
-        if not same:
+        points = None if d.curve is None else d.curve.tolist()
+        if curves.setdefault(d.actuator, points) != points:
             name = actuators[d.actuator].name
             raise top.error('actuation', f'{name} has two curves; give each its own drive')
     idle = {a.name for a in actuators} - {actuators[d.actuator].name for d in drives}

@@ -308,22 +308,19 @@ class Equilibrium:
     def _lay_out(self, x: Inputs, r: int, state: State) -> Array:
         """Put the nodes of a rod on its rest shape; return its end frame."""
         s = self.layout.structure
-        n0, p0 = int(s.rod_node[r]), int(s.rod_piece[r])
-        g = state.node[n0].copy()
+        nodes, pieces = self.layout.rod_nodes[r], self.layout.rod_pieces[r]
+        g = state.node[nodes.start].copy()
         step = np.empty((4, 4))
-        for p in range(p0, int(s.rod_piece[r + 1])):
-            rest = x.section[p, :6]
+        for n, p in enumerate(range(pieces.start, pieces.stop), nodes.start + 1):
+            rests = x.section[p : p + 1, :6]
             if s.lane[p] >= 0:
                 table = x.table[s.lane[p] // LANES].reshape(-1, 13, LANES)
-                rest = table[:, :6, s.lane[p] % LANES]
-                h = x.length[r] * s.share[p] / s.counts[4]
-                for k in range(int(s.counts[4])):
-                    lie_kernels.se3_exp(h * np.ascontiguousarray(rest[2 * k + 1]), step)
-                    g = g @ step
-            else:
-                lie_kernels.se3_exp(x.length[r] * s.share[p] * rest, step)
+                rests = table[1::2, :6, s.lane[p] % LANES]
+            h = x.length[r] * s.share[p] / len(rests)
+            for rest in rests:
+                lie_kernels.se3_exp(h * rest, step)
                 g = g @ step
-            state.node[n0 + 1 + p - p0] = g
+            state.node[n] = g
         return g
 
     def inspect(self, x: Inputs, state: State, gradient: bool) -> int:

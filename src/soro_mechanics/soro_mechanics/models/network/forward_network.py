@@ -83,6 +83,7 @@ class ForwardNetwork(Model):
     """Equilibria of any arrangement of rods and rigid bodies, and what is linear around them."""
 
     name = 'network'
+    only_tangent = 'this model has the exact tangent only'
     spreads_loads = True
     branches = True
     estimates_mesh = True  # False where a loop cannot wait for a second mesh
@@ -197,13 +198,13 @@ class ForwardNetwork(Model):
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes: the exact tangent."""
-        self._check(method)
+        self.check_method(method)
         tip = self.equilibrium(q.loads).layout.tip_body
         return self.linearise(q).body_compliance(tip, tip)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
-        self._check(method)
+        self.check_method(method)
         total = self.linearise(q).node_compliance()
         return tuple(total[part] for part in q.state.equilibrium.layout.parts)
 
@@ -332,7 +333,3 @@ class ForwardNetwork(Model):
             if outcome.converged:
                 found.append(self.configuration(equilibrium, solution.problem, outcome, begin))
         return found
-
-    def _check(self, method: str) -> None:
-        if method != 'tangent':
-            raise self.unsupported('method', method, 'this model has the exact tangent only')

@@ -111,20 +111,21 @@ class _Masses:
     def _lumped(self) -> Array:
         s, layout = self.linear.layout.structure, self.linear.layout
         mass = np.zeros((self.nodes, 6))
-        for r in range(int(s.counts[1])):
-            length = float(self.linear.lengths[r] * self.linear.dilution[r])
-            for p in range(int(s.rod_piece[r]), int(s.rod_piece[r + 1])):
-                per_length = float(np.mean(layout.sections[p, :, 12]))
-                half = 0.5 * per_length * length * float(s.share[p])
-                node = int(s.rod_node[r]) + p - int(s.rod_piece[r])
-                mass[node, :3] += half
-                mass[node + 1, :3] += half
+        lengths = self.linear.lengths * self.linear.dilution
+        for nodes, pieces, length in zip(
+            layout.rod_nodes, layout.rod_pieces, lengths, strict=True
+        ):
+            half = 0.5 * layout.sections[pieces, :, 12].mean(axis=1) * length * s.share[pieces]
+            mass[nodes, :3][:-1] += half[:, None]
+            mass[nodes, :3][1:] += half[:, None]
         return mass.reshape(-1)
 
     def inverse_squares(self) -> NDArray[np.complex128]:
         """Return 1 / omega^2 of the modes, complex: eigenvalues of K^-1 M where there is mass."""
         mass = self.mass(np.eye(self.size))
         heavy = np.flatnonzero(mass.any(axis=0))
+        if not heavy.size:
+            return np.zeros(0, np.complex128)
         values = np.linalg.eigvals(self.flexibility(mass[:, heavy])[heavy])
         return np.asarray(values, dtype=np.complex128)
 
@@ -148,8 +149,7 @@ class _Masses:
         body = self.linear.free_inverse @ (top + self.response.T @ low)
         node = (self.response @ body).reshape(self.nodes, 6, -1)
         many = f.shape[1]
-        for r in range(int(s.counts[1])):
-            own = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
+        for r, own in enumerate(self.linear.layout.rod_nodes):
             columns = low.reshape(self.nodes, 6, many)[own].copy()  # overwritten by the motion
             work = self.linear.work
             room = np.zeros((6, 6 + many))

@@ -10,7 +10,6 @@ second power of the mesh, so the coarse mesh is off by at most 4/3 of the differ
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,7 @@ from soro_mechanics.models.network.linearisation import Shape, trace_shape
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.models.network.spec import NetworkSpec
-
-if TYPE_CHECKING:
-    from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 
 FIRST_STEPS = 4  # of integrated pieces, where a tolerance chooses them
 MAX_DOUBLINGS = 5

@@ -9,10 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import (
+    Array,
     Configuration,
     Guess,
     InverseSolution,
     LoadCase,
+    motion_between,
     Target,
     Task,
 )
@@ -23,7 +25,6 @@ from soro_mechanics.models.network.forward_network import ForwardNetwork, Soluti
 from soro_mechanics.models.network.inverse import solve_inverse
 from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.tendon.paths import TendonState
-from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.reader import RobotDescription
 
 
@@ -63,13 +64,18 @@ class Network(ForwardNetwork):
             self._followers = (follower_for(self, equilibrium),)
         return self._followers[0]
 
-    def ports(self, q: Configuration) -> PortResponse:
-        """Return how motors, effector (all six directions) and flex sensors answer around q."""
+    def ports(self, q: Configuration, axes: Array | None = None) -> PortResponse:
+        """Return how motors, effector and flex sensors answer around q.
+
+        axes (6, ne): effector directions as orthonormal columns, linear first, at the tip, axes
+        of base_link; all six when omitted.
+        """
         if any(d.kind != 'angle' for d in self.spec.drives):
             raise self.unsupported('ports', 'actuators', 'ports need motors (driven angles)')
         if not q.status.converged:
             raise InvalidInput('q', q.status.code.name, 'a converged Configuration')
-        return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, np.eye(6))
+        directions = np.eye(6) if axes is None else axes
+        return port_response(self.linearise(q), q.actuation, q.wrench, q.tip, directions)
 
     def tendons(self, q: Configuration) -> TendonState:
         """Return lengths, tensions and pulls of the tendons, by actuator."""
@@ -93,6 +99,4 @@ class Network(ForwardNetwork):
             outcome = check.finer(problem).solve(problem, self.rest, None)
         if not outcome.converged:
             return float('nan'), float('nan')
-        tip = outcome.state.body[layout.tip_body]
-        turn = lie.so3_log(tip[:3, :3].T @ q.tip[:3, :3])
-        return float(np.linalg.norm(tip[:3, 3] - q.tip[:3, 3])), float(np.linalg.norm(turn))
+        return motion_between(outcome.state.body[layout.tip_body], q.tip)

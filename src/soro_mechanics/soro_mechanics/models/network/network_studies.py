@@ -42,7 +42,10 @@ class NetworkStudies:
     def sensitivity(
         self, q: Configuration, parameters: Sequence[str], compliance: bool = False
     ) -> Sensitivity:
-        """Return how tip (and compliance) follow parameters: `models.network.sensitivity`."""
+        """Return how tip (and compliance) follow parameters like ``*.young``, ``rod_1.length``.
+
+        `models.network.sensitivity` lists them.
+        """
         return sensitivity(self._model, self._solved(q), parameters, compliance)
 
 

@@ -149,8 +149,7 @@ class PlatformSolver:
     def _scratch(self) -> _Scratch:
         if not hasattr(self._local, 'scratch'):
             self._local.scratch = _Scratch(self.layout, self._base, self._rod)
-        found: _Scratch = self._local.scratch
-        return found
+        return self._local.scratch
 
     def _renew(self, scratch: _Scratch, loading: Inputs, state: State) -> Array | None:
         """Return new maps at a state and the scratch's lengths; None where singular."""

@@ -15,7 +15,7 @@ from soro_mechanics.models.network.cross_section import (
     read_cross_section,
     ShapedSection,
 )
-from soro_mechanics.models.network.drive_schema import read_bundles, read_drives
+from soro_mechanics.models.network.drive_schema import read_bundle, read_drives, read_place
 from soro_mechanics.models.network.spec import (
     BodySpec,
     ENDS,
@@ -33,6 +33,9 @@ MATERIAL = ('young', 'shear', 'shear_factor', 'density', 'strain_limit')  # of a
 
 SAME_PLACE = 1e-6  # m, below which two places on a body are one
 ALONG = 1.0 - 1e-6  # cosine of two directions that are one
+
+AnySection = ShapedSection | CrossSection
+Sections = dict[str, AnySection]
 
 
 def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
@@ -56,18 +59,12 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
             raise top.error('rods', 'write at least one rod')
         _check_held(top, bodies, rods)
         drives = read_drives(top, rods, actuators)
-        bundles = read_bundles(top, drives, actuators)
+        bundles = top.each('bundles', lambda item: read_bundle(item, drives, actuators), ())
         with top.section('tip') as item:
             tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
             tip = read_pose(item)
-        sensors = []
-        for item in top.sections('sensors', ()):
-            with item:
-                sensors.append(_read_sensor(item, rods))
-        loads = []
-        for item in top.sections('loads', ()):
-            with item:
-                loads.append(_read_load(item, rods))
+        sensors = top.each('sensors', lambda item: _read_sensor(item, rods), ())
+        loads = top.each('loads', lambda item: _read_load(item, rods), ())
     return NetworkSpec(
         tuple(bodies),
         tuple(rods),
@@ -77,23 +74,14 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         steps,
         tuple(sensors),
         tuple(loads),
-        bundles=bundles,
+        bundles=tuple(bundles),
     )
 
 
 def read_pose(item: Section) -> Array:
     """Read a placement: position or polar, and rotation or direction (of local z)."""
     pose = np.eye(4)
-    if 'polar' in item:
-        if 'position' in item:
-            raise item.error('position', 'write position or polar, not both')
-        with item.section('polar') as polar:
-            radius = polar.quantity('radius', 'm', minimum=0.0)
-            angle = polar.quantity('angle', 'rad')
-            height = polar.quantity('height', 'm', 0.0)
-        pose[:3, 3] = [radius * math.cos(angle), radius * math.sin(angle), height]
-    else:
-        pose[:3, 3] = item.vector('position', 'm', 3, (0.0, 0.0, 0.0))
+    pose[:3, 3] = read_place(item, 3, (0.0, 0.0, 0.0))
     if 'direction' in item:
         z = item.vector('direction', '1', 3)
         if not np.linalg.norm(z) > 0.0:
@@ -145,11 +133,7 @@ def _read_bodies(top: Section) -> list[BodySpec]:
     return bodies
 
 
-def _read_rod(
-    item: Section,
-    sections: dict[str, ShapedSection | CrossSection],
-    bodies: list[BodySpec],
-) -> RodSpec:
+def _read_rod(item: Section, sections: Sections, bodies: list[BodySpec]) -> RodSpec:
     name = item.text('name')
     section = sections[item.text('section', choices=tuple(sections))]
     end: ShapedSection | None = None
@@ -171,11 +155,7 @@ def _read_rod(
     return RodSpec(name, length, section, end, curvature, held, macro, fractions, tolerance)
 
 
-def _read_taper(
-    item: Section,
-    section: ShapedSection | CrossSection,
-    sections: dict[str, ShapedSection | CrossSection],
-) -> ShapedSection:
+def _read_taper(item: Section, section: AnySection, sections: Sections) -> ShapedSection:
     other = sections[item.text('section_end', choices=tuple(sections))]
     if not (
         isinstance(section, ShapedSection)

@@ -9,7 +9,7 @@ difference is good to about five digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -158,20 +158,16 @@ CURVATURES = ('rest_curvature_x', 'rest_curvature_y', 'rest_curvature_z')
 def _read(rod: RodSpec, quantity: str, name: str) -> float:
     """Return a parameter of a rod; refuse one that it does not have."""
     section = rod.section
-    known: dict[str, Callable[[], float]] = {'length': lambda: rod.length}
-    for i, key in enumerate(CURVATURES):
-        known[key] = lambda i=i: float(rod.curvature[0, 1 + i])  # type: ignore[misc]
+    known = {'length': rod.length}
+    known |= dict(zip(CURVATURES, rod.curvature[0, 1:].tolist(), strict=True))
     if isinstance(section, ShapedSection):
-        for key, attribute in MATERIAL.items():
-            known[key] = lambda a=attribute: float(getattr(section, a))  # type: ignore[misc]
-        for i, key in enumerate(SIZES[section.shape]):
-            known[key] = lambda i=i: float(section.size[i])  # type: ignore[misc]
+        known |= {key: float(getattr(section, name)) for key, name in MATERIAL.items()}
+        known |= dict(zip(SIZES[section.shape], section.size.tolist(), strict=True))
     else:
-        for key, rows in MEASURED.items():
-            known[key] = lambda k=rows[0]: float(section.stiffness[k])  # type: ignore[misc]
+        known |= {key: float(section.stiffness[rows[0]]) for key, rows in MEASURED.items()}
     if quantity not in known:
         raise UnknownName('parameters', name, [f'{rod.name}.{key}' for key in known])
-    return known[quantity]()
+    return known[quantity]
 
 
 def _changed(rod: RodSpec, quantity: str, change: float) -> RodSpec:

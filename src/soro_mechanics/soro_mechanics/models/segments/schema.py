@@ -111,10 +111,7 @@ def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[st
         raise item.error('name', 'write letters, digits and _ only, a letter first')
     if name in taken:
         raise item.error('name', 'two segments have this name')
-    chambers = []
-    for part in item.sections('chambers'):
-        with part:
-            chambers.append(_read_chamber(part, actuators))
+    chambers = item.each('chambers', lambda part: _read_chamber(part, actuators))
     if not chambers:
         raise item.error('chambers', 'write at least one chamber')
     link = item.quantity('link', 'm', 0.0, minimum=0.0)

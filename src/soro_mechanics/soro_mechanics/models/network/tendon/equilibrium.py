@@ -15,8 +15,6 @@ a limit point that the held length is not: both are solved in one step for that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,9 +35,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     SINGULAR,
 )
-
-if TYPE_CHECKING:
-    from soro_mechanics.models.network.layout import Layout
+from soro_mechanics.models.network.layout import Layout
 
 MAX_FLIPS = 100
 GROWTH = 10.0  # a step after which the residual grew more than this is halved
