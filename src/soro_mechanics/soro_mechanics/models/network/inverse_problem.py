@@ -130,8 +130,7 @@ class InverseProblem(DrivenLimits):
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
-        drives = self.drives
-        value = np.array([driven[d.actuator] + d.offset for d in drives])
+        value = np.array([driven[d.actuator] + d.offset for d in self.drives])
         return lay.drive(self.layout, self._loaded, value, self._slopes)
 
     def task_error(self, state: State) -> Array:
@@ -179,7 +178,8 @@ class InverseProblem(DrivenLimits):
             at.residual = float(evaluate(s, x, at.state, self.work, True, False, LANES))
             task_error = self.task_error(at.state)
             at.task_error, at.steps = self.errors(task_error), step
-            if self.reached(at) and (not self.redundant or (step > 0 and self._still(da))):
+            still = step > 0 and np.abs(da / self.range).max() < SETTLED
+            if self.reached(at) and (still or not self.redundant):
                 return at
             merit = max(at.residual, at.task_error[0] / s.scale[0], at.task_error[1])
             if merit < PROGRESS * lowest:
@@ -277,9 +277,6 @@ class InverseProblem(DrivenLimits):
         """Whether the task leaves actuators to choose."""
         return len(self.range) > self.size
 
-    def _still(self, da: Array) -> bool:
-        return bool(np.abs(da / self.range).max() < SETTLED)
-
     @property
     def _unit(self) -> Array:
         length = float(self.layout.structure.scale[0])
@@ -328,9 +325,8 @@ class InverseProblem(DrivenLimits):
 
     def _energy(self, at: InverseState, follow: Array, x: Inputs) -> tuple[Array, Array]:
         """Return Hessian and gradient of the actuators' work in parts of their ranges."""
-        m = len(self.range)
-        kinds = {d.kind for d in self.drives}
-        d = self.range
+        m, d = len(self.range), self.range
+        kinds = {drive.kind for drive in self.drives}
         if kinds == {'angle'}:
             motor_efforts(self.layout.structure, x, self.work)
             n = self.work.matrix.shape[0]
