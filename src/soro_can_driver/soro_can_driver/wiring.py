@@ -30,58 +30,32 @@ TRACKING = math.radians(10.0)  # of the outputs; at 1000 deg/s a motor lags 5.5
 
 @dataclass(frozen=True)
 class CanWiring:
-    """How a board is connected and what its numbers mean.
+    """How a board is connected and what its numbers mean."""
 
-    Attributes
-    ----------
-    interface, channel : str
-        Of python-can: 'socketcan' with 'can0', 'socketcand' with a host, ...
-    host, port : str, int
-        Of a socketcand server; not used by other interfaces.
-    bitrate, data_bitrate : int
-        [bit/s]
-    framing : str
-        'classic' (500 Hz) or 'fd' (1 kHz).
-    ratio : float
-        Turns of a motor per turn of its output.
-    zero : ndarray, shape (m,) [rad]
-        Output angles where the encoders read zero.
-    direction : ndarray, shape (m,)
-        1, or -1 where the motor counts the other way.
-    minimum, maximum : ndarray, shape (m,) [rad]
-        Output angles the board itself keeps to: the actuators' limits.
-    speed : ndarray, shape (m,) [rad/s]
-        Of the outputs.
-    step : ndarray, shape (m,) [rad]
-        Of the outputs, the largest between two set-points in a row.
-    tracking : float [rad]
-        Of the outputs: set-point and encoder may not be farther apart for long.
-    motors : tuple of str
-        Names of the actuators.
-    sensors : tuple of str
-        Names of the flex sensors.
-    serial : int
-        The board that belongs to this robot; 0: any.
-    """
-
+    #: interface, channel: of python-can: 'socketcan' with 'can0', 'socketcand' with a host, ..
     interface: str
     channel: str
+    #: host, port: int; of a socketcand server; not used by other interfaces
     host: str
     port: int
+    #: bitrate, data_bitrate: [bit/s]
     bitrate: int
     data_bitrate: int
-    framing: str
-    ratio: float
-    zero: NDArray[np.float64]
-    direction: NDArray[np.float64]
+    framing: str  #: 'classic' (500 Hz) or 'fd' (1 kHz)
+    ratio: float  #: turns of a motor per turn of its output
+    zero: NDArray[np.float64]  #: (m,) [rad]; output angles where the encoders read zero
+    direction: NDArray[np.float64]  #: (m,); 1, or -1 where the motor counts the other way
+    #: minimum, maximum: (m,) [rad]; output angles the board itself keeps to: the actuators' limits
     minimum: NDArray[np.float64]
     maximum: NDArray[np.float64]
-    speed: NDArray[np.float64]
+    speed: NDArray[np.float64]  #: (m,) [rad/s]; of the outputs
+    #: (m,) [rad]; of the outputs, the largest between two set-points in a row
     step: NDArray[np.float64]
+    #: [rad]; of the outputs: set-point and encoder may not be farther apart for long
     tracking: float
-    motors: tuple[str, ...]
-    sensors: tuple[str, ...]
-    serial: int
+    motors: tuple[str, ...]  #: names of the actuators
+    sensors: tuple[str, ...]  #: names of the flex sensors
+    serial: int  #: the board that belongs to this robot; 0: any
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:

@@ -23,28 +23,16 @@ class Mark(NamedTuple):
 
 @dataclass
 class Tour:
-    """What happened, line by line, and where the recording is.
-
-    Attributes
-    ----------
-    say : callable
-        Gets each line as it comes.
-    lines : list of (str, str)
-        What was done, and with which result.
-    view : path or None
-        Picture of the browser viewer.
-    numbers : dict
-        The same for scripts, SI.
-    marks : list of Mark
-        Of the published experiment; empty where it was not played.
-    """
+    """What happened, line by line, and where the recording is."""
 
     robot: RobotDescription
     bag: Path
-    say: Callable[[str], None]
-    view: Path | None = None
+    say: Callable[[str], None]  #: gets each line as it comes
+    view: Path | None = None  #: or None; picture of the browser viewer
+    #: of (str, str); what was done, and with which result
     lines: list[tuple[str, str]] = field(default_factory=list)
-    numbers: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[str, Any] = field(default_factory=dict)  #: the same for scripts, SI
+    #: of the published experiment; empty where it was not played
     marks: list[Mark] = field(default_factory=list)
 
     @property

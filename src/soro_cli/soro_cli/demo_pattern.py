@@ -21,18 +21,10 @@ PAUSE = 1.5  # s at rest before each amplitude
 
 @dataclass(frozen=True)
 class Stretch:
-    """Three triangles of one amplitude.
+    """Three triangles of one amplitude."""
 
-    Attributes
-    ----------
-    pairs : tuple of tuple of int
-        Actuators of each triangle.
-    amplitude : float
-        [bar]
-    """
-
-    pairs: tuple[tuple[int, ...], ...]
-    amplitude: float
+    pairs: tuple[tuple[int, ...], ...]  #: of int; actuators of each triangle
+    amplitude: float  #: [bar]
 
     @property
     def label(self) -> str:

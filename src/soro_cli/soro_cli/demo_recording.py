@@ -20,25 +20,16 @@ SHAPE = ('x_m', 'y_m', 'z_m', 'bending_rad', 'elongation_m')
 
 @dataclass(frozen=True)
 class Recording:
-    """One run on a common clock of `RATE`.
-
-    Attributes
-    ----------
-    begin : float [s]
-        When the first sample is of, since 1970.
-    time : ndarray, shape (n,) [s]
-        From the first sample.
-    commanded, measured : ndarray, shape (n, m) [Pa]
-        Nothing (NaN) is commanded while the driver does not follow.
-    model, plant : ndarray, shape (n, 5)
-        Tip x, y, z [m], bending angle [rad], elongation of the backbone [m].
-    """
+    """One run on a common clock of `RATE`."""
 
     names: tuple[str, ...]
-    begin: float
-    time: Array
+    begin: float  #: [s]; when the first sample is of, since 1970
+    time: Array  #: (n,) [s]; from the first sample
+    #: commanded, measured: (n, m) [Pa]; nothing (NaN) is commanded while the driver does not
+    #: follow
     commanded: Array
     measured: Array
+    #: model, plant: (n, 5); tip x, y, z [m], bending angle [rad], elongation of the backbone [m]
     model: Array
     plant: Array
 

@@ -37,31 +37,18 @@ CONNECTING = 20.0  # s, then the duration begins without the topics that are sti
 
 @dataclass(frozen=True)
 class RecordResult:
-    """What was recorded.
-
-    Attributes
-    ----------
-    seconds : float
-        From the first subscription to the end [s].
-    connected_after : float or None
-        Of these, until all topics came in; none where it ended before [s].
-    size : int [byte]
-    counts : dict
-        Messages by topic.
-    lost, dropped : int
-        By the middleware, by the recorder.
-    failure : str
-        Why it ended before it was asked to.
-    """
+    """What was recorded."""
 
     folder: str
-    seconds: float
+    seconds: float  #: from the first subscription to the end [s]
+    #: or None; of these, until all topics came in; none where it ended before [s]
     connected_after: float | None
-    size: int
-    counts: dict[str, int]
+    size: int  #: [byte]
+    counts: dict[str, int]  #: messages by topic
+    #: lost, dropped: by the middleware, by the recorder
     lost: int
     dropped: int
-    failure: str
+    failure: str  #: why it ended before it was asked to
 
     @property
     def messages(self) -> int:

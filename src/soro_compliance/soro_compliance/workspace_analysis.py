@@ -40,25 +40,16 @@ class Cancelled(SoroError):
 
 @dataclass(frozen=True)
 class WorkspaceCloud:
-    """What the samples gave.
+    """What the samples gave."""
 
-    Attributes
-    ----------
-    actuation : ndarray, shape (n, m)
-    tip : ndarray, shape (n, 4, 4)
-        NaN where there is no stable equilibrium.
-    codes : ndarray of int, shape (n,)
-    compliance : ndarray, shape (n, 2) [m/N]
-        Smallest and largest principal compliance; shape (0, 2) when it was not asked for.
-    eigenstiffness : ndarray, shape (n, 2) [N]
-        Least positive and greatest one, as Shi's Figure 10 maps them; like `compliance`, NaN where
-        a model has less than six elastic freedoms.
-    """
-
-    actuation: Array
-    tip: Array
-    codes: NDArray[np.int64]
+    actuation: Array  #: (n, m)
+    tip: Array  #: (n, 4, 4); NaN where there is no stable equilibrium
+    codes: NDArray[np.int64]  #: (n,)
+    #: (n, 2) [m/N]; smallest and largest principal compliance; shape (0, 2) when it was not asked
+    #: for
     compliance: Array
+    #: (n, 2) [N]; least positive and greatest one, as Shi's Figure 10 maps them; like
+    #: `compliance`, NaN where a model has less than six elastic freedoms
     eigenstiffness: Array
 
     @property

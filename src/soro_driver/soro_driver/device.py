@@ -144,37 +144,22 @@ class SensorReading:
 
 @dataclass(frozen=True)
 class Reading:
-    """One consistent measurement of all actuators.
+    """One consistent measurement of all actuators."""
 
-    Attributes
-    ----------
-    time : float
-        When it reached this computer [s, CLOCK_MONOTONIC]. A device that repeats an old
-        measurement keeps the old time: the driver's freshness check rests on it.
-    measured : ndarray, shape (m,)
-        SI, order of the robot file; NaN where there is no sensor or it is faulty.
-    applied : ndarray, shape (m,)
-        The set-points the device acts on, as it echoes them.
-    flags : ndarray of uint16, shape (m,)
-        Bits of `Flag` that the device or its transport knows about.
-    faults : int
-        Bits of `Fault` and of the device; any bit latches a fault.
-    tripped : bool
-        The device carried out its own safe action (time to live passed, its own e-stop).
-    sampled : float
-        When the measurement was taken, at the earliest [s, CLOCK_MONOTONIC]; NaN: not known.
-    reason : str
-        What the device says of its faults, for a person; empty: nothing beyond `fault_text`.
-    """
-
+    #: When it reached this computer [s, CLOCK_MONOTONIC]. A device that repeats an old measurement
+    #: keeps the old time: the driver's freshness check rests on it.
     time: float
+    #: (m,); SI, order of the robot file; NaN where there is no sensor or it is faulty
     measured: Array
-    applied: Array
-    flags: Flags
-    faults: int = 0
+    applied: Array  #: (m,); the set-points the device acts on, as it echoes them
+    flags: Flags  #: uint16, (m,); bits of `Flag` that the device or its transport knows about
+    faults: int = 0  #: bits of `Fault` and of the device; any bit latches a fault
+    #: the device carried out its own safe action (time to live passed, its own e-stop)
     tripped: bool = False
     sensors: SensorReading | None = field(default=None)
+    #: when the measurement was taken, at the earliest [s, CLOCK_MONOTONIC]; NaN: not known
     sampled: float = math.nan
+    #: what the device says of its faults, for a person; empty: nothing beyond `fault_text`
     reason: str = ''
 
 

@@ -22,18 +22,10 @@ FIRST_PORT, PORTS = 20000, 12000  # below the ports the kernel hands out by itse
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Loopback address of an emulator.
+    """Loopback address of an emulator."""
 
-    Attributes
-    ----------
-    port : int
-        TCP port on 127.0.0.1 (gRPC, socketcand).
-    path : Path
-        For links that are files (a pty's name); its folder belongs to this user.
-    """
-
-    port: int
-    path: Path
+    port: int  #: TCP port on 127.0.0.1 (gRPC, socketcand)
+    path: Path  #: for links that are files (a pty's name); its folder belongs to this user
 
     @property
     def address(self) -> str:

@@ -30,24 +30,12 @@ STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here
 
 @dataclass(frozen=True)
 class Demand:
-    """What a law wants.
+    """What a law wants."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (m,)
-        SI, order of the robot file; finite.
-    source : str
-        Who wants it.
-    stamp : int
-        The sender's clock [ns].
-    arrival : float
-        Steady clock [s]; the loop's watchdog rests on it.
-    """
-
-    values: Array
-    source: str
-    stamp: int
-    arrival: float
+    values: Array  #: (m,); SI, order of the robot file; finite
+    source: str  #: who wants it
+    stamp: int  #: the sender's clock [ns]
+    arrival: float  #: steady clock [s]; the loop's watchdog rests on it
 
 
 class Law(ABC):

@@ -13,23 +13,14 @@ WINDOW = 8192  # ticks kept: 82 s at 100 Hz, 16 s at 500 Hz
 
 @dataclass(frozen=True)
 class LoopFigures:
-    """Figures of the ticks in the window; times in s.
+    """Figures of the ticks in the window; times in s."""
 
-    Attributes
-    ----------
-    period : float
-        Nominal.
-    lateness : tuple of float
-        Start of a tick after its deadline: p50, p99, p99.9, largest.
-    work : tuple of float
-        Duration of a tick, input and output included: p50, p99, p99.9, largest.
-    ticks, missed : int
-        Since the start: done, and slots that passed without a tick.
-    """
-
-    period: float
+    period: float  #: nominal
+    #: start of a tick after its deadline: p50, p99, p99.9, largest
     lateness: tuple[float, float, float, float]
+    #: duration of a tick, input and output included: p50, p99, p99.9, largest
     work: tuple[float, float, float, float]
+    #: ticks, missed: since the start: done, and slots that passed without a tick
     ticks: int
     missed: int
 

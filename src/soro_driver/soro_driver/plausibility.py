@@ -22,32 +22,25 @@ STILL = 0.25  # a value that made less of the way than this part of the error st
 
 @dataclass(frozen=True)
 class PlausibilityLimits:
-    """Limits of the checks; times in s, differences as a part of each actuator's range.
+    """Limits of the checks; times in s, differences as a part of each actuator's range."""
 
-    Attributes
-    ----------
-    over_limit_margin, over_limit_for : float
-        Measured above maximum (or below minimum) by more than the margin for this long.
-    sensor_for : float
-        A sensor reported as faulty for this long.
-    frozen_for : float
-        Every measured value exactly the same for this long while armed; 0: not checked (a
-        sensor without noise may stand still).
-    rest_margin, rest_for : float
-        A pressure that stays above rest by more than the margin for this long, although the
-        outputs are safe: somebody else drives it, or it is not vented. What still falls is not
-        meant, however slowly it is vented; lengths and angles stay where they are.
-    follow_time_constant, follow_tolerance, follow_for : float
-        The measurement must stay within the tolerance of the command as a first-order system
-        with this time constant would follow it. Time constant 0: not checked.
-    """
-
+    #: over_limit_margin, over_limit_for: measured above maximum (or below minimum) by more than
+    #: the margin for this long
     over_limit_margin: float = 0.1
     over_limit_for: float = 0.05
-    sensor_for: float = 0.05
+    sensor_for: float = 0.05  #: a sensor reported as faulty for this long
+    #: every measured value exactly the same for this long while armed; 0: not checked (a sensor
+    #: without noise may stand still)
     frozen_for: float = 0.0
+    #: rest_margin, rest_for: A pressure that stays above rest by more than the margin for this
+    #: long, although the outputs are safe: somebody else drives it, or it is not vented. What
+    #: still falls is not meant, however slowly it is vented; lengths and angles stay where they
+    #: are.
     rest_margin: float = 0.2
     rest_for: float = 2.0
+    #: follow_time_constant, follow_tolerance, follow_for: The measurement must stay within the
+    #: tolerance of the command as a first-order system with this time constant would follow it.
+    #: Time constant 0: not checked.
     follow_time_constant: float = 0.0
     follow_tolerance: float = 0.1
     follow_for: float = 0.3

@@ -23,40 +23,22 @@ MAX_STEP = 2.0  # periods: no set-point moves farther than the slew limit allows
 
 @dataclass(frozen=True)
 class DriverSettings:
-    """What the robot file says about driving it; SI.
+    """What the robot file says about driving it; SI."""
 
-    Attributes
-    ----------
-    device : str
-        Name of the device (entry-point group ``soro_driver.devices``).
-    rate : float
-        Ticks per second of the control loop.
-    command_timeout : float
-        Without a command for longer, the safe action runs and the source has lost control [s].
-    feedback_timeout : float
-        Without a fresh measurement for longer, the device counts as lost [s].
-    ttl : float
-        Without a write for longer, the device goes safe by itself [s].
-    engage_band : float
-        A first command must be this near to the measurement, as a part of the range.
-    safe_action : str
-        On lost commands: 'ramp' to rest, or 'release' (the device's own safe action at once).
-    safe_rate : ndarray, shape (m,)
-        Slew of the ramp [SI/s].
-    section : Section
-        ``driver.<device>``, for the device to read.
-    """
-
-    device: str
-    rate: float
+    device: str  #: name of the device (entry-point group ``soro_driver.devices``)
+    rate: float  #: ticks per second of the control loop
+    #: without a command for longer, the safe action runs and the source has lost control [s]
     command_timeout: float
+    #: without a fresh measurement for longer, the device counts as lost [s]
     feedback_timeout: float
-    ttl: float
+    ttl: float  #: without a write for longer, the device goes safe by itself [s]
+    #: a first command must be this near to the measurement, as a part of the range
     engage_band: float
+    #: on lost commands: 'ramp' to rest, or 'release' (the device's own safe action at once)
     safe_action: str
-    safe_rate: Array
+    safe_rate: Array  #: (m,); slew of the ramp [SI/s]
     plausibility: PlausibilityLimits
-    section: Section
+    section: Section  #: ``driver.<device>``, for the device to read
 
     @property
     def period(self) -> float:

@@ -12,33 +12,18 @@ from soro_driver.law import Demand
 
 @dataclass(frozen=True)
 class Tick:
-    """What one pass of the loop found and did; arrays of shape (m,) in SI.
+    """What one pass of the loop found and did; arrays of shape (m,) in SI."""
 
-    Attributes
-    ----------
-    time : float
-        When the measurement reached this computer [s, steady clock].
-    commanded, applied, measured : ndarray
-        NaN where there is nothing: before the first command, without a device.
-    flags : ndarray of uint16
-    reason : str
-        Why the state is what it is; empty while nothing is wrong.
-    demand : Demand, optional
-        The one that was acted on.
-    reading : Reading, optional
-        None without a device.
-    stops : int
-        Changes whenever the outputs were made safe for a reason (`Latches.stops`).
-    """
-
-    time: float
+    time: float  #: when the measurement reached this computer [s, steady clock]
+    #: commanded, applied, measured: NaN where there is nothing: before the first command, without
+    #: a device
     commanded: Array
     applied: Array
     measured: Array
-    flags: Flags
+    flags: Flags  #: uint16
     state: DeviceState
     faults: int
-    reason: str
-    demand: Demand | None
-    reading: Reading | None
-    stops: int
+    reason: str  #: why the state is what it is; empty while nothing is wrong
+    demand: Demand | None  #: the one that was acted on
+    reading: Reading | None  #: None without a device
+    stops: int  #: changes whenever the outputs were made safe for a reason (`Latches.stops`)

@@ -28,31 +28,15 @@ BITS = 10  # of a byte on the wire, start and stop bits included
 
 @dataclass(frozen=True)
 class DspaceWiring:
-    """How the real-time computer is connected.
+    """How the real-time computer is connected."""
 
-    Attributes
-    ----------
-    port : str
-        Device file of the serial port.
-    baudrate : int
-    rate : float
-        Measurements per second [1/s].
-    serial : int
-        The device that belongs to this robot; 0: any.
-    names : tuple of str
-        Of the actuators.
-    channels : ndarray of int, shape (m,)
-        Index of the regulator, from 0, of each actuator.
-    maximum, slew : ndarray, shape (m,)
-        The actuators' limits, that the device keeps to as well [Pa], [Pa/s].
-    """
-
-    port: str
+    port: str  #: device file of the serial port
     baudrate: int
-    rate: float
-    serial: int
-    names: tuple[str, ...]
-    channels: NDArray[np.int64]
+    rate: float  #: measurements per second [1/s]
+    serial: int  #: the device that belongs to this robot; 0: any
+    names: tuple[str, ...]  #: of the actuators
+    channels: NDArray[np.int64]  #: (m,); index of the regulator, from 0, of each actuator
+    #: maximum, slew: (m,); the actuators' limits, that the device keeps to as well [Pa], [Pa/s]
     maximum: NDArray[np.float64]
     slew: NDArray[np.float64]
 

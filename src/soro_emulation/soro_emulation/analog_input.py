@@ -17,19 +17,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AnalogProperties:
-    """Properties of an analog input; SI.
+    """Properties of an analog input; SI."""
 
-    Attributes
-    ----------
-    noise : float
-        Standard deviation of one sample [V].
-    range : float
-        The converter covers plus and minus this [V].
-    bits : int
-    """
-
-    noise: float = 3e-3
-    range: float = 10.0
+    noise: float = 3e-3  #: standard deviation of one sample [V]
+    range: float = 10.0  #: the converter covers plus and minus this [V]
     bits: int = 16
 
 

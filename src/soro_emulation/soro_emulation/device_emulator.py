@@ -22,27 +22,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EmulatorContext:
-    """What an emulator is made from.
-
-    Attributes
-    ----------
-    robot : RobotDescription
-    wiring : Section
-        ``driver.<device>`` of the robot file: the same that the driver reads.
-    properties : Section
-        ``emulator.<device>``; empty where the file has none.
-    endpoint : Endpoint
-        Where to listen; loopback only.
-    seed : int
-        Of everything random.
-    log : EventLog
-    """
+    """What an emulator is made from."""
 
     robot: RobotDescription
-    wiring: Section
-    properties: Section
-    endpoint: Endpoint
-    seed: int
+    wiring: Section  #: ``driver.<device>`` of the robot file: the same that the driver reads
+    properties: Section  #: ``emulator.<device>``; empty where the file has none
+    endpoint: Endpoint  #: where to listen; loopback only
+    seed: int  #: of everything random
     log: EventLog
 
 

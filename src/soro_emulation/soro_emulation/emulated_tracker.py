@@ -57,24 +57,12 @@ LATE = 0.5  # s more, beyond what a solver takes by default
 
 @dataclass(frozen=True)
 class SeenPose:
-    """What goes out as one message.
+    """What goes out as one message."""
 
-    Attributes
-    ----------
-    stamp : object
-        When it was measured, as it came.
-    pose : ndarray, shape (4, 4)
-        Of the marker, in base_link.
-    due : float
-        When it goes out [s, steady clock].
-    frame_id : str
-        Empty: base_link.
-    """
-
-    stamp: Any
-    pose: Array
-    due: float
-    frame_id: str = ''
+    stamp: Any  #: when it was measured, as it came
+    pose: Array  #: (4, 4); of the marker, in base_link
+    due: float  #: when it goes out [s, steady clock]
+    frame_id: str = ''  #: Empty: base_link
 
 
 class EmulatedTracker:

@@ -13,19 +13,11 @@ from soro_mechanics.robot_file.section import Section
 
 @dataclass(frozen=True)
 class EmulatorSettings:
-    """What the robot file says about its emulation.
-
-    Attributes
-    ----------
-    seed : int
-    body : BodyProperties
-    device : Section
-        ``emulator.<device>``, for the device emulator to read.
-    """
+    """What the robot file says about its emulation."""
 
     seed: int
     body: BodyProperties
-    device: Section
+    device: Section  #: ``emulator.<device>``, for the device emulator to read
 
 
 def read_emulator_settings(robot: RobotDescription, device: str) -> EmulatorSettings:

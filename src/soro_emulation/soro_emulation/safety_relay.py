@@ -12,18 +12,11 @@ from soro_mechanics.robot_file.section import Section
 
 @dataclass(frozen=True)
 class RelayProperties:
-    """Properties of the relay.
+    """Properties of the relay."""
 
-    Attributes
-    ----------
-    window : float
-        It drops out when no edge came for this long [s].
-    edges : int
-        It pulls in after this many edges, each within the window of the one before: one stray
-        edge must not bring the pressure back.
-    """
-
-    window: float = 0.2
+    window: float = 0.2  #: it drops out when no edge came for this long [s]
+    #: it pulls in after this many edges, each within the window of the one before: one stray edge
+    #: must not bring the pressure back
     edges: int = 3
 
 

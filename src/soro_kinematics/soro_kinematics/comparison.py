@@ -17,21 +17,11 @@ from soro_mechanics.core.status import Code
 
 @dataclass(frozen=True)
 class Comparison:
-    """Largest differences between any two models that converged.
+    """Largest differences between any two models that converged."""
 
-    Attributes
-    ----------
-    position_spread : float
-        [m]; NaN with fewer than two converged models.
-    orientation_spread : float
-        [rad]; NaN likewise.
-    hint : str
-        One sentence for a person.
-    """
-
-    position_spread: float
-    orientation_spread: float
-    hint: str
+    position_spread: float  #: [m]; NaN with fewer than two converged models
+    orientation_spread: float  #: [rad]; NaN likewise
+    hint: str  #: one sentence for a person
 
 
 def rotation_angle(a: Array, b: Array) -> float:

@@ -29,46 +29,23 @@ NANO = 1e-9
 
 @dataclass(frozen=True)
 class TrackerRules:
-    """What a pose must keep to be believed.
+    """What a pose must keep to be believed."""
 
-    Attributes
-    ----------
-    timeout : float
-        Without a believed pose for longer [s] the tracker is not GOOD.
-    max_latency : float
-        From stamp to arrival [s].
-    max_distance : float
-        From the model's tip [m].
-    max_speed : float
-        Of the tip since the last believed pose [m/s].
-    marker : ndarray, shape (4, 4)
-        Pose of the marker in the frame of the tip.
-    """
-
-    timeout: float
-    max_latency: float
-    max_distance: float
-    max_speed: float
-    marker: Array
+    timeout: float  #: without a believed pose for longer [s] the tracker is not GOOD
+    max_latency: float  #: from stamp to arrival [s]
+    max_distance: float  #: from the model's tip [m]
+    max_speed: float  #: of the tip since the last believed pose [m/s]
+    marker: Array  #: (4, 4); pose of the marker in the frame of the tip
 
 
 @dataclass(frozen=True)
 class MarkerPose:
-    """One message of a tracker.
+    """One message of a tracker."""
 
-    Attributes
-    ----------
-    stamp : int
-        When it was measured [ns].
-    pose : ndarray, shape (4, 4)
-        Of the marker in that frame.
-    oriented : bool
-        False where the tracker measures positions alone: then its orientation is (0, 0, 0, 1).
-    """
-
-    stamp: int
+    stamp: int  #: when it was measured [ns]
     frame_id: str
-    pose: Array
+    pose: Array  #: (4, 4); of the marker in that frame
+    #: False where the tracker measures positions alone: then its orientation is (0, 0, 0, 1)
     oriented: bool
 
 

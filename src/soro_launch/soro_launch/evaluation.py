@@ -22,18 +22,10 @@ DEPTH_LIMIT = 50  # includes inside includes: more means that a file includes it
 
 @dataclass
 class LaunchPlan:
-    """What a launch file asks for.
+    """What a launch file asks for."""
 
-    Attributes
-    ----------
-    processes : list of ProcessPlan
-        In the order of the file.
-    messages : list of str
-        Texts of <log>.
-    """
-
-    processes: list[ProcessPlan] = field(default_factory=list)
-    messages: list[str] = field(default_factory=list)
+    processes: list[ProcessPlan] = field(default_factory=list)  #: in the order of the file
+    messages: list[str] = field(default_factory=list)  #: texts of <log>
 
 
 def plan_launch(

@@ -23,34 +23,17 @@ SIGKILL_TIMEOUT = 5.0  # s after SIGTERM, the default of ROS 2 launch
 
 @dataclass(frozen=True)
 class ProcessPlan:
-    """One process to run.
+    """One process to run."""
 
-    Attributes
-    ----------
-    name : str
-        What its output is marked with: the node's name, else its executable.
-    on_screen : bool
-        False keeps standard output in the log file only.
-    respawn : bool
-        Start it again when it ends by itself.
-    respawn_delay : float
-        Wait before that [s].
-    respawn_limit : int
-        How often at most; negative: no limit.
-    ends_launch : bool
-        ``on_exit="shutdown"``: when it ends, everything stops.
-    sigterm_timeout, sigkill_timeout : float
-        Patience after SIGINT, and after SIGTERM [s].
-    """
-
-    name: str
+    name: str  #: what its output is marked with: the node's name, else its executable
     command: tuple[str, ...]
     environment: dict[str, str]
-    on_screen: bool = False
-    respawn: bool = False
-    respawn_delay: float = 0.0
-    respawn_limit: int = -1
-    ends_launch: bool = False
+    on_screen: bool = False  #: False keeps standard output in the log file only
+    respawn: bool = False  #: start it again when it ends by itself
+    respawn_delay: float = 0.0  #: wait before that [s]
+    respawn_limit: int = -1  #: how often at most; negative: no limit
+    ends_launch: bool = False  #: ``on_exit="shutdown"``: when it ends, everything stops
+    #: sigterm_timeout, sigkill_timeout: patience after SIGINT, and after SIGTERM [s]
     sigterm_timeout: float = SIGTERM_TIMEOUT
     sigkill_timeout: float = SIGKILL_TIMEOUT
 

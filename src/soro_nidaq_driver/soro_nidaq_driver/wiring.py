@@ -31,21 +31,16 @@ SCALES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 @dataclass(frozen=True)
 class Channel:
-    """One regulator: the analog input of its monitor, the counter or analog output of its command.
-
-    Attributes
-    ----------
-    feedback_scale, command_scale : float
-        Pressure per volt at the monitor and at the command input [Pa/V].
-    feedback_zero, command_zero : float
-        Voltage that stands for zero pressure [V].
-    """
+    """One regulator: analog input of its monitor, counter or analog output of its command."""
 
     actuator: str
     feedback: str
     command: str
+    #: feedback_scale, command_scale: pressure per volt at the monitor and at the command input
+    #: [Pa/V]
     feedback_scale: float
     command_scale: float
+    #: feedback_zero, command_zero: voltage that stands for zero pressure [V]
     feedback_zero: float
     command_zero: float
 
@@ -57,35 +52,19 @@ class Channel:
 
 @dataclass(frozen=True)
 class Wiring:
-    """Cards and channels.
+    """Cards and channels."""
 
-    Attributes
-    ----------
-    address : str
-        'local', or host:port of a gRPC device server.
-    full_voltage : float
-        Command voltage at a duty cycle of one, behind the low-pass filter, and the largest of an
-        analog output [V].
-    pwm_frequency : float
-        [Hz]
-    sensor_minimum, sensor_maximum : float
-        A monitor outside this voltage is open, short or broken [V].
-    heartbeat : str
-        Digital line that keeps the external relay closed; '' when there is none.
-    heartbeat_period : float
-        Between two edges [s].
-    channels : tuple of Channel
-        In the order of the robot's actuators.
-    """
-
-    address: str
+    address: str  #: 'local', or host:port of a gRPC device server
+    #: command voltage at a duty cycle of one, behind the low-pass filter, and the largest of an
+    #: analog output [V]
     full_voltage: float
-    pwm_frequency: float
+    pwm_frequency: float  #: [Hz]
+    #: sensor_minimum, sensor_maximum: a monitor outside this voltage is open, short or broken [V]
     sensor_minimum: float
     sensor_maximum: float
-    heartbeat: str
-    heartbeat_period: float
-    channels: tuple[Channel, ...]
+    heartbeat: str  #: digital line that keeps the external relay closed; '' when there is none
+    heartbeat_period: float  #: between two edges [s]
+    channels: tuple[Channel, ...]  #: in the order of the robot's actuators
 
     @property
     def cards(self) -> tuple[str, ...]:

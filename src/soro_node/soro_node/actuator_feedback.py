@@ -29,32 +29,17 @@ class NoState(SoroError):
 
 @dataclass(frozen=True)
 class ActuatorFeedback:
-    """One ActuatorState, in the order of the robot's actuators.
+    """One ActuatorState, in the order of the robot's actuators."""
 
-    Attributes
-    ----------
-    present : ndarray, shape (m,)
-        Measured; where there is no sensor, the applied value; NaN where neither is known.
-    commanded : ndarray, shape (m,)
-        NaN before the first command.
-    stamp : int
-        When the measurement reached the driver's computer [ns], clock of the driver.
-    arrival : float
-        When the message reached this node [s], steady clock.
-    device_state : int
-        Constant of the message.
-    stops : int
-        Changes whenever the driver made the outputs safe for a reason.
-    """
-
+    #: (m,); measured; where there is no sensor, the applied value; NaN where neither is known
     present: Array
-    commanded: Array
-    stamp: int
-    arrival: float
-    device_state: int
+    commanded: Array  #: (m,); NaN before the first command
+    stamp: int  #: when the measurement reached the driver's computer [ns], clock of the driver
+    arrival: float  #: when the message reached this node [s], steady clock
+    device_state: int  #: constant of the message
     faults: int
     command_source: str
-    stops: int
+    stops: int  #: changes whenever the driver made the outputs safe for a reason
 
     @property
     def stopped(self) -> bool:

@@ -331,24 +331,12 @@ def _taken(count: int, most: int) -> Array:
 
 @dataclass(frozen=True)
 class CompliancePoint:
-    """A compliance and where it belongs.
+    """A compliance and where it belongs."""
 
-    Attributes
-    ----------
-    matrix : ndarray, shape (6, 6)
-        At the point, axes of base_link, linear first.
-    pose : ndarray, shape (4, 4)
-        Of the point in base_link.
-    backbone : str
-        Empty: the tip.
-    arc_length : float
-        Along the unloaded backbone [m].
-    """
-
-    matrix: Array
-    pose: Array
-    backbone: str = ''
-    arc_length: float = 0.0
+    matrix: Array  #: (6, 6); at the point, axes of base_link, linear first
+    pose: Array  #: (4, 4); of the point in base_link
+    backbone: str = ''  #: Empty: the tip
+    arc_length: float = 0.0  #: along the unloaded backbone [m]
 
 
 def compliance_to_message(

@@ -36,33 +36,20 @@ TYPES = ('bool', 'int', 'float', 'str', 'float[]', 'str[]')
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a node.
-
-    Attributes
-    ----------
-    default : bool, int, float, str, or list of float or str
-        Its type is the parameter's type; an empty list is a list of float.
-    unit : str
-        SI unit; empty where there is none.
-    description : str
-        One line for people.
-    read_only : bool
-        Only settable at start.
-    minimum, maximum : float, optional
-        Inclusive; of every element of a list. NaN is always refused.
-    sizes : sequence of int, optional
-        Allowed lengths of a list.
-    """
+    """One parameter of a node."""
 
     name: str
+    #: its type is the parameter's type; an empty list is
+    #: a list of float
     default: Any
-    unit: str
-    description: str
-    read_only: bool = False
+    unit: str  #: SI unit; empty where there is none
+    description: str  #: one line for people
+    read_only: bool = False  #: only settable at start
+    #: minimum, maximum: Inclusive; of every element of a list. NaN is always refused.
     minimum: float | None = None
     maximum: float | None = None
     choices: Sequence[str] | None = None
-    sizes: Sequence[int] | None = None
+    sizes: Sequence[int] | None = None  #: allowed lengths of a list
 
     @property
     def type(self) -> str:

@@ -19,21 +19,12 @@ FIRST_PORT, DOMAIN_GAIN = 7400, 250
 
 @dataclass(frozen=True)
 class BoundSocket:
-    """A UDP socket, or a listening TCP socket, of a process.
-
-    Attributes
-    ----------
-    command : str
-        Name of the process.
-    protocol : str
-        ``udp`` or ``tcp``.
-    address : ipaddress.IPv4Address or ipaddress.IPv6Address
-    """
+    """A UDP socket, or a listening TCP socket, of a process."""
 
     pid: int
-    command: str
-    protocol: str
-    address: Address
+    command: str  #: name of the process
+    protocol: str  #: ``udp`` or ``tcp``
+    address: Address  #: or ipaddress.IPv6Address
     port: int
 
     def __str__(self) -> str:

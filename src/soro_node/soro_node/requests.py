@@ -54,23 +54,15 @@ def quick_start_of(robot: Robot, q: Configuration | None) -> Configuration | Non
 
 @dataclass(frozen=True)
 class LoadedState:
-    """A robot with one of its models, an actuation and loads, as a request asks for.
-
-    Attributes
-    ----------
-    actuation : ndarray, shape (m,)
-    wrench : ndarray, shape (6,)
-    of_present : bool
-        Whether the actuation is the present one because the request named none.
-    external : callable or None
-        The external wrench for a pose of the tip, in addition to `wrench`.
-    """
+    """A robot with one of its models, an actuation and loads, as a request asks for."""
 
     robot: Robot
-    actuation: Array
-    wrench: Array
+    actuation: Array  #: (m,)
+    wrench: Array  #: (6,)
     loads: tuple[Load, ...]
+    #: whether the actuation is the present one because the request named none
     of_present: bool = False
+    #: or None; the external wrench for a pose of the tip, in addition to `wrench`
     external: WrenchAt | None = None
 
     def solve(self, near: Configuration | None) -> Configuration:

@@ -55,19 +55,11 @@ class RecordedRobot:
 
 @dataclass(frozen=True)
 class Recorded:
-    """One recorded message.
-
-    Attributes
-    ----------
-    stamp : int [ns]
-        When it was received, since 1970.
-    data : bytes
-        As it was on the wire (CDR).
-    """
+    """One recorded message."""
 
     topic: str
-    stamp: int
-    data: bytes
+    stamp: int  #: [ns]; when it was received, since 1970
+    data: bytes  #: as it was on the wire (CDR)
     _kind: str
     _types: _Types
 

@@ -62,26 +62,17 @@ class ChunkPlace:
 
 @dataclass
 class Scan:
-    """What a file holds.
-
-    Attributes
-    ----------
-    finished : bool
-        The writer came to its end: summary and closing magic are there.
-    readable : int
-        Bytes from the front up to the end of the last whole record.
-    damage : list of str
-        What was left out because its bytes are wrong.
-    """
+    """What a file holds."""
 
     size: int
-    finished: bool = False
-    readable: int = 0
+    finished: bool = False  #: the writer came to its end: summary and closing magic are there
+    readable: int = 0  #: bytes from the front up to the end of the last whole record
     schemas: dict[int, Schema] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
     chunks: list[ChunkPlace] = field(default_factory=list)
     attachments: dict[str, bytes] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+    #: what was left out because its bytes are wrong
     damage: list[str] = field(default_factory=list)
 
     def known(self) -> set[int]:

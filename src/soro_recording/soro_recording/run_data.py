@@ -30,24 +30,16 @@ PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulato
 
 @dataclass(frozen=True)
 class Actuation:
-    """What was asked of the actuators and what they did.
-
-    Attributes
-    ----------
-    time : ndarray, shape (n,) [s]
-    commanded, applied, measured : ndarray, shape (n, m) [SI]
-        NaN where nothing was commanded, or the driver did not follow, and where nothing is
-        measured.
-    delay : float [s]
-        How much later than its stamp a state was received, median.
-    """
+    """What was asked of the actuators and what they did."""
 
     names: tuple[str, ...]
-    time: Array
+    time: Array  #: (n,) [s]
+    #: commanded, applied, measured: (n, m) [SI]; NaN where nothing was commanded, or the driver
+    #: did not follow, and where nothing is measured
     commanded: Array
     applied: Array
     measured: Array
-    delay: float = 0.0
+    delay: float = 0.0  #: [s]; how much later than its stamp a state was received, median
 
     @property
     def unmeasured(self) -> dict[str, float]:
@@ -83,39 +75,19 @@ class Actuation:
 
 @dataclass(frozen=True)
 class Shapes:
-    """What is known of the shapes at every moment; `RunData.backbones` gives their lines.
+    """What is known of the shapes at every moment; `RunData.backbones` gives their lines."""
 
-    Attributes
-    ----------
-    time : ndarray, shape (n,) [s]
-    lengths : ndarray, shape (n,) [m]
-        Of all backbones together.
-    radii : tuple of float [m]
-        One per backbone.
-    tip : ndarray, shape (n, 7)
-        Position [m] and quaternion (x, y, z, w).
-    actuation : ndarray, shape (n, m) [SI]
-    wrench : ndarray, shape (n, 6) [N, N m]
-        Load at the tip that was assumed.
-    gravity : ndarray, shape (n, 3) [m/s^2], or None
-        That was assumed; None in recordings that are older than that field.
-    solve_time : ndarray, shape (n,) [s]
-    models : tuple of str
-        That ran, in their order; several where it was changed.
-    model : ndarray of int, shape (n,)
-        Which of them each shape is of.
-    """
-
-    time: Array
-    lengths: Array
-    radii: tuple[float, ...]
-    tip: Array
-    actuation: Array
-    wrench: Array
+    time: Array  #: (n,) [s]
+    lengths: Array  #: (n,) [m]; of all backbones together
+    radii: tuple[float, ...]  #: [m]; one per backbone
+    tip: Array  #: (n, 7); position [m] and quaternion (x, y, z, w)
+    actuation: Array  #: (n, m) [SI]
+    wrench: Array  #: (n, 6) [N, N m]; load at the tip that was assumed
+    #: (n, 3) [m/s^2], or None; that was assumed; None in recordings that are older than that field
     gravity: Array | None
-    solve_time: Array
-    models: tuple[str, ...]
-    model: NDArray[np.int_]
+    solve_time: Array  #: (n,) [s]
+    models: tuple[str, ...]  #: that ran, in their order; several where it was changed
+    model: NDArray[np.int_]  #: (n,); which of them each shape is of
 
 
 @dataclass(frozen=True)

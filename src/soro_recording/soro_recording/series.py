@@ -17,20 +17,13 @@ JITTER = 0.1  # periods: stamps that go back by no more were read off clocks at 
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers of the messages of a topic.
+    """Numbers of the messages of a topic."""
 
-    Attributes
-    ----------
-    time : ndarray, shape (n,) [s]
-        From the start of the recording: by the senders' stamps, where these are no times by the
-        receipt.
-    values : ndarray, shape (n, k)
-    delay : float [s]
-        Median of what the recorder's clock was ahead of the senders' when a message came.
-    """
-
+    #: (n,) [s]; from the start of the recording: by the senders' stamps, where these are no times
+    #: by the receipt
     time: Array
-    values: Array
+    values: Array  #: (n, k)
+    #: [s]; median of what the recorder's clock was ahead of the senders' when a message came
     delay: float
 
 

@@ -50,30 +50,15 @@ class State(IntEnum):
 
 @dataclass(frozen=True)
 class Packet:
-    """One packet.
-
-    Attributes
-    ----------
-    kind : Kind
-    sequence : int
-        Of a request; in STATE that of the last request heard.
-    time : float
-        Clock of the actuators [s], or the time to live of set-points [s].
-    boot : int
-        Identifies a run of the actuators.
-    state : State
-    flags : int
-        `EXPIRED` or 0.
-    values : ndarray
-        [SI], in the order of the robot file.
-    """
+    """One packet."""
 
     kind: Kind
-    sequence: int = 0
-    time: float = 0.0
-    boot: int = 0
+    sequence: int = 0  #: of a request; in STATE that of the last request heard
+    time: float = 0.0  #: clock of the actuators [s], or the time to live of set-points [s]
+    boot: int = 0  #: identifies a run of the actuators
     state: State = State.SAFE
-    flags: int = 0
+    flags: int = 0  #: `EXPIRED` or 0
+    #: [SI], in the order of the robot file
     values: Array = field(default_factory=lambda: np.empty(0))
 
     def pack(self) -> bytes:

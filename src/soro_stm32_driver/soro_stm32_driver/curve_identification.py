@@ -24,39 +24,20 @@ END = 2e-3  # m: so near to the shortest length a deflation must come
 
 @dataclass(frozen=True)
 class Run:
-    """One valve open from one end of the stroke on, with lengths measured on the way.
+    """One valve open from one end of the stroke on, with lengths measured on the way."""
 
-    Attributes
-    ----------
-    action : str
-        'inflate' or 'deflate'.
-    time : ndarray, shape (k,) [s]
-        For how long the valve was open; begins at 0.
-    length : ndarray, shape (k,) [m]
-        Free length of the muscle.
-    """
-
-    action: str
-    time: Array
-    length: Array
+    action: str  #: 'inflate' or 'deflate'
+    time: Array  #: (k,) [s]; for how long the valve was open; begins at 0
+    length: Array  #: (k,) [m]; free length of the muscle
 
 
 @dataclass(frozen=True)
 class CurveFit:
-    """A curve and how well the runs agree with it.
-
-    Attributes
-    ----------
-    curve : MuscleCurve
-    residual : float [m]
-        Root mean square over all samples.
-    worst : float [m]
-    samples : int
-    """
+    """A curve and how well the runs agree with it."""
 
     curve: MuscleCurve
-    residual: float
-    worst: float
+    residual: float  #: [m]; root mean square over all samples
+    worst: float  #: [m]
     samples: int
 
 

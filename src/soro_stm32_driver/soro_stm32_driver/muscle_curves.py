@@ -26,19 +26,13 @@ NOTHING = 1e-6  # of the vacuum: no valve is open for as long as the rest would 
 
 @dataclass(frozen=True)
 class MuscleCurve:
-    """Tables of one muscle.
+    """Tables of one muscle."""
 
-    Attributes
-    ----------
-    inflate_time, inflate_length : ndarray, shape (k,) [s], [m]
-        From completely deflated on. Time begins at 0; length stays or grows, and grows from where
-        it has once grown.
-    deflate_time, deflate_length : ndarray, shape (n,) [s], [m]
-        From the longest length on; length falls.
-    """
-
+    #: inflate_time, inflate_length: (k,) [s], [m]; From completely deflated on. Time begins at 0;
+    #: length stays or grows, and grows from where it has once grown.
     inflate_time: Array
     inflate_length: Array
+    #: deflate_time, deflate_length: (n,) [s], [m]; from the longest length on; length falls
     deflate_time: Array
     deflate_length: Array
     _onset: float = field(init=False, repr=False, compare=False)

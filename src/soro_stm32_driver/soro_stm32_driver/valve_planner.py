@@ -23,21 +23,11 @@ RESERVE = 2e-3  # s by which the way back is longer than the shortest pulse
 
 @dataclass(frozen=True)
 class ValvePlan:
-    """What to send now.
+    """What to send now."""
 
-    Attributes
-    ----------
-    actions : tuple of Timed
-        At most one per muscle.
-    held_back : ndarray of bool, shape (m,)
-        Muscles that the supply does not feed now; they come later.
-    exhausted : ndarray of bool, shape (m,)
-        Muscles whose inflation budget ends below what is wanted.
-    """
-
-    actions: tuple[Timed, ...]
-    held_back: Array
-    exhausted: Array
+    actions: tuple[Timed, ...]  #: at most one per muscle
+    held_back: Array  #: (m,); muscles that the supply does not feed now; they come later
+    exhausted: Array  #: (m,); muscles whose inflation budget ends below what is wanted
 
 
 class ValvePlanner:

@@ -22,62 +22,32 @@ DEFAULT = 'default'
 
 @dataclass(frozen=True)
 class Stm32Wiring:
-    """How the valves are connected and what their times mean.
-
-    Attributes
-    ----------
-    port : str
-    baudrate : int
-    serial : int
-        The board that belongs to this robot; 0: any.
-    names : tuple of str
-        Of the muscles.
-    pairing : Pairing
-        The valves of every muscle.
-    per_module : int
-        Muscles side by side around one backbone that keeps its length; 1: each is alone.
-    length_sensors : bool
-        Whether the board measures the muscles' lengths.
-    preload : float
-        Length by which the shortest muscle of a module stays above completely deflated [m].
-    dead_time : (float, float)
-        Relay-on time that does not act, per inflation and per deflation [s].
-    shortest_pulse : float
-        Shorter corrections wait until they have grown [s].
-    simultaneous : int
-        Muscles inflated at once, at most: what the supply feeds.
-    budget : float
-        Net inflation of one muscle, at most [s].
-    leak_time, leak_length : float
-        A muscle goes to this length by itself with this time constant [s], [m].
-    correction : float
-        Part of a difference between measured and estimated length taken over per measurement.
-    vented_for : float
-        After this long a vented robot is vented again before it is armed [s].
-    rest : ndarray, shape (m,) [m]
-        Lengths in the straight robot.
-    curves : tuple of MuscleCurve
-        One per muscle.
-    """
+    """How the valves are connected and what their times mean."""
 
     port: str
     baudrate: int
-    serial: int
-    names: tuple[str, ...]
-    pairing: Pairing
+    serial: int  #: the board that belongs to this robot; 0: any
+    names: tuple[str, ...]  #: of the muscles
+    pairing: Pairing  #: the valves of every muscle
+    #: muscles side by side around one backbone that keeps its length; 1: each is alone
     per_module: int
-    length_sensors: bool
+    length_sensors: bool  #: whether the board measures the muscles' lengths
+    #: length by which the shortest muscle of a module stays above completely deflated [m]
     preload: float
+    #: (float, float); Relay-on time that does not act, per inflation and per deflation [s]
     dead_time: tuple[float, float]
-    shortest_pulse: float
-    simultaneous: int
-    budget: float
+    shortest_pulse: float  #: shorter corrections wait until they have grown [s]
+    simultaneous: int  #: muscles inflated at once, at most: what the supply feeds
+    budget: float  #: net inflation of one muscle, at most [s]
+    #: leak_time, leak_length: a muscle goes to this length by itself with this time constant [s],
+    #: [m]
     leak_time: float
     leak_length: float
+    #: part of a difference between measured and estimated length taken over per measurement
     correction: float
-    vented_for: float
-    rest: Array
-    curves: tuple[MuscleCurve, ...]
+    vented_for: float  #: after this long a vented robot is vented again before it is armed [s]
+    rest: Array  #: (m,) [m]; lengths in the straight robot
+    curves: tuple[MuscleCurve, ...]  #: one per muscle
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:

@@ -18,24 +18,14 @@ from soro_mechanics.core.configuration import Array
 
 @dataclass(frozen=True)
 class ErrorSample:
-    """One comparison.
+    """One comparison."""
 
-    Attributes
-    ----------
-    time : float
-        Since the schedule began [s].
-    desired, actual : ndarray, shape (3,) [m]
-    error : float
-        Distance [m].
-    arrival : float
-        Steady clock [s].
-    """
-
-    time: float
+    time: float  #: since the schedule began [s]
+    #: desired, actual: (3,) [m]
     desired: Array
     actual: Array
-    error: float
-    arrival: float
+    error: float  #: distance [m]
+    arrival: float  #: steady clock [s]
 
 
 class ErrorRecord:

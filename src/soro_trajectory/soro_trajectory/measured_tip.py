@@ -26,24 +26,13 @@ SMOOTHING = 0.1  # of each new latency in the mean
 
 @dataclass(frozen=True)
 class TipSample:
-    """One measured tip.
+    """One measured tip."""
 
-    Attributes
-    ----------
-    stamp : int
-        When it was measured [ns].
-    pose : ndarray, shape (4, 4)
-        In base_link.
-    oriented : bool
-        False where the tracker measures positions alone: the rotation is the identity then.
-    arrival : float
-        Steady clock [s].
-    """
-
-    stamp: int
-    pose: Array
+    stamp: int  #: when it was measured [ns]
+    pose: Array  #: (4, 4); in base_link
+    #: False where the tracker measures positions alone: the rotation is the identity then
     oriented: bool
-    arrival: float
+    arrival: float  #: steady clock [s]
 
 
 class MeasuredTip:

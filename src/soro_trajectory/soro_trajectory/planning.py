@@ -34,40 +34,23 @@ LONGEST = 2.0**31  # s, which a Duration cannot hold any more
 
 @dataclass(frozen=True)
 class PlanningLimits:
-    """What the planner's parameters and the robot allow.
+    """What the planner's parameters and the robot allow."""
 
-    Attributes
-    ----------
-    speed, spacing : float
-        Defaults of a goal that leaves them out [m/s], [m].
-    acceleration : float
-        Along the path [m/s^2].
-    rates : ndarray, shape (m,)
-        Of the actuators [SI/s].
-    tolerances : tuple of float
-        A point counts as reached within these [m], [rad].
-    """
-
+    #: speed, spacing: defaults of a goal that leaves them out [m/s], [m]
     speed: float
     spacing: float
-    acceleration: float
-    rates: Array
-    tolerances: tuple[float, float]
+    acceleration: float  #: along the path [m/s^2]
+    rates: Array  #: (m,); of the actuators [SI/s]
+    tolerances: tuple[float, float]  #: a point counts as reached within these [m], [rad]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A goal that has been worked out.
-
-    Attributes
-    ----------
-    schedule : Schedule or None
-        None when points failed or the planning was cancelled.
-    """
+    """A goal that has been worked out."""
 
     path: SampledPath
     solution: PathSolution
-    schedule: Schedule | None
+    schedule: Schedule | None  #: or None; None when points failed or the planning was cancelled
 
     @property
     def code(self) -> Code:

@@ -69,20 +69,12 @@ Desired = Callable[[int], Array]
 
 @dataclass(frozen=True)
 class Aim:
-    """What the motion under way shall do with the tip.
+    """What the motion under way shall do with the tip."""
 
-    Attributes
-    ----------
-    motion : int
-        Of the stream.
-    feedback : bool
-        Whether the measured tip corrects it.
-    """
-
-    motion: int
+    motion: int  #: of the stream
     desired: Desired
     task: Task
-    feedback: bool
+    feedback: bool  #: whether the measured tip corrects it
 
 
 class TipControl:

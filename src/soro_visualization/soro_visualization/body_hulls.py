@@ -33,17 +33,10 @@ BESIDE = 0.15  # half thickness of the plates at the ends of a soft arm, in its 
 
 @dataclass(frozen=True)
 class Hull:
-    """The surface of a body, seen from outside.
+    """The surface of a body, seen from outside."""
 
-    Attributes
-    ----------
-    vertices : ndarray, shape (v, 3) [m]
-        In the body's frame.
-    faces : ndarray, shape (f, 3)
-    """
-
-    vertices: Array
-    faces: Array
+    vertices: Array  #: (v, 3) [m]; in the body's frame
+    faces: Array  #: (f, 3)
 
 
 @dataclass

@@ -21,24 +21,13 @@ THINNEST = 2e-3  # of the robot's extent: a stiff direction stays visible
 
 @dataclass(frozen=True)
 class Ellipsoids:
-    """Ellipsoids in base_link.
+    """Ellipsoids in base_link."""
 
-    Attributes
-    ----------
-    centres : ndarray, shape (n, 3) [m]
-    rotations : ndarray, shape (n, 3, 3)
-        Columns are the axes; right-handed.
-    half_axes : ndarray, shape (n, 3) [m]
-        Displacement under `force`.
-    force : float [N]
-    softest, stiffest : float [m/N]
-        Largest and smallest compliance of all.
-    """
-
-    centres: Array
-    rotations: Array
-    half_axes: Array
-    force: float
+    centres: Array  #: (n, 3) [m]
+    rotations: Array  #: (n, 3, 3); columns are the axes; right-handed
+    half_axes: Array  #: (n, 3) [m]; displacement under `force`
+    force: float  #: [N]
+    #: softest, stiffest: [m/N]; largest and smallest compliance of all
     softest: float
     stiffest: float
 

@@ -38,27 +38,16 @@ SLEEVE = 1.35  # of a flex sensor, in radii of its rod
 
 @dataclass(frozen=True)
 class Fitting:
-    """Cylinders of one kind.
-
-    Attributes
-    ----------
-    closed : bool
-        Whether the ends of every cylinder are seen.
-    colour : tuple of int, optional
-        None: by `values`.
-    values : ndarray, shape (n,), optional
-        In the unit of the legend, from `low` to `high`.
-    title, unit : str
-        Of the legend.
-    """
+    """Cylinders of one kind."""
 
     name: str
     tubes: Cylinders
-    closed: bool
-    colour: tuple[int, int, int] | None = None
-    values: Array | None = None
+    closed: bool  #: whether the ends of every cylinder are seen
+    colour: tuple[int, int, int] | None = None  #: None: by `values`
+    values: Array | None = None  #: (n,), optional; in the unit of the legend, from `low` to `high`
     low: float = 0.0
     high: float = 1.0
+    #: title, unit: of the legend
     title: str = ''
     unit: str = ''
 

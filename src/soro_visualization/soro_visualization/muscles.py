@@ -23,17 +23,10 @@ SECTION = 'kirchhoff'
 
 @dataclass(frozen=True)
 class DrawnMuscles:
-    """Muscles of one shape.
+    """Muscles of one shape."""
 
-    Attributes
-    ----------
-    ends : ndarray, shape (n, 2, 3) [m]
-        On the lower and on the upper disk, in base_link.
-    radius : float [m]
-    """
-
-    ends: Array
-    radius: float
+    ends: Array  #: (n, 2, 3) [m]; on the lower and on the upper disk, in base_link
+    radius: float  #: [m]
 
     @property
     def length(self) -> Array:

@@ -20,20 +20,11 @@ PERIOD = 1.0  # s; whoever sets them anew is noticed after that
 
 @dataclass(frozen=True)
 class Reached:
-    """When a target counts as reached.
+    """When a target counts as reached."""
 
-    Attributes
-    ----------
-    task : str
-        One of `TASKS`.
-    position : float [m]
-    orientation : float [rad]
-        Zero: as the solver has it.
-    """
-
-    task: str = TASKS[0]
-    position: float = 0.0
-    orientation: float = 0.0
+    task: str = TASKS[0]  #: one of `TASKS`
+    position: float = 0.0  #: [m]
+    orientation: float = 0.0  #: [rad]; Zero: as the solver has it
 
 
 class PlannerSettings:

@@ -43,30 +43,17 @@ DRIVERS = ('driver: device', 'haptic_renderer: device')  # who speaks for the de
 
 @dataclass(frozen=True)
 class ActuatorReadout:
-    """The newest ActuatorState in the order of the robot file.
+    """The newest ActuatorState in the order of the robot file."""
 
-    Attributes
-    ----------
-    commanded, applied, measured : ndarray, shape (m,)
-        SI; NaN where not known.
-    device_state : int
-        Constant of the message.
-    source : str
-        Who is in control.
-    stops : int
-        Changes whenever the outputs were made safe for a reason.
-    stopped : bool
-        Whether nothing moves before a person has cleared the driver.
-    """
-
+    #: commanded, applied, measured: (m,); SI; NaN where not known
     commanded: Array
     applied: Array
     measured: Array
     flags: tuple[int, ...]
-    device_state: int
-    source: str = ''
-    stops: int = 0
-    stopped: bool = False
+    device_state: int  #: constant of the message
+    source: str = ''  #: who is in control
+    stops: int = 0  #: changes whenever the outputs were made safe for a reason
+    stopped: bool = False  #: whether nothing moves before a person has cleared the driver
 
     @property
     def present(self) -> Array:
@@ -76,42 +63,24 @@ class ActuatorReadout:
 
 @dataclass
 class Snapshot:
-    """Everything that is shown at one moment.
+    """Everything that is shown at one moment."""
 
-    Attributes
-    ----------
-    shape, ghost : Shape, optional
-        Present and commanded.
-    silent : bool
-        The solver speaks no more: `shape` is the last it said, and may be wrong.
-    at_rest : bool
-        `shape` is where the robot would be at rest: nobody has said yet where it is.
-    actuators : ActuatorReadout, optional
-        None: nobody speaks for the device.
-    words : dict of str to (int, str)
-        Diagnostics by 'node: status': level and message.
-    driven : bool
-        There is somebody who can be stopped.
-    emulated : bool, optional
-        Whether that drives an emulator; None: it does not say.
-    angles : dict of str to float
-        Of driven joints [rad].
-    computing : float, optional
-        How much of a workspace is sampled (0 to 1) while that goes on.
-    time : float [s]
-    """
-
+    #: shape, ghost: present and commanded
     shape: Shape | None = None
     ghost: Shape | None = None
+    #: the solver speaks no more: `shape` is the last it said, and may be wrong
     silent: bool = False
+    #: `shape` is where the robot would be at rest: nobody has said yet where it is
     at_rest: bool = False
-    actuators: ActuatorReadout | None = None
+    actuators: ActuatorReadout | None = None  #: None: nobody speaks for the device
+    #: diagnostics by 'node: status': level and message
     words: dict[str, tuple[int, str]] = field(default_factory=dict)
-    driven: bool = False
-    emulated: bool | None = None
-    angles: dict[str, float] = field(default_factory=dict)
+    driven: bool = False  #: there is somebody who can be stopped
+    emulated: bool | None = None  #: whether that drives an emulator; None: it does not say
+    angles: dict[str, float] = field(default_factory=dict)  #: of driven joints [rad]
+    #: how much of a workspace is sampled (0 to 1) while that goes on
     computing: float | None = None
-    time: float = 0.0
+    time: float = 0.0  #: [s]
 
 
 def readout_from_message(actuators: Sequence[Actuator], message: Any) -> ActuatorReadout | None:

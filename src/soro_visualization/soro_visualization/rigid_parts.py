@@ -29,24 +29,13 @@ class UrdfError(SoroError):
 
 @dataclass(frozen=True)
 class Primitive:
-    """One solid on a link.
+    """One solid on a link."""
 
-    Attributes
-    ----------
-    kind : str
-        box, cylinder or sphere.
-    size : tuple of float [m]
-        Edges of a box; radius and length of a cylinder; radius of a sphere.
-    origin : ndarray, shape (4, 4)
-        In the link's frame.
-    rgba : tuple of float
-        0-1.
-    """
-
-    kind: str
+    kind: str  #: box, cylinder or sphere
+    #: [m]; edges of a box; radius and length of a cylinder; radius of a sphere
     size: tuple[float, ...]
-    origin: Array
-    rgba: tuple[float, ...]
+    origin: Array  #: (4, 4); in the link's frame
+    rgba: tuple[float, ...]  #: 0-1
 
     def reach(self, direction: Array) -> float:
         """Return how far it extends from its centre along a unit vector of the link [m]."""
@@ -72,19 +61,11 @@ class Joint:
 
 @dataclass(frozen=True)
 class RigidParts:
-    """Links with their solids and joints; names without the frame prefix.
-
-    Attributes
-    ----------
-    solids : dict of str to tuple of Primitive
-        By link.
-    joints : dict of str to Joint
-        By child link.
-    """
+    """Links with their solids and joints; names without the frame prefix."""
 
     root: str
-    solids: dict[str, tuple[Primitive, ...]]
-    joints: dict[str, Joint]
+    solids: dict[str, tuple[Primitive, ...]]  #: by link
+    joints: dict[str, Joint]  #: by child link
 
     def pose(self, link: str, bodies: dict[str, Array], angles: dict[str, float]) -> Array | None:
         """Return the (4, 4) pose of a link in the root's frame, None while it is not known.

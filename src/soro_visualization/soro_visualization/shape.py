@@ -17,59 +17,30 @@ FORCE_SHOWN = 1e-4  # N; weaker loads are numerical zeros to people
 
 @dataclass(frozen=True)
 class Rod:
-    """One backbone.
-
-    Attributes
-    ----------
-    positions : ndarray, shape (n, 3) [m]
-        In base_link.
-    quaternions : ndarray, shape (n, 4)
-        x, y, z, w; local z along the rod.
-    radius : ndarray, shape (n,) [m]
-    arc_length : ndarray, shape (n,) [m]
-        Along the unloaded rod.
-    """
+    """One backbone."""
 
     name: str
-    positions: Array
-    quaternions: Array
-    radius: Array
-    arc_length: Array
+    positions: Array  #: (n, 3) [m]; in base_link
+    quaternions: Array  #: (n, 4); x, y, z, w; local z along the rod
+    radius: Array  #: (n,) [m]
+    arc_length: Array  #: (n,) [m]; along the unloaded rod
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One configuration of a robot, everything in base_link.
-
-    Attributes
-    ----------
-    bodies : dict of str to ndarray, shape (4, 4)
-        Rigid bodies by name.
-    tip : ndarray, shape (4, 4)
-    wrench : ndarray, shape (6,) [N, N m]
-        At the tip, axes of base_link, force first.
-    actuation : dict of str to float
-        SI, by actuator name.
-    code : int
-        ErrorCode of the solver.
-    doubt : str
-        Why this configuration is not to be trusted; empty where it is.
-    stamp : float
-        Seconds of the header's stamp.
-    gravity : ndarray, shape (3,) [m/s^2]
-        In base_link: how the robot is mounted.
-    """
+    """One configuration of a robot, everything in base_link."""
 
     rods: tuple[Rod, ...]
-    bodies: dict[str, Array]
-    tip: Array
-    wrench: Array
-    actuation: dict[str, float]
+    bodies: dict[str, Array]  #: (4, 4); rigid bodies by name
+    tip: Array  #: (4, 4)
+    wrench: Array  #: (6,) [N, N m]; at the tip, axes of base_link, force first
+    actuation: dict[str, float]  #: SI, by actuator name
     model: str = ''
-    code: int = 0
-    doubt: str = ''
+    code: int = 0  #: ErrorCode of the solver
+    doubt: str = ''  #: why this configuration is not to be trusted; empty where it is
     residual: float = 0.0
-    stamp: float = 0.0
+    stamp: float = 0.0  #: seconds of the header's stamp
+    #: (3,) [m/s^2]; in base_link: how the robot is mounted
     gravity: Array = field(default_factory=lambda: np.zeros(3))
 
     @property

@@ -14,23 +14,12 @@ from soro_visualization.shape import Array, Rod
 
 @dataclass(frozen=True)
 class Cylinders:
-    """Cylinders of unit radius and unit length along z, centred, each moved and scaled.
+    """Cylinders of unit radius and unit length along z, centred, each moved and scaled."""
 
-    Attributes
-    ----------
-    positions : ndarray, shape (n, 3) [m]
-    quaternions : ndarray, shape (n, 4)
-        w, x, y, z.
-    scales : ndarray, shape (n, 3) [m]
-        Radius, radius, length.
-    curvature : ndarray, shape (n,) [1/m]
-        Of the rod there, as it is bent now: zero for a straight piece.
-    """
-
-    positions: Array
-    quaternions: Array
-    scales: Array
-    curvature: Array
+    positions: Array  #: (n, 3) [m]
+    quaternions: Array  #: (n, 4); w, x, y, z
+    scales: Array  #: (n, 3) [m]; radius, radius, length
+    curvature: Array  #: (n,) [1/m]; of the rod there, as it is bent now: zero for a straight piece
 
 
 def quaternions_along(directions: Array) -> Array:

@@ -26,21 +26,11 @@ ROUND_OFF = 1e-12  # of the largest eigenvalue
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """Principal compliances of one (3, 3) block, the most compliant first.
+    """Principal compliances of one (3, 3) block, the most compliant first."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (3,)
-        [m/N] for translation, [rad/(N m)] for rotation.
-    axes : ndarray, shape (3, 3)
-        Unit vectors in columns, right-handed.
-    asymmetry : float
-        Norm of the skew part over the norm of the block.
-    """
-
-    values: Array
-    axes: Array
-    asymmetry: float
+    values: Array  #: (3,); [m/N] for translation, [rad/(N m)] for rotation
+    axes: Array  #: (3, 3); unit vectors in columns, right-handed
+    asymmetry: float  #: norm of the skew part over the norm of the block
 
 
 @dataclass(frozen=True)
@@ -49,27 +39,14 @@ class Eigenscrews:
 
     ``K Delta x = tau x`` with Delta the swap of the halves: x is a wrench whose twist Delta x has
     the same axis and pitch.
-
-    Attributes
-    ----------
-    values : ndarray, shape (6,) [N]
-        Eigenstiffness, largest first: three positive, three negative.
-    wrenches : ndarray, shape (6, 6)
-        In columns, with unit force.
-    pitches : ndarray, shape (6,) [m]
-    points : ndarray, shape (6, 3) [m]
-        Point of each axis nearest the origin of the compliance.
-    directions : ndarray, shape (6, 3)
-    asymmetry : float
-        As in `Ellipsoid`, of the whole matrix in comparable units.
     """
 
-    values: Array
-    wrenches: Array
-    pitches: Array
-    points: Array
-    directions: Array
-    asymmetry: float
+    values: Array  #: (6,) [N]; eigenstiffness, largest first: three positive, three negative
+    wrenches: Array  #: (6, 6); in columns, with unit force
+    pitches: Array  #: (6,) [m]
+    points: Array  #: (6, 3) [m]; point of each axis nearest the origin of the compliance
+    directions: Array  #: (6, 3)
+    asymmetry: float  #: as in `Ellipsoid`, of the whole matrix in comparable units
 
 
 def ellipsoids(compliance: Any) -> tuple[Ellipsoid, Ellipsoid]:

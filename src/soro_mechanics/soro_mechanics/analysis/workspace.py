@@ -26,21 +26,11 @@ CHUNK = 64  # samples of one task; where a model has no batch, each starts from 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Result of a batch.
+    """Result of a batch."""
 
-    Attributes
-    ----------
-    actuation : ndarray, shape (n, m)
-        SI.
-    tip : ndarray, shape (n, 4, 4)
-        In base_link; NaN where the solve failed.
-    codes : ndarray of int, shape (n,)
-        `Code` of every sample.
-    """
-
-    actuation: Array
-    tip: Array
-    codes: NDArray[np.int64]
+    actuation: Array  #: (n, m); SI
+    tip: Array  #: (n, 4, 4); in base_link; NaN where the solve failed
+    codes: NDArray[np.int64]  #: (n,); `Code` of every sample
 
     @property
     def solved(self) -> NDArray[np.bool_]:

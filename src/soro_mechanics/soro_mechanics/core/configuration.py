@@ -37,46 +37,25 @@ class LoadAxes(IntEnum):
 
 @dataclass(frozen=True)
 class Load:
-    """A dead (BASE axes) or follower (LOCAL axes) wrench on a body, a point or part of a backbone.
+    """A dead (BASE axes) or follower (LOCAL axes) wrench on a body or along a backbone."""
 
-    Attributes
-    ----------
-    wrench : ndarray, shape (6,) [N, N m]
-        Force then moment, acting at the point; with `until`, per metre [N/m, N].
-    on : str
-        Name of a backbone or body; empty: the tip.
-    arc_length : float
-        Along the unloaded backbone [m]; ignored for bodies and the tip.
-    axes : LoadAxes
-        Fixed in base_link, or following the material frame.
-    until : float, optional
-        The load is spread evenly over the backbone from `arc_length` to here [m] (model network).
-    """
-
+    #: (6,) [N, N m]; force then moment, acting at the point; with `until`, per metre [N/m, N]
     wrench: Array
-    on: str = ''
-    arc_length: float = 0.0
-    axes: LoadAxes = LoadAxes.BASE
+    on: str = ''  #: name of a backbone or body; empty: the tip
+    arc_length: float = 0.0  #: along the unloaded backbone [m]; ignored for bodies and the tip
+    axes: LoadAxes = LoadAxes.BASE  #: fixed in base_link, or following the material frame
+    #: the load is spread evenly over the backbone from `arc_length` to here [m] (model network)
     until: float | None = None
 
 
 @dataclass(frozen=True)
 class LoadCase:
-    """Everything that loads a robot in one solve; nothing by default.
+    """Everything that loads a robot in one solve; nothing by default."""
 
-    Attributes
-    ----------
-    wrench : ndarray, shape (6,) [N, N m]
-        Dead load at the tip, axes of base_link, force first.
-    loads : tuple of Load
-        Further loads.
-    gravity : ndarray, shape (3,) [m/s^2]
-        In base_link.
-    """
-
+    #: (6,) [N, N m]; dead load at the tip, axes of base_link, force first
     wrench: Array = field(default_factory=lambda: np.zeros(6))
-    loads: tuple[Load, ...] = ()
-    gravity: Array = field(default_factory=lambda: np.zeros(3))
+    loads: tuple[Load, ...] = ()  #: further loads
+    gravity: Array = field(default_factory=lambda: np.zeros(3))  #: (3,) [m/s^2]; in base_link
 
     def mixed(self, other: LoadCase, share: float) -> LoadCase:
         """Return the load case that has a share of another one and the rest of this one."""
@@ -91,24 +70,15 @@ class LoadCase:
 
 @dataclass(frozen=True)
 class Target:
-    """What an inverse has to meet, and how well.
+    """What an inverse has to meet, and how well."""
 
-    Attributes
-    ----------
-    pose : ndarray, shape (4, 4)
-        Of the tip in base_link.
-    task : Task
-        What of the pose counts.
-    tolerances : float, float
-        Position [m] and orientation [rad].
-    nearest : dict of str to float
-        Smallest miss of the searches of each kind for this target that have ended so far. Several
-        searches for one answer share it: what one has examined the next need not examine again.
-    """
-
-    pose: Array
-    task: Task = Task.POSE
+    pose: Array  #: (4, 4); of the tip in base_link
+    task: Task = Task.POSE  #: what of the pose counts
+    #: position [m] and orientation [rad]
     tolerances: tuple[float, float] = (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)
+    #: Smallest miss of the searches of each kind for this target that have ended so far.
+    #: Several searches for one answer share it: what one has examined the next need not examine
+    #: again.
     nearest: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
 
     def miss(self, errors: tuple[float, float]) -> float:
@@ -142,42 +112,21 @@ class Target:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A robot in equilibrium; its `wrench`, `loads` and `gravity` are those of its load case.
+    """A robot in equilibrium; its `wrench`, `loads` and `gravity` are those of its load case."""
 
-    Attributes
-    ----------
-    model : str
-        Model that produced it.
-    actuation : ndarray, shape (m,)
-        SI, in the order of the robot's actuators.
-    load : LoadCase
-        What it carries.
-    tip : ndarray, shape (4, 4)
-        Pose of the tip in base_link.
-    backbones : tuple of ndarray, shape (n, 4, 4)
-        Poses along each backbone in base_link, local z along the rod.
-    backbone_names : tuple of str
-    arc_lengths : tuple of ndarray, shape (n,) [m]
-        Along the unloaded backbone, increasing.
-    radii : tuple of ndarray, shape (n,) [m]
-    bodies : dict of str to ndarray, shape (4, 4)
-        Rigid bodies: platforms, handles, cranks.
-    status : SolverStatus
-    state : object
-        The model's own solution, reused as a warm start; not for users.
-    """
-
-    model: str
-    actuation: Array
-    load: LoadCase
-    tip: Array
+    model: str  #: model that produced it
+    actuation: Array  #: (m,); SI, in the order of the robot's actuators
+    load: LoadCase  #: what it carries
+    tip: Array  #: (4, 4); pose of the tip in base_link
+    #: (n, 4, 4); poses along each backbone in base_link, local z along the rod
     backbones: tuple[Array, ...]
     backbone_names: tuple[str, ...]
-    arc_lengths: tuple[Array, ...]
-    radii: tuple[Array, ...]
+    arc_lengths: tuple[Array, ...]  #: (n,) [m]; along the unloaded backbone, increasing
+    radii: tuple[Array, ...]  #: (n,) [m]
     status: SolverStatus
+    #: (4, 4); rigid bodies: platforms, handles, cranks
     bodies: dict[str, Array] = field(default_factory=dict)
-    state: Any = None
+    state: Any = None  #: the model's own solution, reused as a warm start; not for users
 
     @property
     def wrench(self) -> Array:
@@ -200,30 +149,14 @@ Guess = Configuration | None  # an earlier solution to start from, or none
 
 @dataclass(frozen=True)
 class InverseSolution:
-    """Actuation for a target, or the nearest reachable pose and why it is only that.
+    """Actuation for a target, or the nearest reachable pose and why it is only that."""
 
-    Attributes
-    ----------
-    actuation : ndarray, shape (m,)
-        A valid command only when ``status.code`` is NONE.
-    configuration : Configuration
-        At `actuation`; its tip is the nearest reachable pose found.
-    position_error : float
-        [m]
-    orientation_error : float
-        [rad]; zero where the task leaves orientation free.
-    at_limit : tuple of str
-        Actuators (and coupled limits) that stop the solution.
-    status : SolverStatus
-        NONE, UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE.
-    """
-
-    actuation: Array
-    configuration: Configuration
-    position_error: float
-    orientation_error: float
-    at_limit: tuple[str, ...]
-    status: SolverStatus
+    actuation: Array  #: (m,); a valid command only when ``status.code`` is NONE
+    configuration: Configuration  #: at `actuation`; its tip is the nearest reachable pose found
+    position_error: float  #: [m]
+    orientation_error: float  #: [rad]; zero where the task leaves orientation free
+    at_limit: tuple[str, ...]  #: actuators (and coupled limits) that stop the solution
+    status: SolverStatus  #: NONE, UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE
 
 
 def distance(a: Configuration, b: Configuration) -> float:

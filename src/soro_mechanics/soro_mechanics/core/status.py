@@ -66,46 +66,24 @@ COARSE = 5e-4  # of the robot's length: a larger `SolverStatus.mesh_error` is a 
 
 @dataclass(frozen=True)
 class SolverStatus:
-    """How a solve ended.
+    """How a solve ended."""
 
-    Attributes
-    ----------
-    code : Code
-        NONE when the solution can be used.
-    message : str
-        One sentence for a person; empty when there is nothing to say.
-    iterations : int
-        Newton (or comparable) iterations, all load steps together.
-    residual : float
-        Norm of the scaled equilibrium residual, dimensionless.
-    tolerance : float
-        ``converged`` required ``residual <= tolerance``.
-    solve_time : float
-        Wall time [s].
-    stability : Stability
-        By inertia of the tangent with the actuators held.
-    smallest_eigenvalue : float
-        Of the condensed, scaled tangent; NaN when not computed.
-    warnings : Warnings
-        What the model knows to be doubtful about a solution that it found; `message` says it.
-    limit_distance : float
-        Share of the present actuation and load that may be added before the equilibrium is
-        unstable; infinite: more than all of it; NaN when not computed (`Robot.examine`).
-    mesh_error : float
-        Of the tip, against a finer mesh [m]; NaN when not computed: then a cheap bound of the
-        model says that it is small, or the model has none (`Robot.examine` computes it).
-    """
-
-    code: Code = Code.NONE
-    message: str = ''
-    iterations: int = 0
-    residual: float = 0.0
-    tolerance: float = 0.0
-    solve_time: float = 0.0
-    stability: Stability = Stability.UNKNOWN
+    code: Code = Code.NONE  #: NONE when the solution can be used
+    message: str = ''  #: one sentence for a person; empty when there is nothing to say
+    iterations: int = 0  #: Newton (or comparable) iterations, all load steps together
+    residual: float = 0.0  #: norm of the scaled equilibrium residual, dimensionless
+    tolerance: float = 0.0  #: ``converged`` required ``residual <= tolerance``
+    solve_time: float = 0.0  #: wall time [s]
+    stability: Stability = Stability.UNKNOWN  #: by inertia of the tangent with the actuators held
+    #: of the condensed, scaled tangent; NaN when not computed
     smallest_eigenvalue: float = math.nan
+    #: what the model knows to be doubtful about a solution that it found; `message` says it
     warnings: Warnings = Warnings.NONE
+    #: share of the present actuation and load that may be added before the equilibrium is
+    #: unstable; infinite: more than all of it; NaN when not computed (`Robot.examine`)
     limit_distance: float = math.nan
+    #: of the tip, against a finer mesh [m]; NaN when not computed: then a cheap bound of the model
+    #: says that it is small, or the model has none (`Robot.examine` computes it)
     mesh_error: float = math.nan
 
     @property

@@ -14,21 +14,12 @@ from soro_mechanics.core.configuration import Array
 
 @dataclass(frozen=True)
 class Conditioning:
-    """Singular values of a Jacobian whose rotations were multiplied by a length.
+    """Singular values of a Jacobian whose rotations were multiplied by a length."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (min(6, m),)
-        Largest first: metres of the tip per unit of the actuators.
-    directions : ndarray, shape (6, min(6, m))
-        The motion of the tip that belongs to each, rotations times `length`.
-    length : float
-        Characteristic length [m].
-    """
-
-    values: Array
+    values: Array  #: (min(6, m),); largest first: metres of the tip per unit of the actuators
+    #: (6, min(6, m)); the motion of the tip that belongs to each, rotations times `length`
     directions: Array
-    length: float
+    length: float  #: characteristic length [m]
 
     @property
     def condition(self) -> float:

@@ -25,40 +25,25 @@ LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated
 
 @dataclass(frozen=True)
 class MuscleProperties:
-    """Everything a bank of muscles is made of; SI, gauge pressures.
+    """Everything a bank of muscles is made of; SI, gauge pressures."""
 
-    Attributes
-    ----------
-    supply, vacuum : float [Pa]
-    inflate_time, deflate_time, leak_time : float [s]
-        Time constants of the pressure.
-    open_delay, close_delay : float [s]
-        Of relay and valve together.
-    shortest, longest : float [m]
-        Free lengths.
-    curvature : float
-        How much the length bulges over a straight line of the pressure.
-    sag : float
-        Loss of supply per inflating muscle, as a part.
-    spread : float
-        Muscles and relays differ by up to this part.
-    radius : float [m]
-        Of the muscles in the module: how much it bends.
-    """
-
+    #: supply, vacuum: [Pa]
     supply: float
     vacuum: float
+    #: inflate_time, deflate_time, leak_time: [s]; time constants of the pressure
     inflate_time: float
     deflate_time: float
     leak_time: float
+    #: open_delay, close_delay: [s]; of relay and valve together
     open_delay: float
     close_delay: float
+    #: shortest, longest: [m]; free lengths
     shortest: float
     longest: float
-    curvature: float
-    sag: float
-    spread: float
-    radius: float
+    curvature: float  #: how much the length bulges over a straight line of the pressure
+    sag: float  #: loss of supply per inflating muscle, as a part
+    spread: float  #: muscles and relays differ by up to this part
+    radius: float  #: [m]; of the muscles in the module: how much it bends
 
 
 def read_muscles(section: Section) -> MuscleProperties:

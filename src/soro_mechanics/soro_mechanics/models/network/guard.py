@@ -55,29 +55,18 @@ class ChunkPairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Validity:
-    """What strain and distance a solution has.
+    """What strain and distance a solution has."""
 
-    Attributes
-    ----------
-    surface_strain : tuple of float
-        Largest strain of the outer fibre of every rod, from curvature change and stretch by load.
-    strain_limit : tuple of float
-        What its section may have.
-    clearance : float
-        Smallest distance between two rods' surfaces [m], negative in an overlap, of a rod with
-        itself too; infinite where nothing can touch. Rods that meet in a body are not compared
-        next to it.
-    closest : tuple of str
-        The two rods of `clearance`; the same name twice for a rod and itself.
-    remark : str
-        One sentence on what is not valid; empty when nothing was found.
-    """
-
+    #: largest strain of the outer fibre of every rod, from curvature change and stretch by load
     surface_strain: tuple[float, ...]
-    strain_limit: tuple[float, ...]
+    strain_limit: tuple[float, ...]  #: what its section may have
+    #: Smallest distance between two rods' surfaces [m], negative in an overlap, of a rod with
+    #: itself too; infinite where nothing can touch. Rods that meet in a body are not compared next
+    #: to it.
     clearance: float
+    #: the two rods of `clearance`; the same name twice for a rod and itself
     closest: tuple[str, ...]
-    remark: str
+    remark: str  #: one sentence on what is not valid; empty when nothing was found
 
 
 class Guard:

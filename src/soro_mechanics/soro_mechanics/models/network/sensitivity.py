@@ -33,22 +33,15 @@ ALL = '*'  # in place of a rod's name: all rods together
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Derivatives by parameters.
-
-    Attributes
-    ----------
-    parameters : tuple of str
-    value : ndarray, shape (k,)
-        Of each parameter [SI]; of the first rod where the parameter belongs to all.
-    tip : ndarray, shape (6, k)
-        Twist of the tip (linear first, at the tip, base axes) per unit of each parameter.
-    compliance : ndarray, shape (k, 6, 6), or None
-        Change of the tip's compliance per unit, base axes; None unless asked for.
-    """
+    """Derivatives by parameters."""
 
     parameters: tuple[str, ...]
+    #: (k,); of each parameter [SI]; of the first rod where the parameter belongs to all
     value: Array
+    #: (6, k); twist of the tip (linear first, at the tip, base axes) per unit of each parameter
     tip: Array
+    #: (k, 6, 6), or None; change of the tip's compliance per unit, base axes; None unless asked
+    #: for
     compliance: Array | None = None
 
     @property

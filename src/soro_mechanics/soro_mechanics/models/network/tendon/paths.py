@@ -22,25 +22,14 @@ SIMPSON = np.array([1.0, 4.0, 1.0]) / 6.0
 
 @dataclass(frozen=True)
 class TendonState:
-    """What the tendons of a solution do.
+    """What the tendons of a solution do."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Their actuators.
-    length : ndarray, shape (k,) [m]
-        Of the path inside the robot.
-    pull : ndarray, shape (k,) [m]
-        By how much that is shorter than along the rods in their rest shapes, and what an elastic
-        tendon is stretched: what its motor takes in when it is just taut.
-    tension : ndarray, shape (k,) [N]
-        Zero: slack.
-    """
-
-    names: tuple[str, ...]
-    length: Array
+    names: tuple[str, ...]  #: their actuators
+    length: Array  #: (k,) [m]; of the path inside the robot
+    #: (k,) [m]; by how much that is shorter than along the rods in their rest shapes, and what an
+    #: elastic tendon is stretched: what its motor takes in when it is just taut
     pull: Array
-    tension: Array
+    tension: Array  #: (k,) [N]; Zero: slack
 
 
 class Tendons:
