@@ -112,17 +112,13 @@ def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
 
 @pytest.mark.timeout(240)
 def test_an_emulated_device_passes_every_step(tmp_path):
-    # As patient as a driver may be, and again where driver or device lost time: a busy computer
-    # must not decide.
+    # As patient as a driver may be: a busy computer must not decide.
     data = yaml.safe_load((EXAMPLES / 'tendon_arm_servos.yaml').read_text())
     data['driver'] |= {'command_timeout': '4 s', 'feedback_timeout': '2 s'}
     data['driver'] |= {'time_to_live': '500 ms', 'supervision': {}}
     robot, report = tmp_path / 'arm.yaml', tmp_path / 'report.json'
     robot.write_text(yaml.safe_dump(data))
-    for _ in range(6):
-        code = main(['bench', str(robot), '--part', '10', '--output', str(report)])
-        if 'on the way' not in report.read_text():
-            break
+    code = main(['bench', str(robot), '--part', '10', '--output', str(report)])
     assert code == 0, report.read_text()
     found = {f['subject']: f['level'] for f in json.loads(report.read_text())}
     assert set(found) >= {'device', 'armed', 'near_1', 'far_3', 'stop', 'cable'}
