@@ -78,6 +78,7 @@ class HapticLoop:
         sensing = self.law.sensing
         if sensing.code is not Code.NONE:
             return sensing.code
+        self.law.watch_oscillation()
         code = self.device.update(sensing.angle(), sensing.force())
         self.law.linearise(self.device.ports)
         return code

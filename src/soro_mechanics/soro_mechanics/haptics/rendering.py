@@ -246,6 +246,7 @@ class HapticLaw:
         self._smoothing = setup.share(setup.time_constant)
         self._slow_smoothing = setup.share(max(setup.time_constant, SLOW))
         self.oscillation = OscillationWatch(setup.period, setup.length)
+        self._moved, self._interval = np.zeros(6), setup.period
         self._speed_smoothing = setup.share(setup.speed_time_constant)
         self._work = np.zeros(kernels.limit_workspace(na, ne))
         self._rest_work = np.zeros(78)
@@ -359,7 +360,7 @@ class HapticLaw:
         interval = self._periods * self.setup.period
         self._periods = 0
         kernels.smooth_speed(moved, interval, self._speed_smoothing, self.speed)
-        self.oscillation.update(moved, interval)
+        self._moved, self._interval = moved, interval
         environment = self.environment
         environment.update(sensing.pose, sensing.wrench, self.speed, interval)
         self._free += interval
@@ -387,6 +388,10 @@ class HapticLaw:
             self._work,
         )
         return Code.NONE
+
+    def watch_oscillation(self) -> None:
+        """Look at the last sample's motion; once a tick, when the command is out."""
+        self.oscillation.update(self._moved, self._interval)
 
     def approach(self) -> None:
         """Begin slowly: where the environment wants the motors may be far from where they are."""
