@@ -34,32 +34,20 @@ GRIP_TIME = 0.01
 
 @dataclass(frozen=True)
 class Hand:
-    """A hand that is a spring and a damper to a place; without them it only presses.
+    """A hand that is a spring and a damper to a place; without them it only presses."""
 
-    Attributes
-    ----------
-    place : ndarray, shape (5,) [m, rad]
-        Along x, y, z and about the two axes across the handle.
-    stiffness : ndarray, shape (5,) [N/m, N m/rad]
-    force : ndarray, shape (5,) [N, N m]
-    damping : ndarray, shape (5,) [N s/m, N m s/rad]
-    mass : ndarray, shape (5,) [kg, kg m^2]
-        Moves with the handle. Damping and mass count where the plant has inertia.
-    times : ndarray, shape (n,) [s, CLOCK_MONOTONIC]
-        Of a way that the place follows in straight lines; empty: it stays at `place`.
-    way : ndarray, shape (n, 5)
-    speed : ndarray, shape (5,) [m/s, rad/s]
-        Of the place.
-    """
-
-    place: Array
-    stiffness: Array
-    force: Array
-    damping: Array = field(default_factory=lambda: np.zeros(5))
+    place: Array  #: (5,) [m, rad]; along x, y, z and about the two axes across the handle
+    stiffness: Array  #: (5,) [N/m, N m/rad]
+    force: Array  #: (5,) [N, N m]
+    damping: Array = field(default_factory=lambda: np.zeros(5))  #: (5,) [N s/m, N m s/rad]
+    #: (5,) [kg, kg m^2]; Moves with the handle. Damping and mass count where the plant has
+    #: inertia.
     mass: Array = field(default_factory=lambda: np.zeros(5))
+    #: (n,) [s, CLOCK_MONOTONIC]; of a way that the place follows in straight lines; empty: it
+    #: stays at `place`
     times: Array = field(default_factory=lambda: np.zeros(0))
-    way: Array = field(default_factory=lambda: np.zeros((0, 5)))
-    speed: Array = field(default_factory=lambda: np.zeros(5))
+    way: Array = field(default_factory=lambda: np.zeros((0, 5)))  #: (n, 5)
+    speed: Array = field(default_factory=lambda: np.zeros(5))  #: (5,) [m/s, rad/s]; of the place
 
     def at(self, time: float) -> Hand:
         """Return this hand at a time [s]: its place and speed, and no way."""

@@ -101,24 +101,12 @@ class MotorWatch:
 
 @dataclass(frozen=True)
 class MotionSettings:
-    """How poses are visited.
+    """How poses are visited."""
 
-    Attributes
-    ----------
-    speed : float
-        Of the fastest motor [rad/s].
-    settle_time : float
-        Rest at a pose before its readings [s].
-    samples : int
-        Readings at each pose.
-    in_motion : bool
-        Readings count between the poses too.
-    """
-
-    speed: float
-    settle_time: float
-    samples: int
-    in_motion: bool
+    speed: float  #: of the fastest motor [rad/s]
+    settle_time: float  #: rest at a pose before its readings [s]
+    samples: int  #: readings at each pose
+    in_motion: bool  #: readings count between the poses too
 
 
 class CalibrationMotion:

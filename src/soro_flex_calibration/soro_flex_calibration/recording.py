@@ -38,25 +38,13 @@ WAITING = 50  # halves of a sample whose other half has not come yet
 
 @dataclass(frozen=True)
 class RawRecording:
-    """Samples as measured.
+    """Samples as measured."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Sensors.
-    angles : ndarray, shape (samples, m) [rad]
-    counts : ndarray, shape (samples, sensors)
-    taken : str
-        When, UTC; empty where a file does not say.
-    flagged : tuple of str
-        Sensors that the device called faulty meanwhile.
-    """
-
-    names: tuple[str, ...]
-    angles: Array
-    counts: Array
-    taken: str = ''
-    flagged: tuple[str, ...] = ()
+    names: tuple[str, ...]  #: sensors
+    angles: Array  #: (samples, m) [rad]
+    counts: Array  #: (samples, sensors)
+    taken: str = ''  #: when, UTC; empty where a file does not say
+    flagged: tuple[str, ...] = ()  #: sensors that the device called faulty meanwhile
 
     @property
     def warning(self) -> str:

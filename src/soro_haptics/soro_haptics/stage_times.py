@@ -13,38 +13,24 @@ from soro_haptics.duration_histogram import DurationHistogram
 
 @dataclass
 class StageTimes:
-    """Durations of the stages, in the order of a tick.
+    """Durations of the stages, in the order of a tick."""
 
-    Attributes
-    ----------
-    period : DurationHistogram
-        From the begin of one law to the next.
-    read : DurationHistogram
-        Frames taken from the bus and put into SI.
-    tick : DurationHistogram
-        Sensing and rendering.
-    write : DurationHistogram
-        Set-points encoded and handed to the kernel.
-    hand_to_command : DurationHistogram
-        From the moment the hand was measured to the command that answers it.
-    model : DurationHistogram
-        The nonlinear model that follows.
-    compute : DurationHistogram
-        Sensing, rendering and model.
-    copies : DurationHistogram
-        Messages made and published, in the ticks that do.
-    collection : DurationHistogram
-        Pauses of the interpreter's collector, in any thread: the loop may wait for them.
-    """
-
+    #: from the begin of one law to the next
     period: DurationHistogram = field(default_factory=DurationHistogram)
+    #: frames taken from the bus and put into SI
     read: DurationHistogram = field(default_factory=DurationHistogram)
-    tick: DurationHistogram = field(default_factory=DurationHistogram)
+    tick: DurationHistogram = field(default_factory=DurationHistogram)  #: sensing and rendering
+    #: Set-points encoded and handed to the kernel
     write: DurationHistogram = field(default_factory=DurationHistogram)
+    #: from the moment the hand was measured to the command that answers it
     hand_to_command: DurationHistogram = field(default_factory=DurationHistogram)
+    #: the nonlinear model that follows
     model: DurationHistogram = field(default_factory=DurationHistogram)
+    #: sensing, rendering and model
     compute: DurationHistogram = field(default_factory=DurationHistogram)
+    #: messages made and published, in the ticks that do
     copies: DurationHistogram = field(default_factory=DurationHistogram)
+    #: pauses of the interpreter's collector, in any thread: the loop may wait for them
     collection: DurationHistogram = field(default_factory=DurationHistogram)
 
     def items(self) -> list[tuple[str, DurationHistogram]]:

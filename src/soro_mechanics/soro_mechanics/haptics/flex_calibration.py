@@ -31,57 +31,30 @@ UNKNOWN_MATERIAL = 0.15  # relative, of a modulus that no weight has shown; prin
 
 @dataclass(frozen=True)
 class FlexRecording:
-    """What a calibration run recorded.
+    """What a calibration run recorded."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Sensors.
-    rotations : tuple of ndarray, shape (samples, nodes) [rad]
-        Per sensor: rotations of the nodes under it, from the model at the same motor angles.
-    counts : ndarray, shape (samples, sensors)
-        Readings of the converter.
-    places : tuple of ndarray, shape (nodes,) [m]
-        Per sensor: where those nodes are along the rod. Empty: not known.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  #: sensors
+    #: (samples, nodes) [rad]; per sensor: rotations of the nodes under it, from the model at the
+    #: same motor angles
     rotations: tuple[Array, ...]
-    counts: Array
+    counts: Array  #: (samples, sensors); readings of the converter
+    #: (nodes,) [m]; Per sensor: where those nodes are along the rod. Empty: not known.
     places: tuple[Array, ...] = ()
 
 
 @dataclass(frozen=True)
 class SensorCalibration:
-    """How to use one sensor.
-
-    Attributes
-    ----------
-    name : str
-    offset : float
-        Counts at zero elongation.
-    gain : float
-        [m/count]
-    nodes : tuple of int
-        Nodes under the sensor, as the recording counted them.
-    weights : ndarray [m/rad]
-        Of their rotations; the row of H (16).
-    deviation : float
-        Standard deviation of the elongation, noise and misfit together [m].
-    error_share : float
-        Mean absolute error over the range, on held-out data.
-    places : tuple of float [m]
-        Where those nodes are along the rod; empty in files that do not say it. Node numbers of
-        another mesh, or of a strip glued elsewhere, mean other places.
-    """
+    """How to use one sensor."""
 
     name: str
-    offset: float
-    gain: float
-    nodes: tuple[int, ...]
-    weights: Array
-    deviation: float
-    error_share: float
+    offset: float  #: counts at zero elongation
+    gain: float  #: [m/count]
+    nodes: tuple[int, ...]  #: nodes under the sensor, as the recording counted them
+    weights: Array  #: [m/rad]; of their rotations; the row of H (16)
+    deviation: float  #: standard deviation of the elongation, noise and misfit together [m]
+    error_share: float  #: mean absolute error over the range, on held-out data
+    #: [m]; Where those nodes are along the rod; empty in files that do not say it. Node numbers of
+    #: another mesh, or of a strip glued elsewhere, mean other places.
     places: tuple[float, ...] = ()
 
     def elongation(self, counts: float | Array) -> float | Array:
@@ -113,21 +86,12 @@ class FlexCalibration:
 
 @dataclass(frozen=True)
 class CalibrationReport:
-    """Fits of all sensors, good and bad.
-
-    Attributes
-    ----------
-    robot : str
-    fits : tuple of SensorFit
-    lever : float
-        Distance of the strips from the neutral fibre [m].
-    places : dict of str to ndarray [m]
-        Where the nodes under each sensor are along the rod, as far as that is known.
-    """
+    """Fits of all sensors, good and bad."""
 
     robot: str
     fits: tuple[SensorFit, ...]
-    lever: float
+    lever: float  #: distance of the strips from the neutral fibre [m]
+    #: [m]; where the nodes under each sensor are along the rod, as far as that is known
     places: dict[str, Array] = field(default_factory=dict)
 
     @property

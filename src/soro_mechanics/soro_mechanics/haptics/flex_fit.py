@@ -44,78 +44,34 @@ class PoorFit(SoroError):
 
 @dataclass(frozen=True)
 class FitLimits:
-    """When a fit is refused; shares are of the sensor's range in the recording.
+    """When a fit is refused; shares are of the sensor's range in the recording."""
 
-    Attributes
-    ----------
-    error : float
-        Mean absolute error on held-out data; the paper's sensors have 0.046.
-    range : float
-        Least range, peak to peak [counts].
-    saturated : float
-        Share of samples at either end of the converter.
-    drift : float
-        Of the residual over the recording.
-    overfit : float
-        Held-out error over training error.
-    samples : int
-        Least number of samples.
-    gain_deviation : float
-        Relative standard deviation of the larger coefficient.
-    """
-
-    error: float = 0.08
-    range: float = 100.0
-    saturated: float = 0.01
-    drift: float = 0.1
-    overfit: float = 1.5
-    samples: int = 100
-    gain_deviation: float = 0.1
+    error: float = 0.08  #: mean absolute error on held-out data; the paper's sensors have 0.046
+    range: float = 100.0  #: least range, peak to peak [counts]
+    saturated: float = 0.01  #: share of samples at either end of the converter
+    drift: float = 0.1  #: of the residual over the recording
+    overfit: float = 1.5  #: Held-out error over training error
+    samples: int = 100  #: least number of samples
+    gain_deviation: float = 0.1  #: relative standard deviation of the larger coefficient
 
 
 @dataclass(frozen=True)
 class SensorFit:
-    """A fitted sensor: ``counts = offset + sum(coefficient * rotation of node)``.
-
-    Attributes
-    ----------
-    name : str
-    offset : float
-        [counts]
-    nodes : tuple of int
-        Columns of the recording's rotations.
-    coefficients : ndarray [counts/rad]
-    method : str
-    error : float
-        Mean absolute error on held-out data [counts].
-    training_error : float
-        The same on the data fitted [counts].
-    rms : float
-        Root mean square error on held-out data [counts].
-    largest : float
-        Largest error on held-out data [counts].
-    range : float
-        Peak to peak of the sensor [counts].
-    drift : float
-        Trend of the residual over the whole recording [counts].
-    samples : int
-    reasons : tuple of str
-        Why the fit is refused; empty when it can be used.
-    """
+    """A fitted sensor: ``counts = offset + sum(coefficient * rotation of node)``."""
 
     name: str
-    offset: float
-    nodes: tuple[int, ...]
-    coefficients: Array
+    offset: float  #: [counts]
+    nodes: tuple[int, ...]  #: columns of the recording's rotations
+    coefficients: Array  #: [counts/rad]
     method: str
-    error: float
-    training_error: float
-    rms: float
-    largest: float
-    range: float
-    drift: float
+    error: float  #: mean absolute error on held-out data [counts]
+    training_error: float  #: the same on the data fitted [counts]
+    rms: float  #: root mean square error on held-out data [counts]
+    largest: float  #: largest error on held-out data [counts]
+    range: float  #: peak to peak of the sensor [counts]
+    drift: float  #: trend of the residual over the whole recording [counts]
     samples: int
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  #: why the fit is refused; empty when it can be used
 
     @property
     def error_share(self) -> float:

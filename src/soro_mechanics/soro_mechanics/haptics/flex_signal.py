@@ -32,24 +32,12 @@ FAULT_DRIFT = 50.0  # of a DRIFTING sensor [counts/s]: crosses its range in abou
 
 @dataclass(frozen=True)
 class FlexSignal:
-    """One sensor and its converter, or several with arrays of the same shape.
+    """One sensor and its converter, or several with arrays of the same shape."""
 
-    Attributes
-    ----------
-    offset : float or ndarray
-        At zero elongation [counts].
-    gain : float or ndarray
-        [counts/m]
-    drift : float or ndarray
-        Of the offset [counts/s].
-    noise : float or ndarray
-        Standard deviation [counts].
-    """
-
-    offset: float | Array
-    gain: float | Array
-    drift: float | Array = 0.0
-    noise: float | Array = 0.0
+    offset: float | Array  #: or ndarray; at zero elongation [counts]
+    gain: float | Array  #: or ndarray; [counts/m]
+    drift: float | Array = 0.0  #: or ndarray; of the offset [counts/s]
+    noise: float | Array = 0.0  #: or ndarray; standard deviation [counts]
 
     def counts(
         self,

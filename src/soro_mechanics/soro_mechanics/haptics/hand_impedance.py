@@ -13,20 +13,12 @@ from soro_mechanics.core.configuration import Array
 
 @dataclass(frozen=True)
 class HandImpedance:
-    """A hand on the handle: mass, damping and stiffness in the five directions, all assumed.
-
-    Attributes
-    ----------
-    name : str
-    mass : ndarray, shape (5,) [kg, kg m^2]
-    damping : ndarray, shape (5,) [N s/m, N m s/rad]
-    stiffness : ndarray, shape (5,) [N/m, N m/rad]
-    """
+    """A hand on the handle: mass, damping and stiffness in the five directions, all assumed."""
 
     name: str
-    mass: Array
-    damping: Array
-    stiffness: Array
+    mass: Array  #: (5,) [kg, kg m^2]
+    damping: Array  #: (5,) [N s/m, N m s/rad]
+    stiffness: Array  #: (5,) [N/m, N m/rad]
 
 
 def hand(name: str, mass: float, damping: float, stiffness: float) -> HandImpedance:

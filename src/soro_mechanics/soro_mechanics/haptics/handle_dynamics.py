@@ -28,25 +28,18 @@ STEP = 5e-4  # s, of the integration; midpoint lowers a mode by (omega STEP)^2 /
 
 @dataclass(frozen=True)
 class HandleLoad:
-    """What holds and presses on a handle, in its five directions.
+    """What holds and presses on a handle, in its five directions."""
 
-    Attributes
-    ----------
-    place, speed : ndarray, shape (5,) [m, rad], [m/s, rad/s]
-        Where the hand wants to be at the end of a step, and how it moves there.
-    stiffness, damping : ndarray, shape (5,) [N/m, N m/rad], [N s/m, N m s/rad]
-    mass : ndarray, shape (5,) [kg, kg m^2]
-        Moves with the handle.
-    force : ndarray, shape (5,) [N, N m]
-        Beside the spring.
-    """
-
+    #: place, speed: (5,) [m, rad], [m/s, rad/s]; where the hand wants to be at the end of a step,
+    #: and how it moves there
     place: Array = field(default_factory=lambda: np.zeros(5))
     speed: Array = field(default_factory=lambda: np.zeros(5))
+    #: stiffness, damping: (5,) [N/m, N m/rad], [N s/m, N m s/rad]
     stiffness: Array = field(default_factory=lambda: np.zeros(5))
     damping: Array = field(default_factory=lambda: np.zeros(5))
+    #: (5,) [kg, kg m^2]; moves with the handle
     mass: Array = field(default_factory=lambda: np.zeros(5))
-    force: Array = field(default_factory=lambda: np.zeros(5))
+    force: Array = field(default_factory=lambda: np.zeros(5))  #: (5,) [N, N m]; beside the spring
 
 
 class HandleDynamics:

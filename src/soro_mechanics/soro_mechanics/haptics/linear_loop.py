@@ -29,21 +29,16 @@ ONE = 1e-9  # rounding of the pole of a handle that may rest anywhere
 
 @dataclass(frozen=True)
 class OneDirection:
-    """A handle that moves in one direction, the hand's mass, damping and stiffness included.
+    """A handle that moves in one direction, the hand's mass, damping and stiffness included."""
 
-    Attributes
-    ----------
-    mass, damping : float [kg, N s/m]
-    natural, hand : float
-        Stiffness of the legs with the motors held, and of the hand [N/m].
-    motor, smoothing, speed_smoothing : float
-        Time constants of motor, low-pass and filter of the hand's velocity [s].
-    """
-
+    #: mass, damping: [kg, N s/m]
     mass: float
     damping: float
+    #: natural, hand: stiffness of the legs with the motors held, and of the hand [N/m]
     natural: float
     hand: float
+    #: motor, smoothing, speed_smoothing: time constants of motor, low-pass and filter of the
+    #: hand's velocity [s]
     motor: float
     smoothing: float
     speed_smoothing: float = 10e-3

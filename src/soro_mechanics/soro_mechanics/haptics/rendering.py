@@ -42,40 +42,25 @@ LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 @dataclass(frozen=True)
 class RenderingSetup:
-    """How to render.
+    """How to render."""
 
-    Attributes
-    ----------
-    period : float
-        Of the loop [s].
-    limits : MotorLimits
-        Of torque and angle.
-    speed_limit : ndarray, shape (na,) [rad/s]
-    time_constant : float
-        Of the low-pass (30) [s]; the published 6 ms at 2 ms give its alpha = 0.25.
-    speed_time_constant : float
-        Of the filter on the hand's velocity, which damping uses [s].
-    length : float
-        Lever that makes rotation errors comparable with translations in (27) [m].
-    regularisation : float
-        Small alpha of alpha W_aa, relative to the traces of W_ea^T W_ea and W_aa. The error it
-        leaves in a well reachable direction is about this share of the distance.
-    energy : float
-        The motors may give the hand this much more than it gave, what the legs store against the
-        hand included [J]. A stiff wall pressed with f stores 1/2 f.C.f: 5 N at 300 N/m 42 mJ.
-    approach_speed : float
-        Of the motors [rad/s] after a start or another environment, until they have come to where
-        it wants them: an object may lie far from the hand. It doubles every second. Assumed.
-    """
-
-    period: float
-    limits: MotorLimits
-    speed_limit: Array
+    period: float  #: of the loop [s]
+    limits: MotorLimits  #: of torque and angle
+    speed_limit: Array  #: (na,) [rad/s]
+    #: of the low-pass (30) [s]; the published 6 ms at 2 ms give its alpha = 0.25
     time_constant: float = 6e-3
+    #: of the filter on the hand's velocity, which damping uses [s]
     speed_time_constant: float = 10e-3
+    #: lever that makes rotation errors comparable with translations in (27) [m]
     length: float = 0.04
+    #: Small alpha of alpha W_aa, relative to the traces of W_ea^T W_ea and W_aa. The error it
+    #: leaves in a well reachable direction is about this share of the distance.
     regularisation: float = 1e-6
+    #: The motors may give the hand this much more than it gave, what the legs store against the
+    #: hand included [J]. A stiff wall pressed with f stores 1/2 f.C.f: 5 N at 300 N/m 42 mJ.
     energy: float = 0.1
+    #: Of the motors [rad/s] after a start or another environment, until they have come to where it
+    #: wants them: an object may lie far from the hand. It doubles every second. Assumed.
     approach_speed: float = 1.0
 
     def __post_init__(self) -> None:

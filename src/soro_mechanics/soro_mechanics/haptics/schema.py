@@ -25,25 +25,13 @@ class FlexStrip:
 
 @dataclass(frozen=True)
 class HapticSpec:
-    """Everything that the section ``haptic`` says, in SI.
+    """Everything that the section ``haptic`` says, in SI."""
 
-    Attributes
-    ----------
-    handle_axis : ndarray, shape (3,)
-        Unit, in the tip frame: the turn about it is not felt and not controlled.
-    torque_limit : float
-        Of every motor, at the angle that the actuators state [N m].
-    distance : float
-        Of the strips from the neutral fibre [m].
-    deviation : float
-        Standard deviation of a strip's elongation before a calibration [m].
-    strips : tuple of FlexStrip
-    """
-
+    #: (3,); unit, in the tip frame: the turn about it is not felt and not controlled
     handle_axis: Array
-    torque_limit: float
-    distance: float
-    deviation: float
+    torque_limit: float  #: of every motor, at the angle that the actuators state [N m]
+    distance: float  #: of the strips from the neutral fibre [m]
+    deviation: float  #: standard deviation of a strip's elongation before a calibration [m]
     strips: tuple[FlexStrip, ...]
 
 

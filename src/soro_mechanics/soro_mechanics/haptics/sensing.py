@@ -36,62 +36,36 @@ CODES = {
 
 @dataclass(frozen=True)
 class SensingSetup:
-    """What is known about the measurements and the forces.
+    """What is known about the measurements and the forces."""
 
-    Attributes
-    ----------
-    encoder_deviation : ndarray, shape (na,) [rad]
-        Standard deviation of each motor angle, at the output of the gear.
-    sensor_deviation : ndarray, shape (ns,)
-        Of each sensor, in its unit: noise and misfit of the calibration together.
-    force_deviation : ndarray, shape (ne,) [N, N m]
-        Of the hand force before measuring, around zero; infinite: nothing known (as published).
-    torque_deviation : ndarray, shape (na,) [N m]
-        Of the motor torque before measuring, around zero; infinite: nothing known (as published).
-    torque_limit : ndarray, shape (na,) [N m]
-        The motors cannot give more; infinite: no bound.
-    force_limit : ndarray, shape (ne,) [N, N m]
-        No hand gives more; infinite: no bound.
-    """
-
+    #: (na,) [rad]; standard deviation of each motor angle, at the output of the gear
     encoder_deviation: Array
+    #: (ns,); of each sensor, in its unit: noise and misfit of the calibration together
     sensor_deviation: Array
+    #: (ne,) [N, N m]; of the hand force before measuring, around zero; infinite: nothing known (as
+    #: published)
     force_deviation: Array
+    #: (na,) [N m]; of the motor torque before measuring, around zero; infinite: nothing known (as
+    #: published)
     torque_deviation: Array
-    torque_limit: Array
-    force_limit: Array
+    torque_limit: Array  #: (na,) [N m]; the motors cannot give more; infinite: no bound
+    force_limit: Array  #: (ne,) [N, N m]; no hand gives more; infinite: no bound
 
 
 @dataclass(frozen=True)
 class TipEstimate:
-    """Pose and wrench of the hand at the tip, axes of base_link, with covariances.
+    """Pose and wrench of the hand at the tip, axes of base_link, with covariances."""
 
-    Attributes
-    ----------
-    pose : ndarray, shape (4, 4)
-    pose_covariance : ndarray, shape (6, 6) [m^2, m rad, rad^2]
-        Of the twist from the estimate to the truth, linear first.
-    wrench : ndarray, shape (6,) [N, N m]
-        Of the hand on the device.
-    wrench_covariance : ndarray, shape (6, 6)
-    angle : ndarray, shape (na,) [rad]
-        Motor angles that fit the measurements.
-    torque : ndarray, shape (na,) [N m]
-        Motor torques on the structure.
-    bounded : bool
-        A bound holds part of the solution; the covariances do not know of it.
-    code : Code
-        NONE, NO_STATE (the measurements do not fix the state), UNREACHABLE (contradicting bounds),
-        NOT_FINITE, NOT_CONVERGED (full model only). Fields are the last good ones unless NONE.
-    """
-
-    pose: Array
+    pose: Array  #: (4, 4)
+    #: (6, 6) [m^2, m rad, rad^2]; of the twist from the estimate to the truth, linear first
     pose_covariance: Array
-    wrench: Array
-    wrench_covariance: Array
-    angle: Array
-    torque: Array
-    bounded: bool
+    wrench: Array  #: (6,) [N, N m]; of the hand on the device
+    wrench_covariance: Array  #: (6, 6)
+    angle: Array  #: (na,) [rad]; motor angles that fit the measurements
+    torque: Array  #: (na,) [N m]; motor torques on the structure
+    bounded: bool  #: a bound holds part of the solution; the covariances do not know of it
+    #: NONE, NO_STATE (the measurements do not fix the state), UNREACHABLE (contradicting bounds),
+    #: NOT_FINITE, NOT_CONVERGED (full model only). Fields are the last good ones unless NONE.
     code: Code
 
 
@@ -253,21 +227,14 @@ class Sensing:
 
 @dataclass(frozen=True)
 class Observability:
-    """What the measurements can tell about the hand.
+    """What the measurements can tell about the hand."""
 
-    Attributes
-    ----------
-    rank : int
-        Number of independent effector directions whose force the measurements know better than
-        the given deviation.
-    gain : ndarray, shape (ne,)
-        How much better, as deviation before over deviation after, descending; 1: not at all.
-    directions : ndarray, shape (6, ne)
-        The matching wrench directions as columns, each of the size of its prior deviation.
-    """
-
+    #: number of independent effector directions whose force the measurements know better than the
+    #: given deviation
     rank: int
+    #: (ne,); how much better, as deviation before over deviation after, descending; 1: not at all
     gain: Array
+    #: (6, ne); the matching wrench directions as columns, each of the size of its prior deviation
     directions: Array
 
     @property

@@ -17,25 +17,15 @@ from soro_mechanics.haptics.sensing import Sensing
 
 @dataclass(frozen=True)
 class WatchLimits:
-    """When a sensor is given up.
+    """When a sensor is given up."""
 
-    Attributes
-    ----------
-    stuck_samples : int
-        Equal readings in a row ...
-    stuck_motion : float
-        ... while the model says that the sensor moved by this many of its deviations.
-    misfit : float
-        Root mean square of the weighted residual above which the measurements contradict each
-        other; 1 is expected.
-    misfit_time : float
-        Time constant over which that is averaged [s].
-    """
-
-    stuck_samples: int = 10
+    stuck_samples: int = 10  #: equal readings in a row ..
+    #: ... while the model says that the sensor moved by this many of its deviations.
     stuck_motion: float = 5.0
+    #: root mean square of the weighted residual above which the measurements contradict each
+    #: other; 1 is expected
     misfit: float = 4.0
-    misfit_time: float = 0.1
+    misfit_time: float = 0.1  #: time constant over which that is averaged [s]
 
 
 class SensorWatch:

@@ -73,31 +73,21 @@ def one_direction(
 
 @dataclass(frozen=True)
 class StableLimits:
-    """What may be rendered.
+    """What may be rendered."""
 
-    Attributes
-    ----------
-    hand : str
-        The softest that is expected.
-    directions : tuple of OneDirection
-        The five of the handle.
-    period : float
-        Of the loop [s].
-    stiffness, rotational_stiffness : float
-        Stiffest springs [N/m], [N m/rad]; infinite where the hand bears any.
-    softest, rotational_softest : float
-        Softest springs: giving way is a feedback too, whose gain the delay limits.
-    sliding, resisting : float
-        Weakest damping of an admittance, strongest along what a hybrid lets free [N s/m].
-    """
-
-    hand: str
-    directions: tuple[OneDirection, ...]
-    period: float
+    hand: str  #: the softest that is expected
+    directions: tuple[OneDirection, ...]  #: the five of the handle
+    period: float  #: of the loop [s]
+    #: stiffness, rotational_stiffness: stiffest springs [N/m], [N m/rad]; infinite where the hand
+    #: bears any
     stiffness: float
     rotational_stiffness: float
+    #: softest, rotational_softest: softest springs: giving way is a feedback too, whose gain the
+    #: delay limits
     softest: float
     rotational_softest: float
+    #: sliding, resisting: weakest damping of an admittance, strongest along what a hybrid lets
+    #: free [N s/m]
     sliding: float
     resisting: float
 

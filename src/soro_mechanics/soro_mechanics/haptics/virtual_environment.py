@@ -53,29 +53,20 @@ class ContactFeel:
     The hand hangs on the proxy of an admittance by a spring, the coupling. Softer than the legs
     it keeps the loop stable whoever holds the handle; stiffer it would make the sliding hand feel
     a rigid hold between two ticks. A steady push does not feel it, a sudden one feels it first.
-
-    Attributes
-    ----------
-    linear_margin, angular_margin : float
-        Distance at which contact always ends [m], [rad].
-    release_force, release_torque : float
-        Pressing less than this ends it once outside [N], [N m].
-    default_damping : float
-        Of an admittance whose object gives none [N s/m].
-    longest_lead : float
-        How far the goal of an admittance may be ahead of the hand [m], so that a handle that
-        cannot follow does not wind it up: once it can, it jumps by at most this. Also the limit of
-        the speed that is felt as asked: this over the loop's lag, 0.6 m/s for 15 ms.
-    coupling : float
-        Stiffness of the spring between proxy and hand [N/m]; below that of the legs.
     """
 
+    #: linear_margin, angular_margin: distance at which contact always ends [m], [rad]
     linear_margin: float = 1e-3
     angular_margin: float = 0.02
+    #: release_force, release_torque: pressing less than this ends it once outside [N], [N m]
     release_force: float = 0.05
     release_torque: float = 0.002
-    default_damping: float = 5.0
+    default_damping: float = 5.0  #: of an admittance whose object gives none [N s/m]
+    #: How far the goal of an admittance may be ahead of the hand [m], so that a handle that cannot
+    #: follow does not wind it up: once it can, it jumps by at most this. Also the limit of the
+    #: speed that is felt as asked: this over the loop's lag, 0.6 m/s for 15 ms.
     longest_lead: float = 0.01
+    #: stiffness of the spring between proxy and hand [N/m]; below that of the legs
     coupling: float = 120.0
 
 

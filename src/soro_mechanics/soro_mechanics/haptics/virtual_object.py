@@ -59,48 +59,31 @@ MAX_FRICTION = 2.0
 
 @dataclass(frozen=True)
 class VirtualObject:
-    """One thing that the hand can feel (soro_msgs/VirtualObject).
+    """One thing that the hand can feel (soro_msgs/VirtualObject)."""
 
-    Attributes
-    ----------
-    name : str
-        Unique within an environment.
-    shape : Shape
-        HOLD: spring to `pose`. WALL: tip stays at z >= 0 of `pose`. BOX: ``|x|, |y|, |z|`` at
-        most size / 2. LINE: tip on the z axis. CIRCLE: radius size[0] in the xy plane.
-        ANGLE_LIMIT: rotation about z from the neutral orientation within +-size[2] [rad].
-        SPHERE, CYLINDER: solid, radius size[0] about `pose` or its z axis. FIELD: `damping` in
-        all directions, wherever the hand is.
-    control : Control
-        ADMITTANCE of WALL (in its plane), LINE and CIRCLE only: nothing slides on the others.
-    pose : ndarray, shape (4, 4)
-        In base_link.
-    size : ndarray, shape (3,) [m, rad]
-    stiffness : float
-        [N/m]; 0: as stiff as the device allows.
-    rotational_stiffness : float
-        [N m/rad]. Of ANGLE_LIMIT: 0 is as stiff as the device allows. Of the others: holds an
-        orientation too (HOLD that of `pose`, others the environment's neutral one), infinite: as
-        stiff as the device allows, 0: orientation free.
-    damping : float
-        [N s/m]: of the surface where it is compliant, along LINE and CIRCLE of the sliding hand;
-        for an admittance force over speed of a hand that pushes steadily, 0: the environment's
-        default.
-    friction : float
-        Of WALL, SPHERE and CYLINDER: share of the normal force that resists sliding.
-    follows_goal : bool
-        `pose` is relative to a pose that is streamed (`VirtualEnvironment.move_goal`).
-    """
-
-    name: str
+    name: str  #: unique within an environment
+    #: HOLD: spring to `pose`. WALL: tip stays at z >= 0 of `pose`. BOX: ``|x|, |y|, |z|`` at most
+    #: size / 2. LINE: tip on the z axis. CIRCLE: radius size[0] in the xy plane. ANGLE_LIMIT:
+    #: rotation about z from the neutral orientation within +-size[2] [rad]. SPHERE, CYLINDER:
+    #: solid, radius size[0] about `pose` or its z axis. FIELD: `damping` in all directions,
+    #: wherever the hand is.
     shape: Shape
+    #: ADMITTANCE of WALL (in its plane), LINE and CIRCLE only: nothing slides on the others
     control: Control = Control.HYBRID
-    pose: Array = field(default_factory=lambda: np.eye(4))
-    size: Array = field(default_factory=lambda: np.zeros(3))
-    stiffness: float = 0.0
+    pose: Array = field(default_factory=lambda: np.eye(4))  #: (4, 4); in base_link
+    size: Array = field(default_factory=lambda: np.zeros(3))  #: (3,) [m, rad]
+    stiffness: float = 0.0  #: [N/m]; 0: as stiff as the device allows
+    #: [N m/rad]. Of ANGLE_LIMIT: 0 is as stiff as the device allows. Of the others: holds an
+    #: orientation too (HOLD that of `pose`, others the environment's neutral one), infinite: as
+    #: stiff as the device allows, 0: orientation free.
     rotational_stiffness: float = 0.0
+    #: [N s/m]: of the surface where it is compliant, along LINE and CIRCLE of the sliding hand;
+    #: for an admittance force over speed of a hand that pushes steadily, 0: the environment's
+    #: default
     damping: float = 0.0
+    #: of WALL, SPHERE and CYLINDER: share of the normal force that resists sliding
     friction: float = 0.0
+    #: `pose` is relative to a pose that is streamed (`VirtualEnvironment.move_goal`)
     follows_goal: bool = False
 
     def __post_init__(self) -> None:
