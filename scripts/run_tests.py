@@ -35,13 +35,14 @@ LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
 # Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
-# processes that begin at either end, so that both cores are busy when those tests have ended.
+# processes, so that both cores are busy when those tests have ended.
 BESIDE = ('soro_mechanics',)
 # Among those, what waits for other processes; computation alone has no second chance.
 WITH_DEADLINES = ('test_first_calls',)
-WORTH_TWO = 20  # files
-# Packages with nodes that are tested at the same time; the longest ones begin.
-LANES = 2
+IN_HALVES = (*BESIDE, DEVICES)
+WORTH_TWO = 15  # files
+# Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
+LANES = 3
 LONGEST = (DEVICES, 'soro_cli', 'studies', 'soro_can_driver', 'soro_emulation')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
@@ -212,8 +213,8 @@ def start_package(
 def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
     """Return the test files of a package in one or two parts, by the name of each."""
     files = sorted(folder.rglob('test_*.py'))
-    if len(files) < WORTH_TWO:
-        return {name: files}
+    if name not in IN_HALVES or len(files) < WORTH_TWO:
+        return {name: []}
     half = len(files) // 2
     return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
 
@@ -230,19 +231,28 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
             running: dict[int | str, PackageRun] = {}
-            for name in set(BESIDE) & set(waiting):
-                waiting.remove(name)
-                for part, files in parts_of(name, folders[name]).items():
-                    running[part] = start_package(
-                        part, folders[name], environment(domain), options[name], True, files=files
-                    )
-            while waiting or running:
+            parts = [
+                (name, part, files)
+                for name in waiting
+                for part, files in parts_of(name, folders[name]).items()
+            ]
+            for name, part, files in [p for p in parts if p[0] in BESIDE]:
+                running[part] = start_package(
+                    part, folders[name], environment(domain), options[name], True, files=files
+                )
+            parts = [p for p in parts if p[0] not in BESIDE]
+            while parts or running:
                 for lane in set(lanes) - running.keys():
-                    if waiting:
-                        name = waiting.pop(0)
-                        variables = environment(lane)
+                    if parts:
+                        name, part, files = parts.pop(0)
                         running[lane] = start_package(
-                            name, folders[name], variables, options[name], False, held=True
+                            part,
+                            folders[name],
+                            environment(lane),
+                            options[name],
+                            False,
+                            held=True,
+                            files=files,
                         )
                 for lane in [lane for lane, run in running.items() if run.has_ended()]:
                     run = running.pop(lane)
