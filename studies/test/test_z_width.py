@@ -21,6 +21,7 @@ from soro_mechanics.haptics.linear_loop import (
 )
 from soro_mechanics.haptics.rendering import natural_stiffness
 from soro_mechanics.haptics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
+from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.virtual_bench import BenchSetup
 from soro_studies.haptics.z_width import (
@@ -57,7 +58,7 @@ def test_condensed_handle_rings_as_the_whole_network_does(robot):
     squares = eigh(0.5 * (stiffness + stiffness.T), handle_mass(device))[0]
     found = np.sqrt(squares) / (2.0 * np.pi)
     rest = device.network.forward(np.zeros(6), LoadCase(gravity=robot.gravity), None)
-    exact = device.network.natural_frequencies(rest, 5)
+    exact = natural_frequencies(device.network.linearise(rest), 5)
     # Condensing forbids the legs to move by themselves: never below, and close.
     assert np.all(found >= exact * (1.0 - 1e-6))
     np.testing.assert_allclose(found, exact, rtol=0.05)

@@ -72,7 +72,7 @@ def test_driver_and_emulator_are_those_of_before(robots):
         assert one.foreign.get('driver') == old.foreign.get('driver')
         mine, before = (copy.deepcopy(r.foreign.get('emulator', {})) for r in (one, old))
         for section in (mine, before):
-            for later in ('changes', 'plant'):
+            for later in ('changes', 'plant', 'motion'):
                 section.get('body', {}).pop(later, None)
             if not section.get('body'):
                 section.pop('body', None)

@@ -112,7 +112,7 @@ class _Problems:
         middle = robot.forward(robot.limits.mean(axis=1))
         chain = len(middle.backbones) <= 2 or self._modules is not None
         # Of legs with lengths that do not fit each other most are beyond any limit of stability.
-        spec: NetworkSpec | None = None if chain else robot.engine.spec  # type: ignore[attr-defined]
+        spec: NetworkSpec | None = None if chain else getattr(robot.engine, 'spec', None)
         self._middle = middle if spec and all(d.kind in LENGTHS for d in spec.drives) else None
         self._load = (LOAD if chain else LEGS) * load_scale(robot.engine)
         if spec is not None and self._middle is not None:  # what a leg bears
