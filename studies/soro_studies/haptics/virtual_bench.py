@@ -302,6 +302,7 @@ class VirtualBench:
             law.command[:] = self._last
             law.environment.forget_sliding()
         self._last[:] = law.command
+        law.oscillation.reset()  # a handle without mass chatters where it leaves a rigid face
         command = (self.held_at if self.held else law.command).copy()
         self._queue.append(command)
         self.failures += self.loop.advance() is Code.UNSTABLE
