@@ -46,7 +46,8 @@ def test_packets_survive(kind, sequence, time, boot, state, flags, values):
     st.lists(FINITE, max_size=4),
 )
 def test_the_description_says_the_same(kind, sequence, time, boot, state, flags, values):
-    (said,) = re.findall(r'A packet is ``(.*?)`` and ``count`` values', protocol.__doc__, re.S)
+    text = ' '.join(protocol.__doc__.split())
+    (said,) = re.findall(r'A packet is ``(.*?)`` and ``count`` values', text)
     fields = re.findall(r'(\w+) ([uf]\d+)', said)
     packet = Packet(kind, sequence, time, boot, state, flags, np.array(values))
     known = {'version': 1, 'count': len(values)}
