@@ -42,7 +42,7 @@ WITH_DEADLINES = ('test_first_calls',)
 IN_HALVES = (*BESIDE, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 3
+LANES = 2
 LONGEST = (DEVICES, 'soro_cli', 'studies', 'soro_can_driver', 'soro_emulation')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
