@@ -28,6 +28,7 @@ from soro_driver.tick import Tick
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_node.display_units import shown
 from soro_node.parent_death import until_parent_dies
 
 START, SETTLE, PULLED = 60.0, 1.0, 60.0  # s: until it answers, to follow, for a person
@@ -124,7 +125,8 @@ class Bench:
     def _arm(self) -> Iterator[Finding]:
         _patiently(self._loop.arm, NotAllowed, START)
         self._wait(SETTLE)
-        yield ok('armed', f'at rest, measured {np.round(self._here(), 6).tolist()} [SI]')
+        here = zip(self._here(), self._robot.actuators, strict=True)
+        yield ok('armed', 'at rest, measured ' + ', '.join(shown(v, a.unit) for v, a in here))
 
     def _channels(self) -> Iterator[Finding]:
         for i, actuator in enumerate(self._robot.actuators):
