@@ -45,6 +45,9 @@ warm.
 
 def main() -> int:
     """Run the benchmarks; return 1 when one failed, is slower, or none was found."""
+    if {'-h', '--help'} & set(sys.argv):
+        print(__doc__)
+        return 0
     words = [a for a in sys.argv[1:] if not a.startswith('--')]
     check, store = '--check' in sys.argv, '--store' in sys.argv
     files = sorted(ROOT.glob('benchmarks/*/bench_*.py'))
