@@ -161,11 +161,10 @@ class Bench:
         self._law.wanted = self._rest + self._steps
         self._wait(SETTLE)
         moved = np.nanmax(np.abs((self._here() - here) / self._steps))
-        if self._ticks[-1].state is DeviceState.ACTIVE or moved > CROSSTALK:
-            yield fail('stop', f'moved by {moved:.0%} of a step', 'do not use this device')
-        else:
-            yield ok('stop', 'latched: a stream that goes on moves nothing')
         self._law.wanted = None
+        if self._ticks[-1].state is DeviceState.ACTIVE or moved > CROSSTALK:
+            raise DeviceError(f'moved by {moved:.0%} of a step: do not use this device')
+        yield ok('stop', 'latched: a stream that goes on moves nothing')
         self._loop.clear()
         yield from self._arm()
 

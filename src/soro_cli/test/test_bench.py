@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """soro bench finds what is wired wrongly, and what does not stop; checks of hardware."""
 
+from dataclasses import replace
 import json
 import time
 
@@ -91,6 +92,32 @@ def test_a_board_that_is_right_passes(monkeypatch, quick):
 def test_a_wrong_wire_is_found_at_its_channel(monkeypatch, quick, matrix, wrong):
     found = verdicts(monkeypatch, wired(matrix))
     assert {name for name, level in found.items() if level is Level.FAIL} == wrong
+
+
+def test_what_does_not_stop_is_not_armed_again(monkeypatch, quick):
+    armed = []
+
+    class Runaway(Board):
+        runs, away = False, 0.0
+
+        def read(self):
+            self.away += 1000.0 if self.runs else 0.0
+            reading = super().read()
+            return replace(reading, measured=reading.measured + self.away)
+
+        def arm(self):
+            armed.append(True)
+
+    def stop(loop, who):
+        Runaway.runs = True
+        ordinary(loop, who)
+
+    ordinary = bench.ControlLoop.stop
+    monkeypatch.setattr(bench.ControlLoop, 'stop', stop)
+    found = verdicts(monkeypatch, Runaway)
+    assert found['stop'] is Level.FAIL
+    assert 'cable' not in found
+    assert len(armed) == 1
 
 
 def test_what_a_person_sees_counts(monkeypatch, quick):
