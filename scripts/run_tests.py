@@ -181,9 +181,9 @@ def start_package(
 
     `held` keeps the output for later, as `beside` does.
     """
-    results = ROOT / 'out/test_results'
+    report = report_of(name)
+    results = report.parent
     results.mkdir(parents=True, exist_ok=True)
-    report = results / f'{name}.xml'
     report.unlink(missing_ok=True)
     held |= beside
     print(f'{name} begins' if held else f'\n--- {name}', flush=True)
@@ -208,6 +208,16 @@ def start_package(
         stderr=subprocess.STDOUT if output else None,
     )
     return PackageRun(name, report, output, process)
+
+
+def report_of(part: str) -> Path:
+    """Return the JUnit report of a package, or of one of its halves."""
+    return ROOT / f'out/test_results/{part}.xml'
+
+
+def package_of(part: str) -> str:
+    """Return the package of a part, see `parts_of`."""
+    return part.split()[0]
 
 
 def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
@@ -265,10 +275,10 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
             yield name, *run.finish()
 
 
-def failed_in(report: Path) -> dict[str, str]:
-    """Read a JUnit report: the tests that failed, and the first line of why."""
+def failed_in(part: str) -> dict[str, str]:
+    """Read the JUnit report of a part: the tests that failed, and the first line of why."""
     found = {}
-    for case in ElementTree.parse(report).getroot().iter('testcase'):
+    for case in ElementTree.parse(report_of(part)).getroot().iter('testcase'):
         why = [*case.iter('failure'), *case.iter('error')]
         if why:
             first = (why[0].get('message') or '').partition('\n')[0]
@@ -278,16 +288,16 @@ def failed_in(report: Path) -> dict[str, str]:
 
 def may_repeat(name: str) -> bool:
     """Whether what failed in a part had deadlines that a busy computer may miss."""
-    failed = failed_in(ROOT / f'out/test_results/{name}.xml')
+    failed = failed_in(name)
     late = all(any(f'.{file}.' in test for file in WITH_DEADLINES) for test in failed)
-    return late or name.split()[0] not in BESIDE
+    return late or package_of(name) not in BESIDE
 
 
 def repeat(
     name: str, folder: Path, domain: int, options: list[str]
 ) -> tuple[dict[str, str], dict[str, int]]:
     """Run a part's failed tests once more, alone; these with their reasons, and the new counts."""
-    failed = failed_in(ROOT / f'out/test_results/{name}.xml')
+    failed = failed_in(name)
     print(f'\nonce more, alone: {" ".join(failed)}', flush=True)
     again = [*options, '--last-failed', '--last-failed-no-failures=none']
     _, counts = start_package(name, folder, environment(domain), again, False).finish()
@@ -323,7 +333,7 @@ def main() -> int:
         for name in stuck:
             print(f'\n{bad[name]}; once more, alone: {name}', flush=True)
             variables = environment(domain)
-            of = name.split()[0]  # of a package's second half too
+            of = package_of(name)
             run = start_package(name, folders[of], variables, per_package[of], False)
             code, counts = run.finish()
             total = {key: total[key] + counts[key] for key in COUNTED}
@@ -331,7 +341,7 @@ def main() -> int:
                 del bad[name]
                 needed[f'all of {name}'] = 'stood still'
         for name, counts in second:
-            of = name.split()[0]
+            of = package_of(name)
             failed, repeated = repeat(name, folders[of], domain, per_package[of])
             if repeated['passed'] == len(failed) == counts['failed'] + counts['errors']:
                 del bad[name]
@@ -340,7 +350,7 @@ def main() -> int:
                 total['errors'] -= counts['errors']
                 needed |= failed
             else:
-                again = failed_in(ROOT / f'out/test_results/{name}.xml') or failed
+                again = failed_in(name) or failed
                 bad[name] = ''.join(f'\n  {test}: {why}' for test, why in again.items())
     if not total['passed'] and not bad:
         bad['all'] = 'no test passed'
