@@ -23,8 +23,7 @@ from workspace_build import Build
 from workspace_environment import Environment
 from workspace_layout import check_place, ROOT, SetupError, Workspace
 
-# What compiles the kernels of a robot, beside the build of the other packages.
-COMPILE_KERNELS = ('soro_description', 'soro_mechanics', 'soro_node', 'tf_transformations')
+LIBRARY = 'soro_mechanics'
 
 
 class Progress:
@@ -57,19 +56,28 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def set_up(workspace: Workspace, say: Progress, robots: list[str]) -> None:
-    """Do what is due, also for the kernels of the first robot; the caller holds the lock."""
-    environment = Environment(workspace, say)
-    second_half = environment.prepare()
-    build = Build(workspace, say)
-    try:
-        build.run(build.due(workspace.message_packages()))
-    finally:
-        environment.finish_second_half(second_half)
+    """Do what is due, also for the kernels of the first robot; the caller holds the lock.
+
+    Kernels need the library and the rest of the Python packages only: they are compiled beside the
+    messages, whose build is the longest.
+    """
+    environment, build = Environment(workspace, say), Build(workspace, say)
+    environment.prepare()
     packages = workspace.packages()
-    build.run(build.due({name: packages[name] for name in COMPILE_KERNELS}))
+    due = build.due({**workspace.message_packages(), LIBRARY: packages[LIBRARY]})
     with contextlib.ExitStack() as stack:
-        for robot in filter(build.kernels_due, robots[:1]):
-            stack.enter_context(build.kernels_warming(robot))
+
+        def compile_kernels() -> None:
+            environment.finish()
+            for robot in filter(build.kernels_due, robots[:1]):
+                stack.enter_context(build.kernels_warming(robot))
+
+        try:
+            build.run(due, {LIBRARY: compile_kernels})
+        finally:
+            environment.finish()
+        if LIBRARY not in due:
+            compile_kernels()
         build.run(build.due(packages))
 
 

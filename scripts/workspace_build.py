@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import json
 import os
@@ -52,8 +52,13 @@ class Build:
 
     # ---- doing it
 
-    def run(self, packages: dict[str, Path]) -> None:
-        """Build these packages; those that are up to date are left alone."""
+    def run(
+        self, packages: dict[str, Path], then: Mapping[str, Callable[[], None]] | None = None
+    ) -> None:
+        """Build these packages; those that are up to date are left alone.
+
+        `then`: what is done as soon as a package is built, while the others are going on.
+        """
         if not packages:
             return
         self._remove_gone_packages()
@@ -61,7 +66,7 @@ class Build:
         for name in packages:
             (self.build / name / 'colcon_build.rc').unlink(missing_ok=True)
         self.say(f'building {len(packages)} packages: ' + ' '.join(packages))
-        self._colcon(packages)
+        self._colcon(packages, then or {})
         for name in INSTALLED_DATA:
             self._remove_dangling_links(self.install / name)
         built = {name: state for name, state in states.items() if self._succeeded(name)}
@@ -71,7 +76,7 @@ class Build:
             names = ' '.join(failed)
             raise SetupError(f'these packages did not build: {names}{self._why(failed)}')
 
-    def _colcon(self, packages: dict[str, Path]) -> None:
+    def _colcon(self, packages: dict[str, Path], then: Mapping[str, Callable[[], None]]) -> None:
         workspace = self.workspace
         command = [workspace.python, '-m', 'colcon', '--log-base', self.log, 'build']
         command += ['--base-paths', workspace.root / 'src']
@@ -92,11 +97,18 @@ class Build:
             text=True,
         )
         began, said = False, []
-        for line in process.stdout:
-            began |= line.startswith('Starting >>>')
-            said.append(line.rstrip())
-            if line.startswith(('Finished <<<', 'Failed   <<<')):
-                self.say(line.strip())
+        try:
+            for line in process.stdout:
+                began |= line.startswith('Starting >>>')
+                said.append(line.rstrip())
+                if line.startswith(('Finished <<<', 'Failed   <<<')):
+                    self.say(line.strip())
+                if line.startswith('Finished <<<') and (name := line.split()[2]) in then:
+                    then[name]()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
         if process.wait() != 0 and not began:
             raise SetupError('colcon did not begin:\n' + '\n'.join(said[-15:]))
 
@@ -174,7 +186,7 @@ class Build:
         state = self._kernel_state(robot)
         environment = self.environment()
         # Under the paths that the nodes import from: Numba keeps one cache per path of a source.
-        paths = [str(self.build / 'soro_mechanics'), str(self.build / 'soro_node')]
+        paths = [str(self.build / 'soro_mechanics'), str(self.workspace.root / 'src/soro_node')]
         environment['PYTHONPATH'] = os.pathsep.join(paths)
         child = subprocess.Popen(
             [str(self.workspace.python), '-m', 'soro_node.warm_up', robot],

@@ -22,6 +22,8 @@ from workspace_layout import digest, SetupError, Workspace
 BAKED_INCLUDE = '/opt/python/cp{v}-cp{v}/include/python{d}'
 BAKED_NUMPY = '/opt/python/cp{v}-cp{v}/lib/python{d}/site-packages/numpy/_core/include'
 
+PERIOD = 10.0  # s between two lines about an installation
+
 
 class Environment:
     """The virtual environment of a workspace."""
@@ -31,6 +33,8 @@ class Environment:
         self.say = say
         self.log = workspace.venv / 'setup.log'
         self.stamp = workspace.venv / '.soro_stamp.json'
+        self.uv = False
+        self.second: _Installation | None = None
 
     # ---- what is due
 
@@ -79,10 +83,10 @@ class Environment:
 
     # ---- doing it
 
-    def prepare(self) -> _Pip | None:
+    def prepare(self) -> None:
         """Make the environment, and install what the build of the messages needs.
 
-        Returns the installation of the rest, which goes on beside that build.
+        The installation of the rest goes on beside that build, until `finish`.
         """
         self._check_machine()
         venv = self.workspace.venv
@@ -97,35 +101,37 @@ class Environment:
             subprocess.run([sys.executable, '-m', 'venv', *options, venv], check=True)
             self._write_stamp(**self._identity())
         first_due = self._read_stamp().get('lock 1') != self._lock_hash(1)
-        first = self._start_pip(1, 'ROS and build tools') if first_due else None
+        if self.due():
+            self._fetch_uv()
+        first = self._start_install(1, 'ROS and build tools') if first_due else None
         # The halves share no package.
-        second = self._start_second_half()
+        self.second = self._start_second_half()
         if first is not None:
             try:
-                self._finish_pip(first)
+                self._finish_install(first)
             except BaseException:
-                if second is not None:
-                    second.process.kill()
+                if self.second is not None:
+                    self.second.process.kill()
                 raise
             if self.workspace.installed:
                 prefer_own_toolkits(self._site_packages())
             else:
                 self._mend_cmake_paths()
             self._write_stamp(**{'lock 1': self._lock_hash(1)})
-        return second
 
-    def _start_second_half(self) -> _Pip | None:
+    def _start_second_half(self) -> _Installation | None:
         if self._read_stamp().get('lock 2') == self._lock_hash(2):
             return None
         if not self._locks(2):
             self._write_stamp(**{'lock 2': self._lock_hash(2)})
             return None
-        return self._start_pip(2, 'numerics, devices, viewer, test tools')
+        return self._start_install(2, 'numerics, devices, viewer, test tools')
 
-    def finish_second_half(self, pip: _Pip | None) -> None:
+    def finish(self) -> None:
         """Wait for the rest."""
-        if pip is not None:
-            self._finish_pip(pip)
+        second, self.second = self.second, None
+        if second is not None:
+            self._finish_install(second)
             self._write_stamp(**{'lock 2': self._lock_hash(2)})
 
     def _check_not_in_use(self) -> None:
@@ -175,25 +181,46 @@ class Environment:
         if not self.workspace.installed and not shutil.which('cmake'):
             self.say('no cmake on this machine, taking the one on the package index')
 
-    def _start_pip(self, half: int, what: str) -> _Pip:
+    def _fetch_uv(self) -> None:
+        """Install uv, which takes a third of pip's time; without it pip goes on alone."""
+        self.uv = subprocess.run(
+            [*self._pip(), '-r', self.workspace.root / 'requirements/uv.txt'],
+            env=_without_python_path(),
+            capture_output=True,
+        ).returncode == 0  # fmt: skip
+
+    def _pip(self) -> list[str | Path]:
+        command = [self.workspace.python, '-m', 'pip', 'install', '--disable-pip-version-check']
+        return [*command, '--no-input', '--no-compile', '--progress-bar', 'off']
+
+    def _uv(self) -> list[str | Path]:
+        folder = self.workspace.python.parent
+        return [folder / 'uv', 'pip', 'install', '--python', self.workspace.python]
+
+    def _start_install(self, half: int, what: str, with_pip: bool = False) -> _Installation:
         locks = self._locks(half)
         total = sum(
             1 for f in locks for line in f.read_text().splitlines() if line and line[0] != '#'
         )
+        tool = self._uv() if self.uv and not with_pip else self._pip()
         self.say(f'installing {total} Python packages: {what}')
-        # The locks are complete, hence no resolver. Byte code is made on first import.
-        command = [self.workspace.python, '-m', 'pip', 'install', '--disable-pip-version-check']
-        command += ['--no-input', '--no-compile', '--progress-bar', 'off']
-        # empy comes as source only, and is pure Python.
-        command += ['--no-deps', '--only-binary', ':all:', '--no-binary', 'empy']
-        for file in locks:
-            command += ['-r', file]
-        return _Pip(command, total, self.log, self.say, what)
+        # The locks are complete, hence no resolver. Byte code is made on first import. empy comes
+        # as source only, and is pure Python.
+        options = ['--no-deps', '--only-binary', ':all:', '--no-binary', 'empy']
+        command = [*tool, *options, *(word for file in locks for word in ('-r', file))]
+        again = None if tool == self._pip() else lambda: self._start_install(half, what, True)
+        return _Installation(command, self.log, self.say, what, again)
 
-    def _finish_pip(self, pip: _Pip) -> None:
-        if pip.wait() != 0:
-            tail = '\n'.join('  ' + line for line in pip.errors()[-12:])
-            raise SetupError(f'pip failed:\n{tail}\n  all of it: {self.log}')
+    def _finish_install(self, installation: _Installation) -> None:
+        if installation.wait() == 0:
+            return
+        if installation.again is not None:
+            # Another index, certificate or proxy that only pip is told of.
+            self.say(f'uv: {installation.errors()[-1]}; once more with pip')
+            self._finish_install(installation.again())
+            return
+        tail = '\n'.join('  ' + line for line in installation.errors()[-12:])
+        raise SetupError(f'pip failed:\n{tail}\n  all of it: {self.log}')
 
     def _site_packages(self) -> Path:
         version = '{}.{}'.format(*sys.version_info[:2])
@@ -241,36 +268,41 @@ def _essence(value: str) -> str:
     return re.sub(r'^(\d+\.\d+)\.\d+ ', r'\1 ', value)
 
 
-class _Pip:
-    """A running pip: its output goes to a log, its progress to the screen."""
+def _without_python_path() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
+
+
+class _Installation:
+    """A running uv or pip: its output goes to a log, what it does now and then to the screen."""
 
     def __init__(
-        self, command: list, total: int, log: Path, say: Callable[[str], None], what: str
+        self,
+        command: list,
+        log: Path,
+        say: Callable[[str], None],
+        what: str,
+        again: Callable[[], _Installation] | None,
     ) -> None:
         self.lines: list[str] = []
-        self.say, self.what, self.total, self.log = say, what, total, log
-        environment = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
+        self.say, self.what, self.log, self.again = say, what, log, again
         self.process = subprocess.Popen(
             list(map(str, command)),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=environment,
+            env=_without_python_path(),
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     def _read(self) -> None:
-        collected, last = 0, time.monotonic()
+        last = time.monotonic()
         with self.log.open('a') as log:
             for line in self.process.stdout:
                 log.write(line)
                 self.lines.append(line.rstrip())
-                collected += line.startswith('Collecting ')
-                if line.startswith('Installing collected packages'):
-                    self.say(f'pip: {self.what}: unpacking')
-                elif time.monotonic() - last > 10.0 and line.startswith('Collecting '):
-                    self.say(f'pip: {self.what}: {collected} of {self.total}')
+                if time.monotonic() - last > PERIOD:
+                    self.say(f'{self.what}: {line.strip()[:60]}')
                     last = time.monotonic()
 
     def wait(self) -> int:
@@ -281,4 +313,4 @@ class _Pip:
     def errors(self) -> list[str]:
         """Return the lines that say what went wrong, else the last ones."""
         lines = [line for line in self.lines if line.startswith(('ERROR', 'error'))]
-        return lines or self.lines
+        return lines or self.lines[-1:] or ['no word']
