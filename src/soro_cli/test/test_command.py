@@ -20,7 +20,7 @@ from soro_mechanics.robot import load_robot
 OFFLINE = ('--offline', '--robot', 'stiff_flop')
 
 
-def soro(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def command(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, 'ROS_DOMAIN_ID': '44', **variables}
     return subprocess.run(
         [sys.executable, '-m', 'soro_cli.main', *words],
@@ -33,8 +33,8 @@ def soro(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_verb_has_a_summary_and_explains_itself():
-    overview = soro('--help')
+def test_every_verb_has_a_summary_and_explains_itself(soro):
+    overview = command('--help')
     assert overview.returncode == 0
     for point in entry_points(group=GROUP):
         assert f'  {point.name} ' in overview.stdout
@@ -44,30 +44,30 @@ def test_every_verb_has_a_summary_and_explains_itself():
 
 
 def test_without_a_verb_the_overview_is_shown_and_the_code_is_not_zero():
-    done = soro()
+    done = command()
     assert done.returncode == 2
     assert 'verbs:' in done.stdout
 
 
 def test_an_unknown_verb_names_the_near_one():
-    done = soro('lunch')
+    done = command('lunch')
     assert done.returncode == 2
     assert "Did you mean 'launch'" in done.stderr
 
 
 def test_forward_and_inverse_agree_offline():
-    forward = soro('fk', '0.6bar', '0.2bar', '0', *OFFLINE, '--json')
+    forward = command('fk', '0.6bar', '0.2bar', '0', *OFFLINE, '--json')
     assert forward.returncode == 0, forward.stderr
     tip = json.loads(forward.stdout)['configuration']['tip']
     words = [f'{x!r}m' for x in tip['position']]
-    inverse = soro('ik', *words, *OFFLINE, '--json')
+    inverse = command('ik', *words, *OFFLINE, '--json')
     assert inverse.returncode == 0, inverse.stderr
     answer = json.loads(inverse.stdout)
     assert answer['error_code'] == 0
     assert math.dist(answer['configuration']['tip']['position'], tip['position']) < 2e-5
 
 
-def test_jacobian_offline_agrees_with_differences():
+def test_jacobian_offline_agrees_with_differences(soro):
     at = [4.0e4, 1.0e4, 0.0]
     done = soro('jacobian', *(f'{x!r}Pa' for x in at), *OFFLINE, '--json')
     matrix = json.loads(done.stdout)['matrix']
@@ -84,7 +84,7 @@ def test_jacobian_offline_agrees_with_differences():
 
 
 @pytest.mark.parametrize('verb', ['fk', 'jacobian', 'compliance', 'compare'])
-def test_limits_that_are_exceeded_are_said_offline(verb):
+def test_limits_that_are_exceeded_are_said_offline(soro, verb):
     models = ('--models', 'lpcc') if verb == 'compare' else ('--model', 'lpcc')
     inside, beyond = (soro(verb, air, '0', '0', *OFFLINE, *models) for air in ('1bar', '2bar'))
     assert inside.returncode == 0 and inside.stderr == ''
@@ -92,7 +92,7 @@ def test_limits_that_are_exceeded_are_said_offline(verb):
     assert beyond.returncode == 0 and beyond.stdout
 
 
-def test_what_is_not_solved_has_no_table():
+def test_what_is_not_solved_has_no_table(soro):
     assert solved(0.0, 1.0) and not solved(0.0, math.nan)
     done = soro('fk', '0', '0', '0', '--wrench', '1000N', '0', '0', '0', '50Nm', '0', *OFFLINE)
     assert done.returncode == 1 and done.stdout == ''
@@ -100,7 +100,7 @@ def test_what_is_not_solved_has_no_table():
 
 
 @pytest.mark.parametrize('along', [(), ('--along',)])
-def test_the_compliance_of_what_is_not_solved_is_unknown_and_said(along):
+def test_the_compliance_of_what_is_not_solved_is_unknown_and_said(soro, along):
     words = ('compliance', '0', '0', '0', '--wrench', '1000N', '0', '0', '0', '50Nm', '0', *along)
     done = soro(*words, *OFFLINE)
     assert done.returncode == 1 and done.stdout == ''
@@ -111,7 +111,7 @@ def test_the_compliance_of_what_is_not_solved_is_unknown_and_said(along):
     assert answer['points'][0]['matrix'] == [[None] * 6] * 6
 
 
-def test_compliance_offline_is_what_a_load_does():
+def test_compliance_offline_is_what_a_load_does(soro):
     done = soro('compliance', '0.5bar', '0', '0', *OFFLINE, '--json')
     assert done.returncode == 0, done.stderr
     point = json.loads(done.stdout)['points'][0]
@@ -126,7 +126,7 @@ def test_compliance_offline_is_what_a_load_does():
     assert point['principal_compliance'] == sorted(point['principal_compliance'], reverse=True)
 
 
-def test_pulls_on_a_robot_are_held_against_its_model(tmp_path):
+def test_pulls_on_a_robot_are_held_against_its_model(soro, tmp_path):
     table = tmp_path / 'pulls.csv'
     lines = ['fx [N],fy [N],fz [N],x [mm],y [mm],z [mm]']
     robot = load_robot('stiff_flop')
@@ -151,7 +151,7 @@ def test_pulls_on_a_robot_are_held_against_its_model(tmp_path):
     assert len(refused.stderr.splitlines()) == 1
 
 
-def test_a_bad_pull_is_named_and_a_reversed_table_refused(tmp_path):
+def test_a_bad_pull_is_named_and_a_reversed_table_refused(soro, tmp_path):
     robot, rows = load_robot('stiff_flop'), []
     rest = robot.forward([9e4, 9e4, 0.0])
     for i, size in enumerate([0.0, *(s * f for f in (0.05, 0.1) for s in (1, 1, 1, -1, -1, -1))]):
@@ -181,14 +181,14 @@ def test_a_bad_pull_is_named_and_a_reversed_table_refused(tmp_path):
     assert len(refused.stderr.splitlines()) == 1
 
 
-def test_tables_are_for_people_and_carry_units():
+def test_tables_are_for_people_and_carry_units(soro):
     done = soro('fk', '0', '0', '0', *OFFLINE)
     assert done.returncode == 0
     assert 'x 0 mm  y 0 mm  z ' in done.stdout
     assert 'bending      0 deg' in done.stdout
 
 
-def test_an_unreachable_target_is_no_success():
+def test_an_unreachable_target_is_no_success(soro):
     done = soro('ik', '2m', '0', '0', *OFFLINE, '--json')
     assert done.returncode == 1
     answer = json.loads(done.stdout)
@@ -225,7 +225,7 @@ def test_an_unreachable_target_is_no_success():
         (('launch', 'robot:=stiff_flop'), 'name what to launch'),
     ],
 )
-def test_errors_are_one_line_with_the_remedy(words, said):
+def test_errors_are_one_line_with_the_remedy(soro, words, said):
     done = soro(*words)
     assert done.returncode == 1
     assert done.stdout == ''
@@ -240,18 +240,18 @@ def test_errors_are_one_line_with_the_remedy(words, said):
 def test_a_folder_that_cannot_be_made_is_named(words, tmp_path):
     (tmp_path / 'file').touch()
     folder = tmp_path / 'file' / 'run'  # nobody can make it, root neither
-    done = soro(*words, str(folder))
+    done = command(*words, str(folder))
     assert done.returncode == 1
     assert done.stderr.splitlines() == [f'soro: {folder}: Not a directory']
 
 
-def test_errors_are_json_too_when_asked():
+def test_errors_are_json_too_when_asked(soro):
     done = soro('fk', '1bar', *OFFLINE, '--json')
     assert done.returncode == 1
     assert json.loads(done.stdout)['error_code'] == 1
 
 
-def test_a_robot_file_needs_a_namespace(tmp_path):
+def test_a_robot_file_needs_a_namespace(soro, tmp_path):
     file = tmp_path / 'mine.yaml'
     file.touch()
     done = soro('launch', str(file))
@@ -260,21 +260,21 @@ def test_a_robot_file_needs_a_namespace(tmp_path):
 
 
 def test_without_a_running_robot_the_remedy_is_said():
-    done = soro('fk', '0', '0', '0', ROS_DOMAIN_ID='97')
+    done = command('fk', '0', '0', '0', ROS_DOMAIN_ID='97')
     assert done.returncode == 1
     assert 'no robot runs' in done.stderr
     assert '--offline' in done.stderr
 
 
 def test_the_catalogue_is_listed():
-    done = soro('list', '--json')
+    done = command('list', '--json')
     names = [robot['name'] for robot in json.loads(done.stdout)['robots']]
     assert 'spatial_cc' in names
     assert 'stiff_flop' in names
 
 
 def test_show_args_describes_every_argument():
-    done = soro('launch', 'stiff_flop', '--show-args')
+    done = command('launch', 'stiff_flop', '--show-args')
     assert done.returncode == 0
     assert '  use_emulator\n' in done.stdout
     assert 'one of: true, false' in done.stdout
