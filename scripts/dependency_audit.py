@@ -35,7 +35,7 @@ TOOLS = {
     'pytest-rerunfailures': 'tests, asked for by colcon test', 'setuptools': 'builds packages',
     'empy': 'generates messages', 'lark-parser': 'generates messages', 'cmake': 'builds messages',
     'distlib': 'colcon', 'notify2': 'colcon', 'protobuf': 'gRPC', 'transforms3d': 'underlay',
-    'colcon-argcomplete': 'completion in a shell', 'coverage': 'tests',
+    'colcon-argcomplete': 'completion in a shell', 'coverage': 'tests', 'uv': 'set-up',
     'sphinx': 'the site', 'myst-parser': 'the site', 'furo': 'the site',
     'sphinx-autoapi': 'the site, API reference',
 }  # fmt: skip
@@ -76,7 +76,7 @@ def check(files: list[Path]) -> Iterator[str]:
         here = installed.get(name)
         if here is not None and here.version != version:
             yield f'{where}: {name}=={version} is locked, {here.version} is installed'
-        elif here is None and name not in ('cmake',):
+        elif here is None and name not in ('cmake', 'uv'):
             yield f'{where}: {name}=={version} is locked, but not installed; `make setup`'
     for name in sorted(_all_installed() - set(locked) - {'pip'}):
         if f'ros-{name}' not in locked:
@@ -110,7 +110,7 @@ def _lock_files() -> list[Path]:
     wheels = [r for r in ROS if _installed('ros-rclpy') and _is_of(folder / f'{r}.txt')]
     if not wheels:
         return [folder / 'installed-ros.txt']
-    return [folder / f'{name}.txt' for name in ('build', 'python', 'cmake', *wheels)]
+    return [folder / f'{name}.txt' for name in ('build', 'python', 'cmake', 'uv', *wheels)]
 
 
 def _is_of(file: Path) -> bool:

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Find a measured number: in the JSON that a study stores, else on the page that it generates.
+"""Find a measured number in the JSON that a study stores, or in lines that a benchmark stored.
 
 A number that is not where it is looked for raises `NotOnPage`: a row that was renamed must not
 vanish in silence.
@@ -21,8 +21,6 @@ QUANTITY = re.compile(rf'({NUMBER})(?: ?([a-zA-Z%/]+))?')
 SECONDS = {'us': 1e-6, 'ms': 1e-3, 's': 1.0, 'min': 60.0}
 SHOWN = {'s': 1.0, 'ms': 1e-3, 'us': 0.0}  # unit of a time: from this many seconds on
 COLUMNS = ['median', 'p99', 'least', 'processor']  # of the rows of a benchmark
-# Neither the part of a longer name (run_2026-11-20_16-10) nor of a longer number.
-DATE = re.compile(r'(?<![\w-])\d{4}-\d{2}-\d{2}(?![\d_-])')
 
 
 @dataclass(frozen=True)
@@ -182,12 +180,6 @@ def _taken(numbers: Sequence[Quantity], place: Place) -> Quantity:
     return numbers[0]
 
 
-def date(page: str, text: str) -> str:
-    """Return the date a section states, else that above the page's first section, else ''."""
-    found = DATE.search(text) or DATE.search(re.split('^## ', page, flags=re.MULTILINE)[0])
-    return found[0] if found else ''
-
-
 def _groups(pattern: str, text: str) -> list[str]:
     found = re.finditer(pattern, text, flags=re.MULTILINE)
     return [group for match in found for group in match.groups()]
@@ -218,7 +210,10 @@ TAKE: dict[str, Callable[[Sequence[Quantity]], Quantity]] = {
     'largest': lambda numbers: max(numbers, key=lambda n: n.value(numbers[0].unit)),
     'least': lambda numbers: min(numbers, key=lambda n: n.value(numbers[0].unit)),
     'sum': _computed(sum),
-    'difference': _computed(lambda values: values[0] - values[1]),
+    # Of two kinds, the first half of the numbers and the second.
+    'difference': _computed(
+        lambda values: sum(values[: len(values) // 2]) - sum(values[len(values) // 2 :])
+    ),
     # Of convergence: errors with n and with 2 n elements.
     'order': _computed(lambda values: math.log2(values[0] / values[1])),
     'mean': _computed(lambda values: math.fsum(values) / len(values)),

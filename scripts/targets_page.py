@@ -23,7 +23,7 @@ import sys
 from typing import Any, TypeVar
 
 import house_rules
-from measured_numbers import date, measured, NUMBER, Place, Quantity, stored
+from measured_numbers import NUMBER, Place, Quantity, stored
 from page_tables import NotOnPage, section
 import yaml
 
@@ -45,10 +45,10 @@ HEAD = """\
 # Targets
 
 Written by `python scripts/targets_page.py`, which `make bench` calls at its end; do not edit.
-Measured numbers are read from what the studies store as JSON, and where a study stores none, from
-the page; the tables link the pages, where date, machine and load stand beside them. Targets,
-causes and ideas stand in `scripts/targets.yaml`. A measurement without a date has none on its page
-either: what is computed in virtual time is the same on every computer.
+Measured numbers are read from what the studies store as JSON; the tables link the pages, where
+date, machine and load stand beside them. Targets, causes and ideas stand in
+`scripts/targets.yaml`. A measurement without a date has none on its page either: what is computed
+in virtual time is the same on every computer.
 Published numbers beside ours: [validation](validation.md).
 """
 
@@ -73,7 +73,8 @@ class Source:
     ----------
     page, command, section : str
     data : str
-        JSON file that holds the numbers; '' where they are read off the page.
+        JSON file that holds the numbers, or a folder of them, by their names; '' where nothing is
+        measured.
     stored : str
         Key of what belongs to the section, where the file holds more; of benchmarks, whose keys
         are files, the file's name.
@@ -101,6 +102,8 @@ class Target:
     def __post_init__(self) -> None:
         if self.read is None and not self.not_measured:
             raise ValueError('neither read, nor said why it is not measured')
+        if self.read and not self.source.data:
+            raise ValueError('its source stores nothing')
         if self.read and not LIMIT.fullmatch(self.target):
             raise ValueError(f'{self.target!r} is no target')
 
@@ -177,7 +180,7 @@ def judge(target: Target) -> Result:
     source = target.source
     try:
         whole = (ROOT / source.page).read_text(encoding='utf-8')
-        heading, text = section(whole, source.section)
+        heading, _ = section(whole, source.section)
     except FileNotFoundError:
         raise TargetError(f'{target.what}: there is no {source.page}') from None
     except NotOnPage as error:
@@ -189,28 +192,34 @@ def judge(target: Target) -> Result:
         return Result(target, Verdict.NOT_MEASURED, place=anchor)
     kept = _kept(target)
     try:
-        quantity = stored(kept, target.read) if source.data else measured(text, target.read)
+        quantity = stored(kept, target.read)
         met = target.holds(quantity)
     except NotOnPage as error:
-        place = source.data or source.page
-        raise TargetError(f'{target.what}: {place}: {target.read}: {error}') from error
+        raise TargetError(f'{target.what}: {source.data}: {target.read}: {error}') from error
     if not met and not (target.cause and target.next):
         raise TargetError(f'{target.what}: missed ({quantity.text}), without cause or next idea')
     shown = f'{quantity.text} {quantity.unit or target.unit}'.strip()
     verdict = Verdict.MET if met else Verdict.MISSED
-    when = kept.get('date', '') if source.data else date(whole, text)
-    return Result(target, verdict, shown, when, anchor)
+    return Result(target, verdict, shown, _date(kept), anchor)
+
+
+def _date(kept: dict[str, Any]) -> str:
+    """Return when it was measured; of a folder of results, the newest."""
+    began = [one.get('began', '')[:10] for one in kept.values() if isinstance(one, dict)]
+    return kept.get('date', max(began, default=''))
 
 
 def _kept(target: Target) -> dict[str, Any]:
-    """Return what a source stores; empty where its page is read."""
-    source = target.source
-    if not source.data:
-        return {}
+    """Return what a source stores."""
+    source, data = target.source, ROOT / target.source.data
+    files = sorted(data.glob('*.json')) if data.is_dir() else [data]
     try:
-        found = json.loads((ROOT / source.data).read_text(encoding='utf-8'))
+        found = {file.stem: json.loads(file.read_text(encoding='utf-8')) for file in files}
     except FileNotFoundError:
         raise TargetError(f'{target.what}: there is no {source.data}') from None
+    if data.is_dir():
+        return found
+    found = found[data.stem]
     if not source.stored:
         return found
     chosen = [v for k, v in found.items() if source.stored in (k, Path(k).stem)]

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure the path of a newcomer: clone, `make run`, first motion; in a fresh folder, cold caches.
 
+The result is stored in docs/evidence/newcomer.json.
+
     python3 scripts/time_newcomer.py [--keep] [--folder FOLDER]
 
 The commands are those of README.md. Needs what README.md asks for, and nothing of this workspace:
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import date
+import json
 import os
 from pathlib import Path
 import shutil
@@ -24,6 +27,7 @@ import threading
 import time
 
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / 'docs/evidence/newcomer.json'
 ROBOT = 'stiff_flop'
 READY = 'armed'  # what the driver says once commands are acted on
 LONGEST = 3600.0  # s, until the robot is ready
@@ -134,7 +138,9 @@ def main() -> int:
     finally:
         if not arguments.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    print(f'clone to moving robot: {seconds / 60.0:.1f} min ({date.today()}; {machine()})')
+    found = {'minutes': round(seconds / 60.0, 1), 'date': str(date.today()), 'machine': machine()}
+    RESULTS.write_text(json.dumps(found, indent=1) + '\n', encoding='utf-8')
+    print(f'clone to moving robot: {found["minutes"]} min ({found["date"]}; {found["machine"]})')
     return 0
 
 

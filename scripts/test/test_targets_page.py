@@ -1,13 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Targets are read from pages, judged, and never vanish in silence."""
+"""Targets are read from what is stored, judged, and never vanish in silence."""
 
 import json
 from pathlib import Path
 import re
 
 import house_rules
-from measured_numbers import date, measured, Place, Quantity, stored, values_at
+from measured_numbers import measured, Place, Quantity, stored, values_at
 from page_tables import NotOnPage, section
 import pytest
 import targets_page
@@ -49,28 +49,43 @@ KEPT = {
         'date': '2026-11-22',
         'lines': SPEED.splitlines()[6:14],
         'rows': {'rods: forward': {'median': 1.1e-3, 'p99': 1.2e-3, 'processor': 9.5e-4}},
-    }
+    },
+    'loop': {
+        'date': '2026-11-20',
+        'runs': [{'missed': 0}, {'missed': 1}, {'missed': 2}],
+        'computation': 0.310,
+    },
 }
 TARGETS = """
 sources:
-  rods: {page: docs/speed.md, section: bench_rods, command: make bench ARGS=bench_rods}
-  loop: {page: docs/speed.md, section: Loop, command: make loop}
+  rods:
+    page: docs/speed.md
+    section: bench_rods
+    command: make bench ARGS=bench_rods
+    data: docs/speed.json
+    stored: bench_rods
+  loop: {page: docs/speed.md, section: Loop, command: make loop,
+         data: docs/speed.json, stored: loop}
 subjects:
   rods:
     - {what: forward, target: at most 1 ms, source: rods, read: {benchmark: 'rods: forward'}}
   loop:
     - {what: stops missed, target: exactly 0, source: loop, cause: It rained., next: A roof.,
-       read: {table: '*', column: Stops, part: '(\\d+) missed', take: sum}}
+       read: {key: runs/*/missed, take: sum}}
     - {what: computation, target: stated in ms, source: loop, cause: None., next: None.,
-       read: {table: computation, column: median}}
+       read: {key: computation, unit: ms}}
 """
 
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """Return a function that writes targets, with one change, into a tree with one page."""
+    """Return a function that writes targets, with one change, into a tree with one page.
+
+    It returns the file in which what is measured is stored.
+    """
     (tmp_path / 'docs').mkdir()
     (tmp_path / 'docs/speed.md').write_text(SPEED)
+    (tmp_path / 'docs/speed.json').write_text(json.dumps(KEPT))
     monkeypatch.setattr(targets_page, 'ROOT', tmp_path)
     monkeypatch.setattr(targets_page, 'TARGETS', tmp_path / 'targets.yaml')
     monkeypatch.setattr(targets_page, 'PAGE', tmp_path / 'docs/targets.md')
@@ -78,7 +93,7 @@ def write(tmp_path, monkeypatch):
     def write(old: str = '', new: str = '') -> Path:
         assert old in TARGETS
         targets_page.TARGETS.write_text(TARGETS.replace(old, new))
-        return tmp_path / 'docs/speed.md'
+        return tmp_path / 'docs/speed.json'
 
     return write
 
@@ -127,7 +142,7 @@ def test_what_is_not_stored_is_an_error(place, why):
 
 
 def test_a_benchmark_is_found_by_its_row_and_by_what_it_printed():
-    (run,) = KEPT.values()
+    run = KEPT['benchmarks/a/bench_rods.py']
     place = Place(benchmark='rods: forward')
     assert str(stored(run, place).value('us')) == '950.0'
     assert stored(run, Place(benchmark='rods: forward', column='median')).text == '1.1'
@@ -208,12 +223,6 @@ def test_units_are_converted_never_guessed():
         Quantity.read('3 mm').value('%')
 
 
-def test_dates_are_those_of_measurements():
-    assert date(SPEED, section(SPEED, 'Loop')[1]) == '2026-11-20'
-    assert date('On 2026-01-02.\n\n## A\n2026-01-03\n', 'no date') == '2026-01-02'
-    assert date(SPEED, 'no date') == ''
-
-
 @pytest.mark.parametrize(
     ('target', 'text', 'holds'),
     [
@@ -228,7 +237,7 @@ def test_dates_are_those_of_measurements():
     ],
 )
 def test_verdicts(target, text, holds):
-    source = targets_page.Source('docs/speed.md', 'make loop')
+    source = targets_page.Source('docs/speed.md', 'make loop', data='docs/speed.json')
     made = targets_page.Target('it', target, source, Place(pattern='x'))
     assert made.holds(Quantity.read(text)) is holds
 
@@ -243,24 +252,43 @@ def test_the_page_says_what_is_met_and_explains_only_what_is_missed(write):
     assert 'None.' not in text
 
 
-def test_a_source_with_data_is_read_from_it_and_not_from_its_page(write, tmp_path):
-    data = 'data: docs/speed.json, stored: bench_rods, command: make bench ARGS=bench_rods'
-    page = write('command: make bench ARGS=bench_rods', data)
-    with pytest.raises(TargetError, match='forward: there is no docs/speed.json'):
-        targets_page.page()
-    (tmp_path / 'docs/speed.json').write_text(json.dumps(KEPT))
-    page.write_text(SPEED.replace('950 us', '5 us').replace('2026-11-22', '2026-01-01'))
+def test_the_page_is_never_read(write, tmp_path):
+    data = write()
+    text = SPEED.replace('950 us', '5 us').replace('2026-11-22', '2026-01-01')
+    (tmp_path / 'docs/speed.md').write_text(text)
     assert '| at most 1 ms | 950 us | met |' in targets_page.page()
     assert '| 2026-11-22 |' in targets_page.page()
-    (tmp_path / 'docs/speed.json').write_text('{}')
+    data.write_text('{}')
     with pytest.raises(TargetError, match='docs/speed.json: no bench_rods'):
+        targets_page.page()
+    data.unlink()
+    with pytest.raises(TargetError, match='forward: there is no docs/speed.json'):
         targets_page.page()
 
 
-def test_a_renamed_row_names_target_file_and_pattern(write):
-    page = write()
-    page.write_text(SPEED.replace('rods: forward  ', 'rods: statics  '))
-    expected = r"forward: docs/speed\.md: benchmark 'rods: forward': 0 such rows"
+def test_a_folder_of_results_is_read_by_their_names(write, tmp_path):
+    write('data: docs/speed.json, stored: loop', 'data: docs/loops')
+    text = (
+        targets_page.TARGETS.read_text()
+        .replace('key: ', 'key: "*/')
+        .replace('/missed,', '/missed",')
+    )
+    targets_page.TARGETS.write_text(text.replace('computation, unit', 'computation", unit'))
+    (tmp_path / 'docs/loops').mkdir()
+    for name, day in (('a', '2026-11-19T10:00'), ('b', '2026-11-21T10:00')):
+        one = (
+            {**KEPT['loop'], 'began': day}
+            if name == 'a'
+            else {'runs': [{'missed': 4}], 'began': day}
+        )
+        (tmp_path / f'docs/loops/{name}.json').write_text(json.dumps(one))
+    assert '| stops missed | exactly 0 | 7 | **missed** | `make loop` ' in targets_page.page()
+    assert '| 2026-11-21 |' in targets_page.page()
+
+
+def test_a_renamed_row_names_target_file_and_place(write):
+    write().write_text(json.dumps(KEPT).replace('rods: forward', 'rods: statics'))
+    expected = r"forward: docs/speed\.json: benchmark 'rods: forward': no such row"
     with pytest.raises(TargetError, match=expected):
         targets_page.page()
     assert re.search(expected, '\n'.join(targets_page.check([])))
@@ -271,6 +299,7 @@ def test_a_renamed_row_names_target_file_and_pattern(write):
     [
         ('cause: It rained., next: A roof.,', '', r'stops missed: missed \(3\), without cause'),
         ('page: docs/speed.md, section: Loop', 'page: docs/loop.md', 'there is no docs/loop.md'),
+        ('data: docs/speed.json, stored: loop', 'stored: loop', 'stores nothing'),
         ('section: Loop', 'section: Loops', "0 headings contain 'Loops'"),
         ('source: rods', 'source: rod', 'forward: no such source: rod'),
         ('at most 1 ms', 'some 1 ms', "forward: 'some 1 ms' is no target"),
@@ -287,7 +316,8 @@ def test_wrong_targets_are_refused(write, old, new, why):
 
 
 def test_what_is_not_measured_says_why_until_its_section_exists(write):
-    page = write('section: Loop', 'section: Fast loop')
+    data = write('section: Loop', 'section: Fast loop')
+    page = data.with_suffix('.md')
     text = targets_page.TARGETS.read_text()
     targets_page.TARGETS.write_text(
         text.replace('source: loop,', 'source: loop, not_measured: Not yet,')
@@ -295,17 +325,17 @@ def test_what_is_not_measured_says_why_until_its_section_exists(write):
     assert '- loop: stops missed: Not yet.' in targets_page.page()
     page.write_text(SPEED.replace('## Loop', '## Fast loop'))
     assert '## Not measured' not in targets_page.page()
-    page.write_text(SPEED.replace('## Loop', '## Fast loop').replace('Stops', 'Ends'))
-    with pytest.raises(TargetError, match='no such row'):
+    data.write_text(json.dumps(KEPT).replace('missed', 'lost'))
+    with pytest.raises(TargetError, match='no such value'):
         targets_page.page()
 
 
 def test_lint_notices_an_old_page(write):
-    page = write()
+    data = write()
     assert list(targets_page.check([])) != []
     assert targets_page.main() == 0
     assert list(targets_page.check([])) == []
-    page.write_text(SPEED.replace('950 us', '960 us'))
+    data.write_text(json.dumps(KEPT).replace('0.00095', '0.00096'))
     assert 'older than what it reads' in next(targets_page.check([]))
     assert house_rules.places(targets_page.PAGE.read_text()) >= {'missed', 'rods', 'loop'}
 

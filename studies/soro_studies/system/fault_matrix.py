@@ -24,8 +24,10 @@ from typing import Any
 from soro_studies.system.reliability_page import (
     cells,
     EVIDENCE,
+    matrix_results,
     matrix_section,
     read_evidence,
+    RESULTS,
     write_section,
 )
 
@@ -116,6 +118,7 @@ def main(words: Sequence[str] | None = None) -> int:
     attempts = read_evidence()
     if attempts:
         write_section(matrix_section(attempts))
+        RESULTS.write_text(json.dumps(matrix_results(attempts), indent=1) + '\n')
     else:
         print(f'no evidence in {EVIDENCE}: its section stays as it is', flush=True)
     bad = [f'FAILED {test}' for test in failed(attempts)]

@@ -16,6 +16,7 @@ from soro_studies.system.injections import DEVICES, Injection, INJECTIONS
 
 PAGE = Path('docs/evidence/reliability.md')
 EVIDENCE = Path('out/reliability/evidence.jsonl')
+RESULTS = Path('docs/evidence/fault_matrix.json')
 TITLES = ('Soak', 'Launchers that end before their time', 'Fault matrix')  # in this order
 Attempts = dict[str, list[dict[str, Any]]]
 HEAD = """# Reliability
@@ -128,6 +129,20 @@ def matrix_section(attempts: Attempts) -> list[str]:
     for number, injection in INJECTIONS.items():
         lines += section(number, injection, found)
     return lines
+
+
+def matrix_results(attempts: Attempts) -> dict[str, Any]:
+    """Return what is stored: of all tests, and of each injection what passed on which device."""
+    found, newest = cells(attempts), max(runs[-1]['at'] for runs in attempts.values())
+    return {
+        'date': f'{datetime.datetime.fromtimestamp(newest, datetime.timezone.utc):%Y-%m-%d}',
+        'tests': len(attempts),
+        'passed': sum(runs[-1]['outcome'] == 'passed' for runs in attempts.values()),
+        'repeated': sum(failures(runs) > 0 for runs in attempts.values()),
+        'injections': {
+            str(n): {d: word(d, n, found.get((d, n), [])) for d in DEVICES} for n in INJECTIONS
+        },
+    }
 
 
 def read_evidence(file: Path = EVIDENCE) -> Attempts:
