@@ -166,7 +166,7 @@ class Search:
         """Iterate from a point; return the best one, and whether it is final."""
         size = point.z.size
         redundant = size > point.residual.size
-        trust, penalty, curvature = TRUST, 0.0, np.eye(size)
+        trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
         rows = point.rows
         exact = rows is None
         lowest, since = point.size, 0
@@ -187,9 +187,7 @@ class Search:
             )
             landing = step is not None and redundant
             if step is None:
-                step = approach_step(limits, rows, point.z, point.residual, trust)
-                left = float(np.linalg.norm(point.residual - rows @ step))
-                promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
+                step, promise = approach_step(limits, rows, point.z, point.residual, trust, bend)
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
@@ -207,7 +205,7 @@ class Search:
                 trial = self._at(inside(limits, trial.z + back), trial.q)
             if _better(trial, point, worth, limits):
                 moved = trial.z - point.z
-                exact = redundant or trial.size > SECANT_BELOW * point.size
+                known, exact = exact, redundant or trial.size > SECANT_BELOW * point.size
                 if trial.met and not redundant:
                     seen = _secant(rows, moved, trial.residual - point.residual)
                     return replace(trial, rows=seen), True
@@ -216,6 +214,8 @@ class Search:
                     if exact
                     else _secant(rows, moved, trial.residual - point.residual)
                 )
+                if known and exact:
+                    _bend(bend, moved, (rows - following).T @ trial.residual)
                 if landing:
                     _learn(curvature, moved, moved - (following - rows).T @ multiplier)
                 trust = max(trust, 2.0 * float(np.abs(step).max()))
@@ -286,6 +286,18 @@ def _learn(curvature: Array, moved: Array, turned: Array) -> None:
         share = 0.8 * size / (size - moved @ turned)
         turned = share * turned + (1.0 - share) * along
     curvature += np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
+
+
+def _bend(bend: Array, moved: Array, turned: Array) -> None:
+    """Update what half the squared residual curves by the bending of the rows.
+
+    The least symmetric change (Dennis, Gay and Welsch 1981, ACM Trans. Math. Softw. 7(3)).
+    """
+    square = float(moved @ moved)
+    lacking = turned - bend @ moved
+    both = np.outer(lacking, moved)
+    bend += (both + both.T) / square
+    bend -= float(lacking @ moved) / square**2 * np.outer(moved, moved)
 
 
 def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -> bool:

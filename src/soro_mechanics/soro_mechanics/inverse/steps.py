@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.numerics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
@@ -52,21 +52,32 @@ def landing_step(
     return step, force[:task]
 
 
-def approach_step(limits: Limits, rows: Array, z: Array, residual: Array, trust: float) -> Array:
-    """Return the step within limits and trust region that leaves the least residual."""
+def approach_step(
+    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, bend: Array
+) -> tuple[Array, float]:
+    """Return the step within limits and trust region that leaves the least residual.
+
+    `bend` is what half its square curves by the bending of the rows. Also the part of the square
+    that goes.
+    """
     size = z.size
     gain = rows.T @ rows
     largest = float(np.diag(gain).max())
     if not largest > 0.0:
-        return np.zeros(size)
+        return np.zeros(size), 0.0
+    whole = (gain + bend) / largest
+    lowest = float(np.linalg.eigvalsh(whole)[0]) if bend.any() else 0.0
+    whole += max(DAMPING, DAMPING - lowest) * np.eye(size)
     value = limits.rows @ z
     c = np.concatenate([limits.rows, np.eye(size)])
     low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
     high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
-    found, step, _ = _solve(
-        gain / largest + DAMPING * np.eye(size), -(rows.T @ residual) / largest, c, low, high
-    )
-    return step if found else np.zeros(size)
+    slope = -(rows.T @ residual) / largest
+    found, step, _ = _solve(whole, slope, c, low, high)
+    if not found:
+        return np.zeros(size), 0.0
+    falls = -float(slope @ step + 0.5 * step @ whole @ step)
+    return step, falls * largest / float(residual @ residual)
 
 
 def nearest_allowed(limits: Limits, z: Array) -> Array | None:
@@ -88,5 +99,5 @@ def _solve(h: Array, g: Array, rows: Array, low: Array, high: Array) -> tuple[bo
     """Solve a quadratic program; return whether there is a solution, x and the multipliers."""
     x, multiplier = np.empty(g.size), np.zeros(low.size)
     work, index = np.zeros(workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
-    status, _ = solve_qp(h, g, rows, low, high, x, multiplier, work, index)
+    status, _ = solve_qp(h, g, Bounds(rows, low, high), x, multiplier, work, index)
     return status == OPTIMAL, x, multiplier
