@@ -37,6 +37,7 @@ STATIONARY = 1e-7  # an approach step that promises less (relative) than this ca
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
 PROGRESS = 0.7
+CREEPING = 4  # iterations without PROGRESS, after which an approach minds the curvature
 FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 SEARCH = 'search'  # in `Target.nearest`
@@ -187,7 +188,9 @@ class Search:
             )
             landing = step is not None and redundant
             if step is None:
-                step, promise = approach_step(limits, rows, point.z, point.residual, trust, bend)
+                # A search that gets on keeps its way, and with it the shape that it ends in.
+                known = bend if iteration - since > CREEPING else np.zeros_like(bend)
+                step, promise = approach_step(limits, rows, point.z, point.residual, trust, known)
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
@@ -205,7 +208,7 @@ class Search:
                 trial = self._at(inside(limits, trial.z + back), trial.q)
             if _better(trial, point, worth, limits):
                 moved = trial.z - point.z
-                known, exact = exact, redundant or trial.size > SECANT_BELOW * point.size
+                before, exact = exact, redundant or trial.size > SECANT_BELOW * point.size
                 if trial.met and not redundant:
                     seen = _secant(rows, moved, trial.residual - point.residual)
                     return replace(trial, rows=seen), True
@@ -214,7 +217,7 @@ class Search:
                     if exact
                     else _secant(rows, moved, trial.residual - point.residual)
                 )
-                if known and exact:
+                if before and exact:
                     _bend(bend, moved, (rows - following).T @ trial.residual)
                 if landing:
                     _learn(curvature, moved, moved - (following - rows).T @ multiplier)
