@@ -37,7 +37,6 @@ STATIONARY = 1e-7  # an approach step that promises less (relative) than this ca
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
 PROGRESS = 0.7
-CREEPING = 4  # iterations without PROGRESS, after which an approach minds the curvature
 FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 SEARCH = 'search'  # in `Target.nearest`
@@ -167,7 +166,7 @@ class Search:
         """Iterate from a point; return the best one, and whether it is final."""
         size = point.z.size
         redundant = size > point.residual.size
-        trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
+        trust, penalty, curvature = TRUST, 0.0, np.eye(size)
         rows = point.rows
         exact = rows is None
         lowest, since = point.size, 0
@@ -188,9 +187,9 @@ class Search:
             )
             landing = step is not None and redundant
             if step is None:
-                # A search that gets on keeps its way, and with it the shape that it ends in.
-                known = bend if iteration - since > CREEPING else np.zeros_like(bend)
-                step, promise = approach_step(limits, rows, point.z, point.residual, trust, known)
+                step = approach_step(limits, rows, point.z, point.residual, trust)
+                left = float(np.linalg.norm(point.residual - rows @ step))
+                promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
@@ -208,7 +207,7 @@ class Search:
                 trial = self._at(inside(limits, trial.z + back), trial.q)
             if _better(trial, point, worth, limits):
                 moved = trial.z - point.z
-                before, exact = exact, redundant or trial.size > SECANT_BELOW * point.size
+                exact = redundant or trial.size > SECANT_BELOW * point.size
                 if trial.met and not redundant:
                     seen = _secant(rows, moved, trial.residual - point.residual)
                     return replace(trial, rows=seen), True
@@ -217,8 +216,6 @@ class Search:
                     if exact
                     else _secant(rows, moved, trial.residual - point.residual)
                 )
-                if before and exact:
-                    _bend(bend, moved, (rows - following).T @ trial.residual)
                 if landing:
                     _learn(curvature, moved, moved - (following - rows).T @ multiplier)
                 trust = max(trust, 2.0 * float(np.abs(step).max()))
@@ -289,18 +286,6 @@ def _learn(curvature: Array, moved: Array, turned: Array) -> None:
         share = 0.8 * size / (size - moved @ turned)
         turned = share * turned + (1.0 - share) * along
     curvature += np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
-
-
-def _bend(bend: Array, moved: Array, turned: Array) -> None:
-    """Update what half the squared residual curves by the bending of the rows.
-
-    The least symmetric change (Dennis, Gay and Welsch 1981, ACM Trans. Math. Softw. 7(3)).
-    """
-    square = float(moved @ moved)
-    lacking = turned - bend @ moved
-    both = np.outer(lacking, moved)
-    bend += (both + both.T) / square
-    bend -= float(lacking @ moved) / square**2 * np.outer(moved, moved)
 
 
 def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -> bool:

@@ -52,32 +52,21 @@ def landing_step(
     return step, force[:task]
 
 
-def approach_step(
-    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, bend: Array
-) -> tuple[Array, float]:
-    """Return the step within limits and trust region that leaves the least residual.
-
-    `bend` is what half its square curves by the bending of the rows. Also the part of the square
-    that goes.
-    """
+def approach_step(limits: Limits, rows: Array, z: Array, residual: Array, trust: float) -> Array:
+    """Return the step within limits and trust region that leaves the least residual."""
     size = z.size
     gain = rows.T @ rows
     largest = float(np.diag(gain).max())
     if not largest > 0.0:
-        return np.zeros(size), 0.0
-    whole = (gain + bend) / largest
-    lowest = float(np.linalg.eigvalsh(whole)[0]) if bend.any() else 0.0
-    whole += max(DAMPING, DAMPING - lowest) * np.eye(size)
+        return np.zeros(size)
     value = limits.rows @ z
     c = np.concatenate([limits.rows, np.eye(size)])
     low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
     high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
-    slope = -(rows.T @ residual) / largest
-    found, step, _ = _solve(whole, slope, c, low, high)
-    if not found:
-        return np.zeros(size), 0.0
-    falls = -float(slope @ step + 0.5 * step @ whole @ step)
-    return step, falls * largest / float(residual @ residual)
+    found, step, _ = _solve(
+        gain / largest + DAMPING * np.eye(size), -(rows.T @ residual) / largest, c, low, high
+    )
+    return step if found else np.zeros(size)
 
 
 def nearest_allowed(limits: Limits, z: Array) -> Array | None:
