@@ -70,4 +70,4 @@ clean:  ## remove builds, results and caches; the environments stay (make distcl
 
 .PHONY: distclean
 distclean: clean  ## clean, and the Python environments too
-	rm -rf .venv .venv-jazzy .venv-docs
+	rm -rf .venv .venv-jazzy .venv-docs .venv-peers

@@ -20,13 +20,12 @@ from workspace_layout import check_place, digest, ROOT, SetupError
 
 LOCK = ROOT / 'requirements' / 'docs.txt'
 ENVIRONMENT = ROOT / '.venv-docs'
-STAMP = ENVIRONMENT / '.soro_stamp'
 SITE = ROOT / 'out' / 'docs'
 CACHE = ROOT / '.cache' / 'docs'
 
 
-def prepare() -> None:
-    """Make the environment of the site, where it is not there as locked.
+def prepare(environment: Path = ENVIRONMENT, lock: Path = LOCK) -> None:
+    """Make an environment, by default that of the site, where it is not there as locked.
 
     Raises
     ------
@@ -34,18 +33,19 @@ def prepare() -> None:
         It cannot be made; the last lines of pip stand in the text.
     """
     check_place(ROOT)
-    wanted = digest([LOCK.read_bytes(), sys.version, sys.base_prefix, str(ROOT)])
-    if STAMP.is_file() and STAMP.read_text() == wanted:
+    stamp = environment / '.soro_stamp'
+    wanted = digest([lock.read_bytes(), sys.version, sys.base_prefix, str(ROOT)])
+    if stamp.is_file() and stamp.read_text() == wanted:
         return
-    print(f'making {ENVIRONMENT.name} from {LOCK.relative_to(ROOT)}', flush=True)
-    shutil.rmtree(ENVIRONMENT, ignore_errors=True)
+    print(f'making {environment.name} from {lock.relative_to(ROOT)}', flush=True)
+    shutil.rmtree(environment, ignore_errors=True)
     shutil.rmtree(CACHE, ignore_errors=True)
-    _run([sys.executable, '-m', 'venv', ENVIRONMENT], 'python3 -m venv')
-    pip = [ENVIRONMENT / 'bin/python', '-m', 'pip', 'install', '--disable-pip-version-check']
+    _run([sys.executable, '-m', 'venv', environment], 'python3 -m venv')
+    pip = [environment / 'bin/python', '-m', 'pip', 'install', '--disable-pip-version-check']
     # The lock is complete, hence no resolver.
     options = ['--quiet', '--no-input', '--no-deps', '--only-binary', ':all:', '--no-compile']
-    _run([*pip, *options, '-r', LOCK], 'pip')
-    STAMP.write_text(wanted)
+    _run([*pip, *options, '-r', lock], 'pip')
+    stamp.write_text(wanted)
 
 
 def _run(command: list[str | Path], name: str) -> None:

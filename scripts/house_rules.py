@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from pathlib import Path
 import re
@@ -35,6 +36,7 @@ IN_TESTS = {
 LINK = re.compile(r'\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)')
 INTERFACES = ('.msg', '.srv', '.action')
 OWN_LAYOUT = re.compile(r'# fmt: ?(skip|off)$', re.MULTILINE)
+MAX_ARGUMENTS = 8  # of a function in a file of kernels; more are a NamedTuple
 MAX_OWN_LAYOUTS = (
     100  # statements of the whole tree, tables mostly, that the formatter leaves alone
 )
@@ -73,6 +75,10 @@ def _check_python(file: Path, text: str) -> Iterator[str]:
         yield ':1: the licence header is missing'
     if file.stem in VAGUE_NAMES:
         yield ': the name of the file does not say what is in it'
+    if 'kernels' in file.stem:
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and len(node.args.args) > MAX_ARGUMENTS:
+                yield f':{node.lineno}: {node.name} has more than {MAX_ARGUMENTS} arguments'
     if 'test' in file.relative_to(ROOT).parts:
         for number, line in enumerate(text.splitlines(), start=1):
             yield from (f':{number}: {why}' for rule, why in IN_TESTS.items() if rule.search(line))

@@ -59,6 +59,7 @@ PIP_ONLY = {
     'dynamixel_sdk',
     'elastica',
     'exudyn',
+    'mujoco',
     'lz4',
     'mcap',
     'msgspec',

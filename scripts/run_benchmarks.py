@@ -5,7 +5,9 @@
 
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
 it printed, and its rows as numbers, are kept in docs/evidence/performance.json, also where it
-missed what it should show; those of others stay. performance.md and targets.md follow. With
+missed what it should show; those of others stay. performance.md and targets.md follow.
+Libraries of others, which bench_compare runs beside ours, are installed from
+requirements/peers.txt into an environment of their own, .venv-peers. With
 --check nothing is written; rows that have become slower fail the run (see benchmark_check).
 --store keeps the ratios.
 """
@@ -22,7 +24,9 @@ import tempfile
 from typing import Any
 
 import benchmark_check
+import docs_site
 import targets_page
+from workspace_layout import SetupError
 
 from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 
@@ -58,6 +62,8 @@ def main() -> int:
     if not chosen:
         print('no benchmark' + (f' matches {words}' if files else ' found'))
         return 1
+    if not check and any(f.stem == 'bench_compare' for f in chosen):
+        prepare_peers()
     failed, ratios = [], {}
     kept = read_kept()
     for file in chosen:
@@ -81,6 +87,17 @@ def main() -> int:
     if failed:
         print('FAILED: ' + ' '.join(failed))
     return 1 if failed or worse or stale else 0
+
+
+def prepare_peers() -> None:
+    """Install the libraries of others; where that fails, say why, and run without them."""
+    environment = ROOT / '.venv-peers'
+    try:
+        docs_site.prepare(environment, ROOT / 'requirements' / 'peers.txt')
+    except SetupError as error:
+        print(error)
+        return
+    os.environ.setdefault('SORO_PEERS_PYTHON', str(environment / 'bin/python'))
 
 
 def run(file: Path) -> tuple[int, str, dict[str, float], dict[str, Any]]:

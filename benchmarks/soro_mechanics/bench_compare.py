@@ -1,12 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Error against time for two cantilevers, beside exudyn and pyelastica where they are installed.
+"""Error against time for two cantilevers, beside exudyn, mujoco and pyelastica where installed.
 
 A straight rod under F L^2 / (E I) = 3 across its tip (all libraries), and a precurved rod under a
-force and a moment in space (ours and pyelastica: exudyn's beam starts straight). Every solve is
-cold; pyelastica has no statics, its rod swings to rest under critical damping. The others run in
-the interpreter that SORO_PEERS_PYTHON names (default: this one). Then the cost of assembly and
-elimination up to 10,000 elements, and docs/img/network_compare.png.
+force and a moment in space (ours and pyelastica: the others' start straight). Every solve is cold;
+mujoco and pyelastica have no statics, their rods swing to rest. The others run in the interpreter
+that SORO_PEERS_PYTHON names (`make bench`: .venv-peers; default: this one). Then the cost of
+assembly and elimination up to 10,000 elements, and docs/img/network_compare.png.
 """
 
 import json
@@ -40,6 +40,7 @@ LOOK = {
     'soro elements': ('C1', 's'),
     'exudyn': ('C2', '^'),
     'pyelastica': ('C3', 'D'),
+    'mujoco': ('C4', 'v'),
 }
 MACRO, ELEMENTS = (4, 8, 16, 32, 64), (4, 8, 16, 32, 64, 128, 256)
 LONGEST = 300.0  # s that the peers may take

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cantilevers of `bench_compare` in other libraries, no part of this project.
 
-Run by `bench_compare` with an interpreter that has exudyn, pyelastica or both. Argument: the
-problem as JSON. Prints one JSON object per solve: library, elements, seconds, tip.
+Run by `bench_compare` with an interpreter that has exudyn, mujoco, pyelastica or some of them.
+Argument: the problem as JSON. Prints one JSON object per solve: library, elements, seconds, tip.
 """
 
 import json
@@ -171,9 +171,47 @@ def elastica_tip(problem, count):
     return time.process_time() - start, tip.tolist()
 
 
-SOLVERS = {'exudyn': exudyn_tip, 'pyelastica': elastica_tip}
-COUNTS = {'exudyn': (4, 8, 16, 32, 64, 128), 'pyelastica': (4, 8, 16)}
-ONLY_STRAIGHT = ('exudyn',)  # its beam starts straight
+def mujoco_tip(problem, count):
+    """Let rigid links on ball joints with springs swing to rest: that library has no statics.
+
+    Springs EI / h, twice that at the clamp. Implicit steps under much damping, until no joint
+    turns faster than 1e-8 rad/s. The chain lies along x.
+    """
+    import mujoco
+
+    length, radius = problem['length'], problem['radius']
+    h = length / count
+    spring = problem['bending'] / h
+    geom = f'type="capsule" size="{radius}" contype="0" conaffinity="0"'
+    links = ''.join(
+        f'<body pos="{h if k else 0.0} 0 0"><joint type="ball" damping="{spring}" '
+        f'stiffness="{spring * (1 if k else 2)}"/><geom {geom} fromto="0 0 0 {h} 0 0"/>'
+        for k in range(count)
+    )
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option gravity="0 0 0" timestep="0.1" integrator="implicit"/><worldbody>'
+        f'{links}<site name="tip" pos="{h} 0 0"/>{"</body>" * count}</worldbody></mujoco>'
+    )
+    data = mujoco.MjData(model)
+    # ours (x, y, z along the rod) is theirs (z, y, x)
+    push, none = np.array(problem['wrench'][2::-1], float), np.zeros(3)
+    start = time.process_time()
+    for _ in range(5000):
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        data.qfrc_applied[:] = 0.0
+        tip = data.site_xpos[0].copy()
+        mujoco.mj_applyFT(model, data, push, none, tip, count, data.qfrc_applied)
+        mujoco.mj_step(model, data)
+        if np.abs(data.qvel).max() < 1e-8:
+            break
+    x, y, z = tip.tolist()
+    return time.process_time() - start, [z, y, x]
+
+
+SOLVERS = {'exudyn': exudyn_tip, 'pyelastica': elastica_tip, 'mujoco': mujoco_tip}
+COUNTS = {'exudyn': (4, 8, 16, 32, 64, 128), 'pyelastica': (4, 8, 16), 'mujoco': (4, 8, 16, 32)}
+ONLY_STRAIGHT = ('exudyn', 'mujoco')  # their beams start straight
 
 
 def main():

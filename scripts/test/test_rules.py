@@ -13,6 +13,7 @@ import pytest
 HEADER = '\n'.join(house_rules.HEADER) + '\n'
 # Put together here so that these lines do not break the rule that they test.
 NAP = 'time.' + 'sleep(1)'
+MANY = 'def f(a, b, c, d, e, f, g, h, i):\n    return a\n'
 REGISTRY = 'https://py' + 'pi.org/simple'
 
 
@@ -40,6 +41,7 @@ def tree(tmp_path, monkeypatch):
         ('src__a_DOT_py', 'x = 1\n', 'licence header'),
         ('src__utils_DOT_py', HEADER, 'does not say'),
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
+        ('src__a_kernels_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),
         ('README_DOT_md', 'see [this](docs/gone.md#part)', 'docs/gone.md leads nowhere'),
         ('README_DOT_md', '# Here\n[that](#there)', 'this page has no heading #there'),

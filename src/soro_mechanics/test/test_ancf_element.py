@@ -69,7 +69,7 @@ def _rows():
 def _element(q, length):
     first, second = _rows()
     work = (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3, 3)))
-    add_element(q[:12].copy(), q[12:].copy(), length, EI, GI, EA, first, second, work)
+    add_element(q[:12].copy(), q[12:].copy(), length, (EI, GI, EA), first, second, work)
     gradient = np.concatenate([first[:, 24], second[:, 24]])
     by_length = np.concatenate([first[:, 25], second[:, 25]])
     hessian = np.block([[first[:, :12], first[:, 12:24]], [first[:, 12:24].T, second[:, :12]]])

@@ -127,17 +127,15 @@ def test_the_shape_is_a_minimum_on_its_constraint(model, robot):
     found = model.reach(point_at([0.3, 0.1, 0.8]), LoadCase(gravity=robot.gravity))
     dead, _ = model._loads(LoadCase(gravity=robot.gravity))
     count = len(found.quaternions)
-    gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
+    work = make_rod_work(count)
+    gradient, diagonal, coupling, lever, _, _ = work
     rod_system(
         found.quaternions,
         model.backbone.stiffness,
         model.rod.element,
         dead,
         found.reaction.reshape(1, 3),
-        gradient,
-        diagonal,
-        coupling,
-        lever,
+        work,
     )
     assert np.abs(gradient[1:]).max() < 1e-9
     hessian = np.zeros((3 * (count - 1), 3 * (count - 1)))

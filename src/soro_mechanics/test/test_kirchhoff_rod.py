@@ -57,8 +57,9 @@ def _turned(q, changes):
 
 def test_gradient_and_lever_match_differences(shape):
     q, dead, force = shape
-    gradient, diagonal, coupling, lever, _, _ = make_rod_work(ELEMENTS + 1)
-    rods.rod_system(q, STIFFNESS, H, dead, force, gradient, diagonal, coupling, lever)
+    work = make_rod_work(ELEMENTS + 1)
+    gradient, diagonal, coupling, lever, _, _ = work
+    rods.rod_system(q, STIFFNESS, H, dead, force, work)
     step = 1e-5
     for n in range(ELEMENTS + 1):
         for k in range(3):
@@ -68,14 +69,15 @@ def test_gradient_and_lever_match_differences(shape):
             )
             assert gradient[n, k] == pytest.approx(rise / (2 * step), abs=1e-8)
     more = make_rod_work(ELEMENTS + 1)
-    rods.rod_system(q, STIFFNESS, H, dead, force + [[1, 0, 0], [0, 0, 0]], *more[:4])
+    rods.rod_system(q, STIFFNESS, H, dead, force + [[1, 0, 0], [0, 0, 0]], more)
     np.testing.assert_allclose(more[0][2] - gradient[2], lever[2][:, 0], atol=1e-12)
 
 
 def test_hessian_matches_second_differences(shape):
     q, dead, force = shape
-    gradient, diagonal, coupling, lever, _, _ = make_rod_work(ELEMENTS + 1)
-    rods.rod_system(q, STIFFNESS, H, dead, force, gradient, diagonal, coupling, lever)
+    work = make_rod_work(ELEMENTS + 1)
+    gradient, diagonal, coupling, lever, _, _ = work
+    rods.rod_system(q, STIFFNESS, H, dead, force, work)
     step = 1e-4
     unit = step * np.eye(3)
 
@@ -104,11 +106,9 @@ def test_elimination_equals_the_dense_system(shape):
     work = make_rod_work(ELEMENTS + 1)
     gradient, diagonal, coupling, lever, factor, step = work
     force = force[:1]
-    rods.rod_system(q, STIFFNESS, H, dead, force, gradient, diagonal, coupling, lever)
+    rods.rod_system(q, STIFFNESS, H, dead, force, work)
     matrix, right = np.empty((9, 9)), np.empty(9)
-    negative = rods.eliminate_module(
-        0, ELEMENTS, gradient, diagonal, coupling, lever, factor, matrix, right
-    )
+    negative = rods.eliminate_module(0, ELEMENTS, work, matrix, right)
     inner = range(1, ELEMENTS)
     size = 3 * (ELEMENTS - 1)
     full = np.zeros((size, size))
@@ -167,7 +167,7 @@ def test_muscle_constraints_match_differences():
     multiplier = np.array([3.0, -2.0])
     radius, module = 0.012, 3
     lengths, slope, second = np.empty(3), np.empty((2, 9)), np.empty((9, 9))
-    muscles.bend_constraints(rho, start, end, module, radius, multiplier, lengths, slope, second)
+    muscles.bend_constraints(rho, start, end, module, radius, multiplier, lengths, (slope, second))
 
     def bends(x):
         out = np.empty(3)

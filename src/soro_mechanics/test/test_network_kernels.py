@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tangents of single pieces against finite differences, and the symmetry they must have."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,17 @@ def bracket(f):
     return out
 
 
+class Taken(NamedTuple):
+    """What `take_elements` writes, of eight elements."""
+
+    twist: np.ndarray
+    closure: np.ndarray
+    strain: np.ndarray
+    tangent: np.ndarray
+    force: np.ndarray
+    raw: np.ndarray
+
+
 class Elements:
     """Eight two-node elements."""
 
@@ -54,12 +67,12 @@ class Elements:
 
     def take(self, lane):
         """Return d, gap, tangent, force and the force of the held stress."""
-        d, gap, strain = np.zeros((8, 6)), np.zeros((8, 6)), np.zeros((8, 6, 12))
-        tangent, force, raw = np.zeros((8, 12, 12)), np.zeros((8, 12)), np.zeros((8, 12))
+        sizes = (6,), (6,), (6, 12), (12, 12), (12,), (12,)
+        taken = Taken(*(np.zeros((8, *size)) for size in sizes))
         places = np.arange(8)[::-1].copy()
-        elements.take_elements(8, self.arrays, places, d, gap, strain, tangent, force, raw)
+        elements.take_elements(8, self.arrays, places, taken)
         p = places[lane]
-        return d[p], gap[p], tangent[p], force[p], raw[p]
+        return taken.twist[p], taken.closure[p], taken.tangent[p], taken.force[p], taken.raw[p]
 
 
 def stiffness_of(rng):
@@ -193,9 +206,9 @@ def lanes(wrench, weight, steps=40, length=0.5):
     drive = lane_kernels.unit_drive(True, 0)
     work = np.zeros((4, lane_kernels.work_size(9)))
     load, table = load.ravel(), table.reshape(2 * steps + 1, -1)
-    lane_kernels.integrate_lanes(
-        load, table, steps, 9, drive, np.zeros(9 * 48), True, work, np.zeros((steps + 1, 0)), 8
-    )
+    columns = lane_kernels.Variation(9, drive, np.zeros(9 * 48), True)
+    path = np.zeros((steps + 1, 0))
+    lane_kernels.integrate_lanes(load, table, steps, columns, work, path, 8)
     return work[0], load, table
 
 
@@ -206,10 +219,9 @@ def condensed(ga, gb, wrench, gravity):
     tangent, params = np.zeros((12, 12)), np.zeros((12, 1))
     for _ in range(12):
         y, load, table = lanes(wrench, ga[:3, :3].T @ gravity)
-        piece_kernels.condense_piece(
-            y, load, table[-1], 0, h, True, 0, 1.0, 0.0, False, np.zeros((64, 32)), c, force,
-            tangent, params,
-        )  # fmt: skip
+        piece = piece_kernels.Piece(y, load, 0, h, True, 0, 1.0, 0.0, False)
+        work = np.zeros((64, 32))
+        piece_kernels.condense_piece(piece, table[-1], work, c, force, tangent, params)
         piece_kernels.end_forces(y, load, 0, h, np.zeros((1, 6)), raw)
         wrench = -force[:6]
     assert np.abs(c).max() < 1e-12

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, InvalidInput, load_robot
-from soro_mechanics.models.network.guard import segment_distance
+from soro_mechanics.models.network.kernels.contact_kernels import axes_apart
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 ONE_ROD = """
@@ -48,8 +48,11 @@ def test_distance_of_segments_against_sampling():
     ends = rng.normal(size=(4, 40, 3))
     ends[3, :10] = ends[2, :10] + ends[1, :10] - ends[0, :10]  # parallel ones
     along = np.linspace(0.0, 1.0, 201)[:, None]
-    for k, found in enumerate(segment_distance(*ends)):
+    for k in range(ends.shape[1]):
         a, b, c, d = ends[:, k]
+        pose = np.zeros((4, 4, 4))
+        pose[:, :3, 3] = ends[:, k]
+        found = axes_apart(pose, 0, 2)
         p, q = a + along * (b - a), c + along * (d - c)
         best = np.linalg.norm(p[:, None] - q[None], axis=2).min()
         assert best - 0.03 < found <= best + 1e-12
@@ -123,9 +126,10 @@ def test_rods_may_touch_where_spheres_around_two_segments_meet():
         meet = (apart < half[:, None] + half) & (rod[:-1, None] != rod[:-1])
         expected = bool((meet & inside[:, None] & inside).any())
         bent = replace(shape, pose=pose)
-        assert guard.may_touch(bent) == expected
-        assert expected or not len(guard._near(bent)[0])
-        found.append(expected)
+        gap, rods = guard.clearance(bent, 0.0)
+        assert expected or not rods
+        assert bool(rods) == (gap < 0.0) == (guard.clearance(bent)[0] < 0.0)
+        found.append(bool(rods))
     assert not found[0] and found[-1]
 
 

@@ -51,17 +51,11 @@ def integrated(at, steps, columns=0):
     shift = np.zeros((COLUMNS, 6, LANES))
     shift[9] = BEND[:, None]
     work = np.zeros((4, lane_kernels.work_size(columns)))
+    drive = lane_kernels.unit_drive(True, 1)
+    carried = lane_kernels.Variation(columns, drive, shift.ravel(), True)
+    path = np.zeros((steps + 1, 0))
     lane_kernels.integrate_lanes(
-        load_of(at, steps),
-        section(steps, at[9]),
-        steps,
-        columns,
-        lane_kernels.unit_drive(True, 1),
-        shift.ravel(),
-        True,
-        work,
-        np.zeros((steps + 1, 0)),
-        LANES,
+        load_of(at, steps), section(steps, at[9]), steps, carried, work, path, LANES
     )
     return work[0]
 
@@ -72,16 +66,10 @@ def differentiated(at, steps):
     shift[9] = BEND[:, None]
     out = np.zeros(result_size(COLUMNS))
     work = np.zeros(variation_size(COLUMNS))
+    drive = lane_kernels.unit_drive(True, 1)
+    carried = lane_kernels.Variation(COLUMNS, drive, shift.ravel(), True)
     differentiate_lanes(
-        load_of(at, steps),
-        section(steps, at[9]),
-        steps,
-        COLUMNS,
-        lane_kernels.unit_drive(True, 1),
-        shift.ravel(),
-        work,
-        out,
-        LANES,
+        load_of(at, steps), section(steps, at[9]), steps, carried, work, out, LANES
     )
     return out
 
@@ -164,10 +152,9 @@ def condensed(ga, gb, at, steps, gravity):
     h = np.linalg.inv(ga) @ gb
     for _ in range(12):
         y, load = differentiated(at, steps), load_of(at, steps)
-        piece_kernels.condense_piece(
-            y, load, section(steps, at[9])[-1], LANE, h, True, 1, 1.0, 0.0, True,
-            np.zeros((64, 32)), c, force, tangent, params,
-        )  # fmt: skip
+        piece = piece_kernels.Piece(y, load, LANE, h, True, 1, 1.0, 0.0, True)
+        work, end = np.zeros((64, 32)), section(steps, at[9])[-1]
+        piece_kernels.condense_piece(piece, end, work, c, force, tangent, params)
         piece_kernels.end_forces(y, load, LANE, h, np.zeros((1, 6)), raw)
         at[:6] = -force[:6]
     assert np.abs(c).max() < 1e-12

@@ -103,9 +103,11 @@ def test_kernel_reports_numbers_that_are_not_finite():
     eye, row, bound = np.eye(2), np.ones((1, 2)), np.ones(1)
     bad = np.array([np.nan, 0.0])
     args = (x, multiplier, work, index)
-    assert qp_kernels.solve_qp(eye, bad, row, -bound, bound, *args)[0] == qp_kernels.NOT_FINITE
+    bounds = qp_kernels.Bounds(row, -bound, bound)
+    assert qp_kernels.solve_qp(eye, bad, bounds, *args)[0] == qp_kernels.NOT_FINITE
     nan = np.array([np.nan])
-    assert qp_kernels.solve_qp(eye, x, row, nan, bound, *args)[0] == qp_kernels.NOT_FINITE
+    bounds = bounds._replace(low=nan)
+    assert qp_kernels.solve_qp(eye, x, bounds, *args)[0] == qp_kernels.NOT_FINITE
 
 
 def test_bad_input_is_named():

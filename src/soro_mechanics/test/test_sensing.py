@@ -251,7 +251,7 @@ def test_bounds_that_contradict_leave_the_last_estimate():
     sensing = sensing_at_rest(device)
     sensing.update(truth.angle, truth.sensor)
     before = sensing.z.copy()
-    sensing._low[:], sensing._high[:] = 1.0, -1.0
+    sensing.arrays.low[:], sensing.arrays.high[:] = 1.0, -1.0
     assert sensing.update(0.5 * truth.angle, truth.sensor) is Code.UNREACHABLE
     np.testing.assert_array_equal(sensing.z, before)
 

@@ -107,7 +107,7 @@ def test_no_request_passes_the_limits(limits_of, shape, control, asked, damping)
     )
     environment, said = limits.environment([thing])
     (rendered,) = environment.objects
-    number = environment.kernel_arguments[3][0]
+    number = environment.compiled.numbers[0]
     if shape is not Shape.ANGLE_LIMIT:
         expected = min(max(asked, limits.softest), limits.stiffness)
         assert rendered.stiffness == expected == number[3]
@@ -142,7 +142,7 @@ def test_a_field_resists_no_more_than_the_hand_bears(limits_of):
 def test_a_rigid_surface_that_is_softened_gets_no_damping(limits_of):
     rigid = VirtualObject('w', Shape.LINE, Control.ADMITTANCE, damping=20.0)
     environment, _ = limits_of['fingertip'].environment([rigid])
-    number = environment.kernel_arguments[3][0]
+    number = environment.compiled.numbers[0]
     assert (number[5], number[6]) == (20.0, 0.0)
 
 

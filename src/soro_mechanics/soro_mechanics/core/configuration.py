@@ -57,6 +57,13 @@ class LoadCase:
     loads: tuple[Load, ...] = ()  #: further loads
     gravity: Array = field(default_factory=lambda: np.zeros(3))  #: (3,) [m/s^2]; in base_link
 
+    def like(self, other: LoadCase) -> bool:
+        """Whether two load cases without further loads are the same."""
+        return not (self.loads or other.loads) and all(
+            a.tolist() == b.tolist()
+            for a, b in ((self.wrench, other.wrench), (self.gravity, other.gravity))
+        )
+
     def mixed(self, other: LoadCase, share: float) -> LoadCase:
         """Return the load case that has a share of another one and the rest of this one."""
         loads = tuple(

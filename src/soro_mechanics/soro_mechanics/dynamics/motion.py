@@ -48,6 +48,8 @@ class Motion(NamedTuple):
     place: Floats  # (surfaces, 4, 4)
     touch: Floats  # (points, surfaces, 8) force (base axes), stored energy, lost power, sliding
     touch_work: Floats  # (18, 6) scratch
+    limits: Floats  # (6,) see `advance` and `take_step`
+    old: State  # scratch
 
 
 def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
@@ -72,5 +74,7 @@ def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
         'place': (surfaces, 4, 4),
         'touch': (points, surfaces, 8),
         'touch_work': (18, 6),
+        'limits': (6,),
     }
-    return Motion(start=new_state(s), **{name: np.zeros(n) for name, n in shapes.items()})
+    states = {name: new_state(s) for name in ('start', 'old')}
+    return Motion(**states, **{name: np.zeros(n) for name, n in shapes.items()})

@@ -13,7 +13,6 @@ A rod that is fed has nodes at fixed fractions of its length: d' is taken withou
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
 """
 
-from soro_mechanics.dynamics.borrow_kernels import borrowed
 from soro_mechanics.dynamics.contact_kernels import add_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.inertia_kernels import (
@@ -28,8 +27,6 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
     copy_into,
     NOT_SOLVABLE,
     SLOW,
-    STEP_MOVE,
-    STEP_TURN,
 )
 from soro_mechanics.models.network.kernels.rod_kernels import (
     add_element_weight,
@@ -39,6 +36,7 @@ from soro_mechanics.models.network.kernels.rod_kernels import (
 )
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
+    clear_slots,
     condense,
     largest_step,
     move,
@@ -47,6 +45,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
+from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.kernels import kernel, NO
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
@@ -92,9 +91,9 @@ def _stay(m):
 
 
 @kernel
-def predict(s, state, old, w, m, ratio):
+def predict(s, state, w, m, ratio):
     """Move the state to where the step would end if accelerations stayed; ratio: of steps."""
-    copy_into(state, old)
+    copy_into(state, m.old)
     for k in range(s.counts[2]):
         for i in range(6):
             w.step_node[k, i] = -m.node_free[k, 1, i] / m.law[1, 0]
@@ -112,7 +111,7 @@ def predict(s, state, old, w, m, ratio):
     for p in range(s.counts[3]):
         for i in range(6):
             w.step_wrench[p, i] = ratio * m.wrench_move[p, i]
-    move(s, old, w, 1.0, state)
+    move(s, m.old, w, 1.0, state)
 
 
 @kernel
@@ -171,20 +170,16 @@ def assemble_motion(s, x, damped, state, w, m, lanes):
 
 
 @kernel
-def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
+def advance(s, x, damped, state, w, m, most, lanes):
     """Solve for the state at the end of a step that was begun.
 
     Parameters
     ----------
     x, damped : Inputs
         At the end of the step; the same with what `begin_step` wrote.
-    old : State
-        Scratch.
-    no_params : ndarray, shape (rods, 2)
-        Zeros.
-    limits : ndarray, shape (6,)
-        TOLERANCE of the scaled residual; TRUSTED: what Newton's method makes of a smaller one is
-        the solution, unseen.
+    m : Motion
+        Its `limits`: TOLERANCE of the scaled residual; TRUSTED: what Newton's method makes of a
+        smaller one is the solution, unseen.
     most : int
         Largest number of Newton steps.
 
@@ -196,11 +191,12 @@ def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
     error : float
         The last scaled residual that was computed.
     """
+    clear_slots(w)
     error = 0.0
     for step in range(most + 1):
         assemble_motion(s, x, damped, state, w, m, lanes)
         error = residual(s, x, state, w)
-        if error <= limits[TOLERANCE]:
+        if error <= m.limits[TOLERANCE]:
             return CONVERGED, step, error
         if step == most or not error < 1e300:
             return SLOW, step, error
@@ -213,18 +209,13 @@ def advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes):
                     w.matrix[o + i, o + j] += m.body_tangent[b, i, j]
         if solve_bodies(s, x, w) == 0:
             return NOT_SOLVABLE, step, error
-        back_substitute(s, damped, state, w, 0, no_params, 1.0)
-        turn, shift = largest_step(s, w)
-        part = 1.0
-        if turn > STEP_TURN:
-            part = STEP_TURN / turn
-        if shift * part > STEP_MOVE * s.scale[0]:
-            part = STEP_MOVE * s.scale[0] / shift
-        copy_into(state, old)
-        move(s, old, w, part, state)
+        back_substitute(s, damped, state, w, 0, w.slots, 1.0)
+        part, turn, _ = largest_step(s, w)
+        copy_into(state, m.old)
+        move(s, m.old, w, part, state)
         small = part * turn < SMALL_TURN
         _follow_moves(s, state, w, m, part, small)
-        if part == 1.0 and error <= limits[TRUSTED]:
+        if part == 1.0 and error <= m.limits[TRUSTED]:
             _measure_ends(s, x, state, w, m, small)
             return CONVERGED, step + 1, error
     return SLOW, most, error
@@ -282,15 +273,15 @@ def _change(mass, law, move, free, past):
 
 
 @kernel
-def take_step(s, x, damped, state, old, w, m, no_params, limits, lanes):
+def take_step(s, x, damped, state, w, m, lanes):
     """Take one step: from the prediction, and where that fails from where everything is.
 
     Parameters
     ----------
-    limits : ndarray, shape (6,)
-        As `advance` says; MOST_ERROR: the largest error of positions [m] with which the step is
-        taken; ERROR: that error per change of an acceleration [s^2]; RATIO of this step and the
-        last one; MOST: largest number of Newton steps.
+    m : Motion
+        Its `limits` as `advance` says; MOST_ERROR: the largest error of positions [m] with which
+        the step is taken; ERROR: that error per change of an acceleration [s^2]; RATIO of this
+        step and the last one; MOST: largest number of Newton steps.
 
     Returns
     -------
@@ -301,17 +292,16 @@ def take_step(s, x, damped, state, old, w, m, no_params, limits, lanes):
     taken : bool
         Otherwise the state is where it was.
     """
+    limits = m.limits
     most = int(limits[MOST])
     begin_step(s, x, damped, state, m)
-    predict(s, state, old, w, m, limits[RATIO])
-    outcome, steps, found = advance(s, x, damped, state, old, w, m, no_params, limits, most, lanes)
+    predict(s, state, w, m, limits[RATIO])
+    outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
     if outcome != CONVERGED:
         copy_into(m.start, state)
         _stay(m)
         before = steps
-        outcome, steps, found = advance(
-            s, x, damped, state, old, w, m, no_params, limits, most, lanes
-        )
+        outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
         steps += before
     error = 0.0
     for k in range(s.counts[2]):
@@ -359,14 +349,13 @@ def end_step(s, x, state, w, m):
 
 
 @kernel
-def steps(s, x, damped, state, old, w, m, d, no_params, limits, lanes):
+def steps(s, x, damped, state, w, m, d, lanes):
     """Drive and take a step whenever the next one is asked for; yields what `take_step` returns.
 
     A generator keeps its arguments: handing two hundred arrays over costs as much as 20 elements.
     """
-    s, x, damped = borrowed(s), borrowed(x), borrowed(damped)
-    state, old, w = borrowed(state), borrowed(old), borrowed(w)
-    m, d = borrowed(m), borrowed(d)
+    s, x, damped, state = borrowed(s), borrowed(x), borrowed(damped), borrowed(state)
+    w, m, d = borrowed(w), borrowed(m), borrowed(d)
     while True:
         drive_inputs(s, x, m, d, w.scratch)
-        yield take_step(s, x, damped, state, old, w, m, no_params, limits, lanes)
+        yield take_step(s, x, damped, state, w, m, lanes)

@@ -130,20 +130,17 @@ class Stepper:
         self._damped = self.inputs._replace(
             stiffness=np.zeros_like(x.stiffness), section=x.section.copy()
         )
-        self._no_params = np.zeros((int(s.counts[1]), 2))
         smallest = max(options.tolerance, self.equilibrium.tolerance)
         self._trusted = 0.0 if options.solids else options.trusted
-        self._limits = np.array(
-            [smallest, self._trusted, math.inf, 0.0, 0.0, float(options.max_iterations)]
-        )
+        self._limits = self.motion.limits
+        self._limits[:] = smallest, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
         self._error = error_constant(options.spectral_radius)
         self._last_step = self._law_of = self._scale = 0.0
         self._started = False
         self._means = Means(self.layout)
         self.mesh_error = math.nan  # m, of the tip at the start; see `robot_motion.stepper`
-        whole = (s, self.inputs, self._damped, self.state, new_state(s), self.work, self.motion)
-        self._whole = whole
-        self._steps = steps(*whole, self._drives, self._no_params, self._limits, LANES)
+        self._whole = s, self.inputs, self._damped, self.state, self.work, self.motion
+        self._steps = steps(*self._whole, self._drives, LANES)
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
@@ -227,8 +224,7 @@ class Stepper:
         self._law_of = 0.0
         begin_step(s, x, self._damped, self.state, m)
         self._limits[TRUSTED] = math.inf  # round-off hides the residual of so short a step
-        more = (self._no_params, self._limits, 1, LANES)
-        outcomes = [advance(*self._whole, *more)[0] for _ in range(2)]
+        outcomes = [advance(*self._whole, 1, LANES)[0] for _ in range(2)]
         self._limits[TRUSTED] = self._trusted
         if outcomes == [CONVERGED, CONVERGED]:
             for past, free, move in (
@@ -297,7 +293,7 @@ class Stepper:
     def save(self) -> Callable[[], None]:
         """Return what brings this moment back; not across another `rest` or `release`."""
         m = self.motion._asdict()
-        parts = (*self.state, *m.pop('start'), *m.values(), *self._asked())
+        parts = (*self.state, *m.pop('start'), *m.pop('old'), *m.values(), *self._asked())
         arrays = [(a, a.copy()) for a in parts]
         names = ('time', '_last_step', '_law_of', '_scale', '_started')
         fields, shift = {n: getattr(self, n) for n in names}, self._means.shift

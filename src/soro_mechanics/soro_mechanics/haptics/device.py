@@ -21,6 +21,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import device_kernels as kernels
 from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalibration
 from soro_mechanics.haptics.schema import FlexStrip, HapticSpec
+from soro_mechanics.haptics.sensing_kernels import Ports
 from soro_mechanics.models.network.arrays import copy_state, Inputs
 from soro_mechanics.models.network.cross_section import ShapedSection
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -68,15 +69,9 @@ class HapticDevice:
         self.gravity = robot.gravity
         self._place_motors()
         self._place_sensors(calibration)
-        self._across = _across(self.spec.handle_axis)
         na, ns = len(self.motor_rod), len(self.spec.strips)
         self.sizes = (na, 5, ns)
-        shape = int(self.structure.counts[1]), 3 + int(self.structure.counts[5])
-        self._slots = np.zeros(shape)
-        self._work, self._old = (
-            self.equilibrium.layout.work(),
-            copy_state(self.equilibrium.scratch[1]),
-        )
+        self._work = self.equilibrium.layout.work()
         total = na + 5 + ns
         self.ports = CondensedPorts(
             np.zeros((total, total)),
@@ -87,8 +82,21 @@ class HapticDevice:
             np.zeros(5),
             np.zeros(ns),
         )
+        self._arrays = Ports(*vars(self.ports).values())
+        self._parts = kernels.Device(
+            self.body,
+            self.motor_rod,
+            self.motor_axis,
+            self.sensor_rod,
+            self.sensor_motor,
+            self.nodes,
+            self.weights,
+            _across(self.spec.handle_axis),
+            angle=np.zeros(na),
+            wrench=np.zeros(6),
+            old=copy_state(self.equilibrium.scratch[1]),
+        )
         self._scratch = np.zeros(kernels.ports_workspace(na, ns, 5))
-        self._wrench = np.zeros(6)
         self.iterations, self.residual, self.tolerance = 0, 0.0, LOOP_TOLERANCE
         self.restart(np.zeros(na))
 
@@ -124,19 +132,15 @@ class HapticDevice:
             lies on the way (`ports.angle` and `ports.force` say where); UNSTABLE: `ports` are not
             usable; NOT_FINITE: what was asked for is no number, and nothing has changed.
         """
-        p = self.ports
-        kernels.free_wrench(p.axes, force, self._wrench)
+        p, parts = self.ports, self._parts
+        kernels.free_wrench(p.axes, force, parts.wrench)
+        parts.angle[:] = angle
         status, self.iterations, self.residual = kernels.follow(
             self.structure,
             self._inputs,
             self._work,
             self._state,
-            self._old,
-            self._slots,
-            self.motor_rod,
-            angle,
-            self.body,
-            self._wrench,
+            parts,
             self.tolerance,
             LOOP_STEPS,
             LANES,
@@ -147,10 +151,8 @@ class HapticDevice:
             return Code.UNSTABLE
         p.angle[:] = self._inputs.theta[self.motor_rod, 0]
         read = kernels.read_ports(
-            self.structure, self._work, self._state, self.body, self.motor_rod, self.motor_axis,
-            self.sensor_rod, self.sensor_motor, self.nodes, self.weights, self._across,
-            p.compliance, p.torque, p.pose, p.axes, p.sensor, self._scratch,
-        )  # fmt: skip
+            self.structure, self._work, self._state, parts, self._arrays, self._scratch
+        )
         # The handle may have turned: the same wrench along the new axes.
         p.force[:] = p.axes.T @ self._inputs.dead[self.body]
         if read != kernels.DONE:
@@ -184,7 +186,7 @@ class HapticDevice:
         if q.status.code is not Code.NONE:
             return None
         self._adopt(q)
-        self.ports.axes[3:, 3:] = q.tip[:3, :3] @ self._across
+        self.ports.axes[3:, 3:] = q.tip[:3, :3] @ self._parts.across
         code = self.update(angle, self.ports.axes.T @ wrench)
         return self.snapshot() if code is Code.NONE else None
 

@@ -8,11 +8,17 @@ Coordinates are ordered motors, then the six motions of the handle in its own ax
 """
 
 import math
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
-from soro_mechanics.models.network.kernels.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
+    clear_slots,
     condense,
     evaluate,
     largest_step,
@@ -35,6 +41,22 @@ NOT_STABLE = 2
 NOT_FINITE = 3
 
 
+class Device(NamedTuple):
+    """Motors (na,), sensors (ns,) and handle of a device, and what is asked of it."""
+
+    body: int  # the handle
+    motor_rod: NDArray[np.int64]  # (na,)
+    motor_axis: NDArray[np.float64]  # (na, 3) in the rods' first frames
+    sensor_rod: NDArray[np.int64]  # (ns,)
+    sensor_motor: NDArray[np.int64]  # (ns,)
+    nodes: NDArray[np.int64]  # (ns, 2) under a sensor, counted along its rod
+    weights: NDArray[np.float64]  # (ns, 2) of their rotations about the motor axis (16)
+    across: NDArray[np.float64]  # (3, 2) directions across the handle's axis, in the tip frame
+    angle: NDArray[np.float64]  # (na,) of the motors
+    wrench: NDArray[np.float64]  # (6,) on the handle
+    old: State  # scratch
+
+
 @kernel
 def ports_workspace(na, ns, ne):
     """Return the length of the float workspace of `read_ports`."""
@@ -43,7 +65,7 @@ def ports_workspace(na, ns, ne):
 
 
 @kernel
-def _stiffness(s, w, motor_rod, k):
+def _stiffness(w, motor_rod, k):
     """Write the stiffness between motors and handle, symmetric part."""
     na = motor_rod.shape[0]
     n = na + 6
@@ -63,13 +85,16 @@ def _stiffness(s, w, motor_rod, k):
 
 
 @kernel
-def _sensor_row(s, w, state, r, motor_axis, nodes, weights, a, na, motion, first, here, rest, out):
-    """Write value and gradient of one sensor: sum of weight * rotation about the motor axis (16).
+def _sensor_row(s, w, state, d, q, rates, rest, out):
+    """Write value and gradient of sensor q: sum of weight * rotation about the motor axis (16).
 
-    nodes counts along the rod. Columns of motion, first, here (6, 8) are the handle (6), the
-    motor, and the correction that the last assembly still asks for; rest (7, 3) is scratch.
-    Returns the value with the correction of the inner nodes, that of the handle left out.
+    rates (3, 6, 8) and rest (7, 3) are scratch; columns of rates are the handle (6), the motor,
+    and the correction that the last assembly still asks for. Returns the value with the correction
+    of the inner nodes, that of the handle left out.
     """
+    r, a, na = d.sensor_rod[q], d.sensor_motor[q], d.motor_rod.shape[0]
+    nodes, weights, motor_axis = d.nodes[q], d.weights[q], d.motor_axis[a]
+    motion, first, here = rates[0], rates[1], rates[2]
     n0, last = s.rod_node[r], s.rod_node[r + 1] - 1
     relative, vector, inverse = rest[0:3], rest[3], rest[4:7]
     for j in range(out.shape[0]):
@@ -92,8 +117,8 @@ def _sensor_row(s, w, state, r, motor_axis, nodes, weights, a, na, motion, first
             for i in range(6):
                 for c in range(8):
                     motion[i, c] = here[i, c]
-        for q in range(nodes.shape[0]):
-            if n0 + nodes[q] != node or weights[q] == 0.0:
+        for e in range(nodes.shape[0]):
+            if n0 + nodes[e] != node or weights[e] == 0.0:
                 continue
             for i in range(3):
                 for j in range(3):
@@ -104,7 +129,7 @@ def _sensor_row(s, w, state, r, motor_axis, nodes, weights, a, na, motion, first
             so3_log(relative, vector)
             so3_right_jacobian_inverse(vector, inverse)
             for i in range(3):
-                value += weights[q] * motor_axis[i] * vector[i]
+                value += weights[e] * motor_axis[i] * vector[i]
             for c in range(8):
                 for i in range(3):
                     # d log(R) = J_r^-1 (own turn of the node - turn of the base seen from it)
@@ -114,7 +139,7 @@ def _sensor_row(s, w, state, r, motor_axis, nodes, weights, a, na, motion, first
                         for m in range(3):
                             turn -= relative[m, j] * first[3 + m, c]
                         v += inverse[i, j] * turn
-                    v *= weights[q] * motor_axis[i]
+                    v *= weights[e] * motor_axis[i]
                     if c < 6:
                         out[na + c] += v
                     elif c == 6:
@@ -125,45 +150,15 @@ def _sensor_row(s, w, state, r, motor_axis, nodes, weights, a, na, motion, first
 
 
 @kernel
-def read_ports(
-    s,
-    w,
-    state,
-    body,
-    motor_rod,
-    motor_axis,
-    sensor_rod,
-    sensor_motor,
-    nodes,
-    weights,
-    across,
-    compliance,
-    torque,
-    pose,
-    axes,
-    sensor,
-    work,
-):
-    """Write everything of `CondensedPorts` from an assembly with gradients.
-
-    Parameters
-    ----------
-    motor_rod : (na,) int64; motor_axis : (na, 3) axes in the rods' first frames
-    sensor_rod, sensor_motor : (ns,) int64
-    nodes : (ns, 2) int64, weights : (ns, 2)
-        Of the sensors.
-    across : (3, 2)
-        Two directions across the handle's axis, in the tip frame.
-    """
-    na, ns, ne = motor_rod.shape[0], sensor_rod.shape[0], 5
+def read_ports(s, w, state, d, p, work):
+    """Write everything of `Ports` p but angle and force, from an assembly with gradients."""
+    na, ns, ne = d.motor_rod.shape[0], d.sensor_rod.shape[0], 5
     n, total = na + 6, na + ne + ns
     k, work = work[: n * n].reshape((n, n)), work[n * n :]
     factor, work = work[: n * n].reshape((n, n)), work[n * n :]
     h, work = work[: total * n].reshape((total, n)), work[total * n :]
     solved, work = work[: total * n].reshape((total, n)), work[total * n :]
-    motion, work = work[:48].reshape((6, 8)), work[48:]
-    first, work = work[:48].reshape((6, 8)), work[48:]
-    here, work = work[:48].reshape((6, 8)), work[48:]
+    rates, work = work[:144].reshape((3, 6, 8)), work[144:]
     rest, twist, move = work[:21].reshape((7, 3)), work[21:27], work[27:43].reshape((4, 4))
     # What the last assembly still lacks to equilibrium moves the handle by this.
     for i in range(6):
@@ -171,17 +166,17 @@ def read_ports(
     if not _correction(w, twist):
         return NOT_STABLE
     se3_exp(twist, move)
-    g = state.body[body]
-    compose(g, move, pose)
+    g = state.body[d.body]
+    compose(g, move, p.pose)
     for i in range(6):
         for e in range(5):
-            axes[i, e] = 1.0 if i == e and i < 3 else 0.0
+            p.axes[i, e] = 1.0 if i == e and i < 3 else 0.0
     for i in range(3):
         for e in range(2):
             v = 0.0
             for j in range(3):
-                v += g[i, j] * across[j, e]
-            axes[3 + i, 3 + e] = v
+                v += g[i, j] * d.across[j, e]
+            p.axes[3 + i, 3 + e] = v
     for i in range(total):
         for j in range(n):
             h[i, j] = 0.0
@@ -192,20 +187,16 @@ def read_ports(
             h[na + i, na + j] = g[i, j]
     for e in range(2):
         for j in range(3):
-            h[na + 3 + e, na + 3 + j] = across[j, e]
+            h[na + 3 + e, na + 3 + j] = d.across[j, e]
     for q in range(ns):
-        a = sensor_motor[q]
-        sensor[q] = _sensor_row(
-            s, w, state, sensor_rod[q], motor_axis[a], nodes[q], weights[q], a, na, motion, first,
-            here, rest, h[na + ne + q],
-        )  # fmt: skip
+        p.sensor[q] = _sensor_row(s, w, state, d, q, rates, rest, h[na + ne + q])
         for j in range(6):
-            sensor[q] += h[na + ne + q, na + j] * twist[j]
-    _stiffness(s, w, motor_rod, k)
+            p.sensor[q] += h[na + ne + q, na + j] * twist[j]
+    _stiffness(w, d.motor_rod, k)
     for a in range(na):
-        torque[a] = w.rod[motor_rod[a], KEPT - 1, 2 * KEPT]
+        p.torque[a] = w.rod[d.motor_rod[a], KEPT - 1, 2 * KEPT]
         for j in range(6):
-            torque[a] += k[a, na + j] * twist[j]
+            p.torque[a] += k[a, na + j] * twist[j]
     if not cholesky(k, factor):
         return NOT_STABLE
     for i in range(total):
@@ -217,8 +208,8 @@ def read_ports(
             v = 0.0
             for m in range(n):
                 v += solved[i, m] * solved[j, m]
-            compliance[i, j] = v
-            compliance[j, i] = v
+            p.compliance[i, j] = v
+            p.compliance[j, i] = v
     return DONE
 
 
@@ -249,8 +240,8 @@ def assemble(s, x, w, state, lanes):
 
 
 @kernel
-def follow(s, x, w, state, old, slots, motor_rod, angle, body, wrench, tolerance, most, lanes):
-    """Follow motor angles and the wrench on the handle from the last solution.
+def follow(s, x, w, state, d, tolerance, most, lanes):
+    """Follow the device's motor angles and wrench on the handle from the last solution.
 
     The last assembly's linearisation takes the step, so that one assembly per tick does; further
     ones only where the residual is above the tolerance, or where the step is so long that it is
@@ -260,15 +251,13 @@ def follow(s, x, w, state, old, slots, motor_rod, angle, body, wrench, tolerance
     -------
     status, assemblies, residual
     """
-    g = state.body[body]
+    g, body, motor_rod, angle, wrench = state.body[d.body], d.body, d.motor_rod, d.angle, d.wrench
     params = 1 + s.counts[5]
     error = 0.0
     if not (_finite(angle) and _finite(wrench)):
         return NOT_FINITE, 0, error
     for step in range(most):
-        for r in range(slots.shape[0]):
-            for j in range(slots.shape[1]):
-                slots[r, j] = 0.0
+        clear_slots(w)
         twist = w.step_body[body]
         for i in range(6):
             twist[i] = 0.0
@@ -278,20 +267,15 @@ def follow(s, x, w, state, old, slots, motor_rod, angle, body, wrench, tolerance
                 twist[3 + i] += g[j, i] * (wrench[3 + j] - x.dead[body, 3 + j])
         for a in range(motor_rod.shape[0]):
             turn = angle[a] - x.theta[motor_rod[a], 0]
-            slots[motor_rod[a], params] = turn
+            w.slots[motor_rod[a], params] = turn
             for i in range(6):
                 twist[i] -= w.columns[i, a] * turn
         if not (_correction(w, twist) and _finite(twist)):
             return NOT_STABLE, step, error
-        back_substitute(s, x, state, w, params, slots, 1.0)
-        turned, shifted = largest_step(s, w)
-        part = 1.0
-        if turned > STEP_TURN:
-            part = STEP_TURN / turned
-        if shifted * part > STEP_MOVE * s.scale[0]:
-            part = STEP_MOVE * s.scale[0] / shifted
-        copy_into(state, old)
-        move(s, old, w, part, state)
+        back_substitute(s, x, state, w, params, w.slots, 1.0)
+        part, _, _ = largest_step(s, w)
+        copy_into(state, d.old)
+        move(s, d.old, w, part, state)
         rest = 1.0 - part
         for a in range(motor_rod.shape[0]):
             x.theta[motor_rod[a], 0] = angle[a] - rest * (angle[a] - x.theta[motor_rod[a], 0])

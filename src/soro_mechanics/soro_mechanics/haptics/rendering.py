@@ -24,6 +24,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
 from soro_mechanics.haptics.oscillation import OscillationWatch, SLOW
 from soro_mechanics.haptics.sensing import Sensing
+from soro_mechanics.haptics.sensing_kernels import Ports
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 CODES = {
@@ -88,7 +89,7 @@ class Rendering:
         na, ne, _ = self.sizes = ports.sizes
         self.setup = setup
         limits = setup.limits
-        self._limits = tuple(
+        bounds = (
             np.array(np.broadcast_to(np.asarray(v, float), (na,)))
             for v in (
                 limits.torque_minimum,
@@ -99,18 +100,26 @@ class Rendering:
         )
         self._torque_change, self.angle = np.zeros(na), ports.angle.copy()
         self.multiplier = np.zeros(2 * na)
-        self._work = np.zeros(kernels.rendering_workspace(na, ne))
-        self._index = np.zeros(na, np.int64)
         self.code = Code.NO_STATE
         self._metric = np.array([1.0, 1.0, 1.0, *[setup.length**2] * 3])
         self._squares, self.weight = np.zeros((6, ne)), np.zeros(ne)
+        self._arrays = kernels.Rendered(
+            self.weight,
+            float(setup.regularisation),
+            *bounds,
+            self._torque_change,
+            self.angle,
+            self.multiplier,
+            np.zeros(kernels.rendering_workspace(na, ne)),
+            np.zeros(na, np.int64),
+        )
         self.linearise(ports)
 
     def linearise(self, ports: CondensedPorts) -> None:
         """Take a new linearisation; `ports` of the same sizes, kept as in `Sensing.linearise`."""
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
-        self.ports = ports
+        self.ports, self.port_arrays = ports, Ports(*vars(ports).values())
         np.multiply(ports.axes, ports.axes, out=self._squares)
         np.dot(self._metric, self._squares, out=self.weight)
 
@@ -130,13 +139,7 @@ class Rendering:
             NONE; AT_LIMIT when no motor torque keeps all limits; NOT_CONVERGED. The result, angle
             theta_a of (29), is in `angle`, and unchanged unless NONE.
         """
-        p = self.ports
-        status = kernels.render(
-            p.compliance, self.sizes, p.axes, p.angle, p.torque, p.force, p.pose, hand, goal,
-            force, self.weight, self.setup.regularisation, *self._limits, self._torque_change,
-            self.angle, self.multiplier, self._work, self._index,
-        )  # fmt: skip
-        self.code = CODES[status]
+        self.code = CODES[kernels.render(self.port_arrays, hand, goal, force, self._arrays)]
         return self.code
 
     @property
@@ -153,7 +156,7 @@ class EnergyMonitor:
     """
 
     def __init__(self, setup: RenderingSetup) -> None:
-        self.capacity = setup.energy
+        self.capacity = float(setup.energy)
         self.state = np.zeros(kernels.MONITOR)
         self.last_pose, self.last_wrench = np.eye(4), np.zeros(6)
         self._work = np.zeros(15)
@@ -333,7 +336,7 @@ class HapticLaw:
             NONE, or why the command was left as it is: NO_STATE, NOT_FINITE, UNREACHABLE from
             sensing; AT_LIMIT, NOT_CONVERGED from rendering.
         """
-        sensing, p = self.sensing, self.sensing.ports
+        sensing = self.sensing
         self._periods += periods
         code = sensing.update(encoder, sensor)
         if code is not Code.NONE:
@@ -356,14 +359,7 @@ class HapticLaw:
         code = self.rendering.update(sensing.pose, environment.goal, environment.force)
         if code is not Code.NONE:
             return code
-        kernels.limit_command(
-            p.compliance,
-            self.rendering.sizes,
-            p.axes,
-            p.angle,
-            sensing.z,
-            sensing.wrench,
-            self.rendering.angle,
+        commanded = kernels.Commanded(
             self._slow_smoothing if self.oscillation.slow else self._smoothing,
             self._allowed_step(),
             self.monitor.capacity,
@@ -372,6 +368,8 @@ class HapticLaw:
             self._step,
             self._work,
         )
+        target = self.rendering.angle
+        kernels.limit_command(sensing.port_arrays, sensing.z, sensing.wrench, target, commanded)
         return Code.NONE
 
     def watch_oscillation(self) -> None:

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of haptic rendering (Koehler 2023, eqs 23-30); words and checks in `rendering`."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.haptics.virtual_environment_kernels import twist_between
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import (
+    Bounds,
     cholesky,
     OPTIMAL,
     solve_lower,
@@ -27,6 +31,36 @@ MONITOR = 6
 # then. Assumed; with `rest_force` it holds four minutes of the emulated sensors' drift.
 DEVIATIONS = 6.0
 
+Floats = NDArray[np.float64]
+
+
+class Rendered(NamedTuple):
+    """What one rendering knows beside the sample, and what it finds."""
+
+    weight: Floats  # (ne,) of the squared errors along the effector directions
+    regularisation: float  # alpha of alpha/2 lambda_a.W_aa.lambda_a, relative to both traces
+    low_torque: Floats  # (na,) limits of the total torque; may be infinite
+    high_torque: Floats
+    low_angle: Floats
+    high_angle: Floats
+    torque_change: Floats  # (na,) d_lambda_a of (28)
+    angle: Floats  # (na,) theta_a of (29)
+    multiplier: Floats  # (2 na,) of the torque limits, then of the angle limits
+    work: Floats
+    index: NDArray[np.int64]  # (na,)
+
+
+class Commanded(NamedTuple):
+    """What limits commands, and the last one."""
+
+    smoothing: float  # share of the way to the target
+    largest_step: Floats  # (na,)
+    capacity: float  # of the tank
+    monitor: Floats  # (MONITOR,)
+    command: Floats  # (na,)
+    step: Floats  # (na,)
+    work: Floats
+
 
 @kernel
 def rendering_workspace(na, ne):
@@ -35,7 +69,7 @@ def rendering_workspace(na, ne):
 
 
 @kernel
-def _goal_offset(axes, ne, pose0, hand, goal, scratch, offset):
+def _goal_offset(p, hand, goal, scratch, offset):
     """Write delta_e^0 of (26) without the force term: linearisation minus goal, along the axes."""
     target = scratch[:16].reshape((4, 4))
     turn = scratch[16:25].reshape((3, 3))
@@ -48,62 +82,33 @@ def _goal_offset(axes, ne, pose0, hand, goal, scratch, offset):
             for k in range(3):
                 s += turn[i, k] * hand[k, j]
             target[i, j] = s
-    twist_between(pose0, target, turn, twist)
-    for e in range(ne):
+    twist_between(p.pose, target, turn, twist)
+    for e in range(p.force.shape[0]):
         s = 0.0
         for k in range(6):
-            s += axes[k, e] * twist[k]
+            s += p.axes[k, e] * twist[k]
         offset[e] = -s
 
 
 @kernel
-def render(
-    w,
-    sizes,
-    axes,
-    angle0,
-    torque0,
-    force0,
-    pose0,
-    hand,
-    goal,
-    goal_force,
-    weight,
-    regularisation,
-    low_torque,
-    high_torque,
-    low_angle,
-    high_angle,
-    torque_change,
-    angle,
-    multiplier,
-    work,
-    index,
-):
+def render(p, hand, goal, goal_force, r):
     """Find motor angles that bring the hand to the goal while it keeps the goal force.
 
     Parameters
     ----------
-    w, sizes, axes, angle0, torque0, force0, pose0
-        The linearisation, see `condensed_ports`.
+    p : Ports
+        The linearisation.
     hand : (4, 4); goal, goal_force : (6,)
         Sensed pose, twist from it to the goal, force of the hand assumed at the goal.
-    weight : (ne,)
-        Of the squared errors along the effector directions.
-    regularisation : float
-        alpha of the term alpha/2 lambda_a.W_aa.lambda_a, relative to the traces of the two terms.
-    low_torque, ... : (na,)
-        Limits of total torque and of angle; may be infinite.
-    torque_change, angle : (na,)
-        Results: d_lambda_a of (28) and theta_a of (29).
-    multiplier : (2 na,)
-        Result: of the torque limits, then of the angle limits.
+    r : Rendered
+        Weights and limits; `torque_change` and `angle` are the result, unless the status tells.
 
     Returns
     -------
     status
     """
-    na, ne, _ = sizes
+    na, ne = p.angle.shape[0], p.force.shape[0]
+    w, axes, weight, work = p.compliance, p.axes, r.weight, r.work
     h, work = work[: na * na].reshape((na, na)), work[na * na :]
     rows, work = work[: 2 * na * na].reshape((2 * na, na)), work[2 * na * na :]
     g, work = work[:na], work[na:]
@@ -112,12 +117,12 @@ def render(
     pushed, work = work[:na], work[na:]
     offset, work = work[:ne], work[ne:]
     force, work = work[:ne], work[ne:]
-    _goal_offset(axes, ne, pose0, hand, goal, work, offset)
+    _goal_offset(p, hand, goal, work, offset)
     for e in range(ne):
         s = 0.0
         for k in range(6):
             s += axes[k, e] * goal_force[k]
-        force[e] = s - force0[e]
+        force[e] = s - p.force[e]
     for e in range(ne):
         for f in range(ne):
             offset[e] += w[na + e, na + f] * force[f]
@@ -126,33 +131,34 @@ def render(
         for e in range(ne):
             motion += weight[e] * w[na + e, i] * w[na + e, i]
         work_aa += w[i, i]
-    alpha = regularisation * motion / work_aa
+    alpha = r.regularisation * motion / work_aa
     for i in range(na):
         g[i] = 0.0
         for e in range(ne):
             g[i] += weight[e] * w[na + e, i] * offset[e]
-        pushed[i] = angle0[i]
+        pushed[i] = p.angle[i]
         for e in range(ne):
             pushed[i] += w[i, na + e] * force[e]
         for j in range(na):
             s = alpha * w[i, j]
             # Energy of the total torque, not of its change: else the redundant direction drifts.
-            g[i] += s * torque0[j]
+            g[i] += s * p.torque[j]
             for e in range(ne):
                 s += weight[e] * w[na + e, i] * w[na + e, j]
             h[i, j] = s
             rows[i, j] = 1.0 if i == j else 0.0
             rows[na + i, j] = w[i, j]
-        low[i], high[i] = low_torque[i] - torque0[i], high_torque[i] - torque0[i]
-        low[na + i], high[na + i] = low_angle[i] - pushed[i], high_angle[i] - pushed[i]
-    status, _ = solve_qp(h, g, rows, low, high, torque_change, multiplier, work, index)
+        low[i], high[i] = r.low_torque[i] - p.torque[i], r.high_torque[i] - p.torque[i]
+        low[na + i], high[na + i] = r.low_angle[i] - pushed[i], r.high_angle[i] - pushed[i]
+    bounds = Bounds(rows, low, high)
+    status, _ = solve_qp(h, g, bounds, r.torque_change, r.multiplier, work, r.index)
     if status != OPTIMAL:
         return LIMITS_CONTRADICT if status == 1 else NOT_SOLVED
     for i in range(na):
         s = pushed[i]
         for j in range(na):
-            s += w[i, j] * torque_change[j]
-        angle[i] = s
+            s += w[i, j] * r.torque_change[j]
+        r.angle[i] = s
     return RENDERED
 
 
@@ -163,7 +169,7 @@ def limit_workspace(na, ne):
 
 
 @kernel
-def stored_energy(w, sizes, axes, angle0, z, wrench, command, step, work):
+def stored_energy(p, z, wrench, command, step, work):
     """Energy the hand gets if it relaxes once the motors are where they were told to go.
 
     With J = W_ea W_aa^-1 (8) and C = W_ee - J W_ae the compliance of the hand with the motors
@@ -175,7 +181,7 @@ def stored_energy(w, sizes, axes, angle0, z, wrench, command, step, work):
     stored, linear and quadratic coefficient of what a share of the step adds; NaN where W is not
     positive definite
     """
-    na, ne, _ = sizes
+    na, ne, w = p.angle.shape[0], p.force.shape[0], p.compliance
     chol, work = work[: na * na].reshape((na, na)), work[na * na :]
     jacobian, work = work[: ne * na].reshape((ne, na)), work[ne * na :]
     held, work = work[: ne * ne].reshape((ne, ne)), work[ne * ne :]
@@ -185,7 +191,7 @@ def stored_energy(w, sizes, axes, angle0, z, wrench, command, step, work):
     if not cholesky(w[:na, :na], chol):
         return np.nan, np.nan, np.nan
     for i in range(na):
-        lag[i] = command[i] - angle0[i]
+        lag[i] = command[i] - p.angle[i]
         for k in range(na + ne):
             lag[i] -= w[i, k] * z[k]
     for e in range(ne):
@@ -196,7 +202,7 @@ def stored_energy(w, sizes, axes, angle0, z, wrench, command, step, work):
         solve_upper(chol, row)
         force[e], lagging[e], moved[e] = 0.0, 0.0, 0.0
         for k in range(6):
-            force[e] += axes[k, e] * wrench[k]
+            force[e] += p.axes[k, e] * wrench[k]
         for i in range(na):
             lagging[e] += row[i] * lag[i]
             moved[e] += row[i] * step[i]
@@ -247,41 +253,24 @@ def watch_energy(monitor, last_pose, last_wrench, pose, wrench, work):
 
 
 @kernel
-def limit_command(
-    w,
-    sizes,
-    axes,
-    angle0,
-    z,
-    wrench,
-    target,
-    smoothing,
-    largest_step,
-    capacity,
-    monitor,
-    command,
-    step,
-    work,
-):
+def limit_command(p, z, wrench, target, c):
     """Move the command towards the target: low-pass (30), rate limit, energy limit.
 
     What the motors may still give is the tank less what the legs store against the hand, which
     comes back whatever the motors do. A step that would store more than is left is shortened; with
     nothing left the motors only yield, and the device is a passive spring.
     """
-    na = sizes[0]
+    step, monitor = c.step, c.monitor
     share = 1.0
-    for i in range(na):
-        step[i] = smoothing * (target[i] - command[i])
-        if abs(step[i]) > largest_step[i]:
-            share = min(share, largest_step[i] / abs(step[i]))
-    for i in range(na):
+    for i in range(step.shape[0]):
+        step[i] = c.smoothing * (target[i] - c.command[i])
+        if abs(step[i]) > c.largest_step[i]:
+            share = min(share, c.largest_step[i] / abs(step[i]))
+    for i in range(step.shape[0]):
         step[i] *= share
-    stored, linear, quadratic = stored_energy(
-        w, sizes, axes, angle0, z, wrench, command, step, work
-    )
+    stored, linear, quadratic = stored_energy(p, z, wrench, c.command, step, c.work)
     # A surplus from long ago is not kept: it could be spent at once.
-    monitor[TANK] = min(monitor[TANK], capacity + stored)
+    monitor[TANK] = min(monitor[TANK], c.capacity + stored)
     monitor[LEFT] = monitor[TANK] - stored
     left = max(monitor[LEFT], 0.0)
     share = 1.0
@@ -295,8 +284,8 @@ def limit_command(
         else:
             share = 0.0  # not a number: W is not that of a stable device
         monitor[LIMITED] += 1.0
-    for i in range(na):
-        command[i] += share * step[i]
+    for i in range(step.shape[0]):
+        c.command[i] += share * step[i]
 
 
 @kernel

@@ -116,17 +116,27 @@ class Sensing:
         na, ne, ns = self.sizes = ports.sizes
         nz = na + ne
         self.setup = setup
-        self._weight = np.zeros(na + ns)
-        self._prior = 1.0 / np.concatenate([setup.torque_deviation, setup.force_deviation])
         self._bound = np.concatenate([setup.torque_limit, setup.force_limit])
-        self._low, self._high, self._offset = np.zeros(nz), np.zeros(nz), np.zeros(na + ns)
-        self._state = np.zeros(nz)
         self.z, self.covariance = np.zeros(nz), np.zeros((nz, nz))
         self.pose, self.wrench = ports.pose.copy(), np.zeros(6)
         self.pose_covariance, self.wrench_covariance = np.zeros((6, 6)), np.zeros((6, 6))
-        self._scratch = np.zeros((6, max(nz, 6)))
-        self._work = np.zeros(kernels.sensing_workspace(na, ne, ns))
-        self._index = np.zeros(nz, np.int64)
+        self.arrays = kernels.Sensed(
+            weight=np.zeros(na + ns),
+            prior=1.0 / np.concatenate([setup.torque_deviation, setup.force_deviation]),
+            state=np.zeros(nz),
+            low=np.zeros(nz),
+            high=np.zeros(nz),
+            offset=np.zeros(na + ns),
+            z=self.z,
+            covariance=self.covariance,
+            pose=self.pose,
+            wrench=self.wrench,
+            pose_covariance=self.pose_covariance,
+            wrench_covariance=self.wrench_covariance,
+            scratch=np.zeros((6, max(nz, 6))),
+            work=np.zeros(kernels.sensing_workspace(na, ne, ns)),
+            index=np.zeros(nz, np.int64),
+        )
         self.code, self.bounded = Code.NO_STATE, False
         self.use(np.ones(na, bool), np.ones(ns, bool))
         self.linearise(ports)
@@ -139,13 +149,14 @@ class Sensing:
         """
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
-        self.ports = ports
+        self.ports, self.port_arrays = ports, kernels.Ports(*vars(ports).values())
         self.z[:] = 0.0
-        self._state[: self.sizes[0]] = ports.torque
-        self._state[self.sizes[0] :] = ports.force
-        np.add(self._bound, self._state, out=self._low)
-        np.negative(self._low, out=self._low)
-        np.subtract(self._bound, self._state, out=self._high)
+        state, low = self.arrays.state, self.arrays.low
+        state[: self.sizes[0]] = ports.torque
+        state[self.sizes[0] :] = ports.force
+        np.add(self._bound, state, out=low)
+        np.negative(low, out=low)
+        np.subtract(self._bound, state, out=self.arrays.high)
 
     def use(self, encoders: NDArray[np.bool_], sensors: NDArray[np.bool_]) -> None:
         """Choose the measurements that count, shapes (na,) and (ns,); the rest may be NaN."""
@@ -153,18 +164,13 @@ class Sensing:
         if np.shape(encoders) != (na,) or np.shape(sensors) != (ns,):
             expected = f'shapes ({na},) and ({ns},)'
             raise InvalidInput('use', (encoders, sensors), expected, Code.INVALID_SIZE)
-        self._weight[:na] = encoders / self.setup.encoder_deviation
-        self._weight[na:] = sensors / self.setup.sensor_deviation
+        self.arrays.weight[:na] = encoders / self.setup.encoder_deviation
+        self.arrays.weight[na:] = sensors / self.setup.sensor_deviation
 
     def update(self, encoder: Array, sensor: Array) -> Code:
         """Estimate from one sample, shapes (na,) [rad] and (ns,); the loop's call, unchecked."""
-        p = self.ports
-        status, self.bounded = kernels.sense_effector(
-            p.compliance, self.sizes, p.axes, p.angle, p.sensor, self._state, p.pose, p.force,
-            encoder, sensor, self._weight, self._prior, self._low, self._high, self._offset,
-            self.z, self.covariance, self.pose, self.wrench, self.pose_covariance,
-            self.wrench_covariance, self._scratch, self._work, self._index,
-        )  # fmt: skip
+        found = kernels.sense_effector(self.port_arrays, encoder, sensor, self.arrays)
+        status, self.bounded = found
         self.code = CODES[status]
         return self.code
 

@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of the sensing problem (Koehler 2023, eqs 17-22); words and checks in `sensing`.
 
-Arguments that recur: ``w`` (n, n) compliance of all ports, actuators first, then effector
-directions, then sensors; ``sizes`` their numbers; ``z`` the unknown changes of motor torques and
-hand force, in this order.
+The unknowns z are the changes of motor torques and hand force, in this order: nz = na + ne.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
-from soro_mechanics.numerics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
 SENSED = 0
 UNOBSERVABLE = 1
@@ -21,6 +22,40 @@ NOT_FINITE = 3
 # Diagonal of R, columns of unit length, below which the measurements do not fix a direction: the
 # square root of the rounding unit, where the solution would keep no correct digit.
 RANK = 1e-8
+
+Floats = NDArray[np.float64]
+
+
+class Ports(NamedTuple):
+    """The arrays of `CondensedPorts`: na actuators, ne effector directions, ns sensors."""
+
+    compliance: Floats
+    angle: Floats
+    torque: Floats
+    pose: Floats
+    axes: Floats
+    force: Floats
+    sensor: Floats
+
+
+class Sensed(NamedTuple):
+    """What is known beside one sample, and what is made of it."""
+
+    weight: Floats  # (na + ns,) one over the deviations of encoders, sensors; zero leaves one out
+    prior: Floats  # (nz,) one over the deviation of the total force around zero; zero: unknown
+    state: Floats  # (nz,) the total at the linearisation
+    low: Floats  # (nz,) bounds of z
+    high: Floats
+    offset: Floats  # (na + ns,) model minus measurement, eq (18)
+    z: Floats  # (nz,)
+    covariance: Floats  # (nz, nz) of z; does not know of active bounds
+    pose: Floats  # (4, 4) of the hand, base axes
+    wrench: Floats  # (6,) at the tip
+    pose_covariance: Floats  # (6, 6)
+    wrench_covariance: Floats
+    scratch: Floats  # (6, at least nz)
+    work: Floats  # see `sensing_workspace`
+    index: NDArray[np.int64]  # (nz,)
 
 
 @kernel
@@ -32,19 +67,20 @@ def sensing_workspace(na, ne, ns):
 
 
 @kernel
-def _stack(w, na, ns, nz, offset, weight, prior, state, matrix, right):
+def _stack(p, s, matrix, right):
     """Write the weighted rows: encoders, sensors (18), then what is known beforehand."""
-    rows = na + ns
+    na, nz = p.angle.shape[0], s.z.shape[0]
+    rows = s.offset.shape[0]
     for i in range(rows):
         port = i if i < na else nz + i - na
         for j in range(nz):
-            matrix[i, j] = weight[i] * w[port, j]
-        right[i] = -weight[i] * offset[i]
+            matrix[i, j] = s.weight[i] * p.compliance[port, j]
+        right[i] = -s.weight[i] * s.offset[i]
     for j in range(nz):
         for k in range(nz):
             matrix[rows + j, k] = 0.0
-        matrix[rows + j, j] = prior[j]
-        right[rows + j] = -prior[j] * state[j]
+        matrix[rows + j, j] = s.prior[j]
+        right[rows + j] = -s.prior[j] * s.state[j]
 
 
 @kernel
@@ -135,42 +171,26 @@ def _solve_bounded(triangle, right, scale, low, high, z, work, index):
         eye[i, i] = 1.0
         lower[i] = low[i] / scale[i]
         upper[i] = high[i] / scale[i]
-    status, _ = solve_qp(h, g, eye, lower, upper, z, multiplier, rest[4 * nz :], index)
+    status, _ = solve_qp(h, g, Bounds(eye, lower, upper), z, multiplier, rest[4 * nz :], index)
     return status
 
 
 @kernel
-def sense(w, sizes, offset, weight, prior, state, low, high, z, covariance, work, index):
+def sense(p, s):
     """Solve (19)-(20) with weights, prior knowledge and bounds.
 
-    Parameters
-    ----------
-    offset : (na + ns,)
-        Model minus measurement of encoders and sensors, eq (18).
-    weight : (na + ns,)
-        One over their standard deviations; zero leaves a measurement out.
-    prior, state : (nz,)
-        One over the standard deviation of the total force around zero (zero: nothing known), and
-        the total at the linearisation.
-    low, high : (nz,)
-        Bounds of the change z.
-    z, covariance : (nz,), (nz, nz)
-        Results, untouched unless SENSED. The covariance does not know of active bounds.
-
-    Returns
-    -------
-    status, whether a bound is active
+    Writes z and its covariance, both untouched unless SENSED. Returns status, and whether a bound
+    is active.
     """
-    na, ne, ns = sizes
-    nz = na + ne
-    rows = na + ns + nz
-    matrix = work[: rows * nz].reshape((rows, nz))
-    work = work[rows * nz :]
+    nz = s.z.shape[0]
+    rows = s.offset.shape[0] + nz
+    matrix = s.work[: rows * nz].reshape((rows, nz))
+    work = s.work[rows * nz :]
     right, work = work[:rows], work[rows:]
     inverse, work = work[: nz * nz].reshape((nz, nz)), work[nz * nz :]
     scale, work = work[:nz], work[nz:]
     scaled, work = work[:nz], work[nz:]
-    _stack(w, na, ns, nz, offset, weight, prior, state, matrix, right)
+    _stack(p, s, matrix, right)
     total = 0.0
     for i in range(rows):
         total += right[i]
@@ -187,136 +207,82 @@ def sense(w, sizes, offset, weight, prior, state, low, high, z, covariance, work
     _invert_upper(matrix, nz, inverse)
     bounded = False
     for i in range(nz):
-        s = 0.0
+        v = 0.0
         for k in range(i, nz):
-            s += inverse[i, k] * right[k]
-        scaled[i] = s
-        bounded = bounded or s * scale[i] < low[i] or s * scale[i] > high[i]
-    if bounded and _solve_bounded(matrix, right, scale, low, high, scaled, work, index) != OPTIMAL:
-        return BOUNDS_CONTRADICT, True
+            v += inverse[i, k] * right[k]
+        scaled[i] = v
+        bounded = bounded or v * scale[i] < s.low[i] or v * scale[i] > s.high[i]
+    if bounded:
+        found = _solve_bounded(matrix, right, scale, s.low, s.high, scaled, work, s.index)
+        if found != OPTIMAL:
+            return BOUNDS_CONTRADICT, True
     for i in range(nz):
-        z[i] = scale[i] * scaled[i]
+        s.z[i] = scale[i] * scaled[i]
         for j in range(nz):
-            s = 0.0
+            v = 0.0
             for k in range(max(i, j), nz):
-                s += inverse[i, k] * inverse[j, k]
-            covariance[i, j] = scale[i] * s * scale[j]
+                v += inverse[i, k] * inverse[j, k]
+            s.covariance[i, j] = scale[i] * v * scale[j]
     return SENSED, bounded
 
 
 @kernel
-def effector_state(
-    w,
-    sizes,
-    z,
-    covariance,
-    axes,
-    pose0,
-    force0,
-    pose,
-    wrench,
-    pose_covariance,
-    wrench_covariance,
-    scratch,
-):
-    """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip.
-
-    ``scratch`` is (6, nz).
-    """
-    na, ne, _ = sizes
-    nz = na + ne
+def effector_state(p, s):
+    """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip."""
+    na, ne, nz = p.angle.shape[0], p.force.shape[0], s.z.shape[0]
+    w, axes, scratch = p.compliance, p.axes, s.scratch
     twist, rotation = scratch[0, :6], scratch[1:5, :3]
     for i in range(6):
         twist[i] = 0.0
-        wrench[i] = 0.0
+        s.wrench[i] = 0.0
         for e in range(ne):
             motion = 0.0
             for j in range(nz):
-                motion += w[na + e, j] * z[j]
+                motion += w[na + e, j] * s.z[j]
             twist[i] += axes[i, e] * motion
-            wrench[i] += axes[i, e] * (force0[e] + z[na + e])
+            s.wrench[i] += axes[i, e] * (p.force[e] + s.z[na + e])
     so3_exp(twist[3:], rotation)
     for i in range(3):
-        pose[i, 3] = pose0[i, 3] + twist[i]
+        s.pose[i, 3] = p.pose[i, 3] + twist[i]
         for j in range(3):
-            s = 0.0
+            v = 0.0
             for k in range(3):
-                s += rotation[i, k] * pose0[k, j]
-            pose[i, j] = s
-        pose[3, i] = 0.0
-    pose[3, 3] = 1.0
+                v += rotation[i, k] * p.pose[k, j]
+            s.pose[i, j] = v
+        s.pose[3, i] = 0.0
+    s.pose[3, 3] = 1.0
     for i in range(6):
         for j in range(nz):
-            s = 0.0
+            v = 0.0
             for e in range(ne):
-                s += axes[i, e] * w[na + e, j]
-            scratch[i, j] = s
+                v += axes[i, e] * w[na + e, j]
+            scratch[i, j] = v
     for i in range(6):
         for j in range(i + 1):
-            s = 0.0
+            v = 0.0
             for a in range(nz):
                 for b in range(nz):
-                    s += scratch[i, a] * covariance[a, b] * scratch[j, b]
-            pose_covariance[i, j] = s
-            pose_covariance[j, i] = s
-            s = 0.0
+                    v += scratch[i, a] * s.covariance[a, b] * scratch[j, b]
+            s.pose_covariance[i, j] = v
+            s.pose_covariance[j, i] = v
+            v = 0.0
             for a in range(ne):
                 for b in range(ne):
-                    s += axes[i, a] * covariance[na + a, na + b] * axes[j, b]
-            wrench_covariance[i, j] = s
-            wrench_covariance[j, i] = s
+                    v += axes[i, a] * s.covariance[na + a, na + b] * axes[j, b]
+            s.wrench_covariance[i, j] = v
+            s.wrench_covariance[j, i] = v
 
 
 @kernel
-def sense_effector(
-    w,
-    sizes,
-    axes,
-    angle0,
-    sensor0,
-    state,
-    pose0,
-    force0,
-    encoder,
-    sensor,
-    weight,
-    prior,
-    low,
-    high,
-    offset,
-    z,
-    covariance,
-    pose,
-    wrench,
-    pose_covariance,
-    wrench_covariance,
-    scratch,
-    work,
-    index,
-):
+def sense_effector(p, encoder, sensor, s):
     """Do one tick of sensing: measurements in, pose and wrench of the hand out."""
-    na, _, ns = sizes
+    na = p.angle.shape[0]
     for i in range(na):
         # A measurement that is left out may be NaN: its weight is zero, its offset must be too.
-        offset[i] = angle0[i] - encoder[i] if weight[i] > 0.0 else 0.0
-    for i in range(ns):
-        offset[na + i] = sensor0[i] - sensor[i] if weight[na + i] > 0.0 else 0.0
-    status, bounded = sense(
-        w, sizes, offset, weight, prior, state, low, high, z, covariance, work, index
-    )
+        s.offset[i] = p.angle[i] - encoder[i] if s.weight[i] > 0.0 else 0.0
+    for i in range(p.sensor.shape[0]):
+        s.offset[na + i] = p.sensor[i] - sensor[i] if s.weight[na + i] > 0.0 else 0.0
+    status, bounded = sense(p, s)
     if status == SENSED:
-        effector_state(
-            w,
-            sizes,
-            z,
-            covariance,
-            axes,
-            pose0,
-            force0,
-            pose,
-            wrench,
-            pose_covariance,
-            wrench_covariance,
-            scratch,
-        )
+        effector_state(p, s)
     return status, bounded

@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from soro_mechanics.core.array_input import pose_array
 from soro_mechanics.core.configuration import Array
@@ -140,17 +139,7 @@ class VirtualEnvironment:
         for key in ('default_damping', 'longest_lead', 'coupling'):
             if not getattr(feel, key) > 0.0:
                 raise InvalidInput(key, getattr(feel, key), 'greater than zero')
-        self.live = LiveParts(self.objects, self._frames, self._state, feel.coupling, drag)
-        self._work = np.zeros(kernels.WORK)
-        self._rows = self._work[:36].reshape(6, 6)
-        self.goal, self.force = np.zeros(6), np.zeros(6)
-        self.apart = self._work[kernels.APART]
-        self.constrained = 0
-
-    @property
-    def kernel_arguments(self) -> tuple[NDArray[Any], ...]:
-        """The compiled objects, in the order in which `goal_of_environment` takes them."""
-        return (
+        self.compiled = kernels.Objects(
             self._shapes,
             self._controls,
             self._frames,
@@ -159,6 +148,12 @@ class VirtualEnvironment:
             self._feel,
             self._neutral,
         )
+        self.live = LiveParts(self.objects, self._frames, self._state, feel.coupling, drag)
+        self._work = np.zeros(kernels.WORK)
+        self._rows = self._work[:36].reshape(6, 6)
+        self.goal, self.force = np.zeros(6), np.zeros(6)
+        self.apart = self._work[kernels.APART]
+        self.constrained = 0
 
     @property
     def touched(self) -> bool:
@@ -195,8 +190,9 @@ class VirtualEnvironment:
         live, busy = self.live, not self.live.idle or self.live.pushes
         if busy:
             live.place(pose, dt)
+        hand = kernels.Hand(pose, wrench, speed, dt)
         self.constrained = kernels.goal_of_environment(
-            *self.kernel_arguments, pose, wrench, speed, dt, self.goal, self.force, self._work
+            self.compiled, hand, self.goal, self.force, self._work
         )
         if busy:
             rows = self._rows[: self.constrained]

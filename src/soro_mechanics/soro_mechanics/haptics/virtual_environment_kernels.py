@@ -8,6 +8,10 @@ purely angular), and how far along it the goal lies. Along rows the goal force i
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
@@ -40,25 +44,63 @@ APART = slice(90, 92)  # where it leaves how far hand and goal are apart, slidin
 # half a degree, where its distance would be magnified a hundredfold.
 DEPENDENT = 1e-4
 
+Floats = NDArray[np.float64]
+
+
+class Objects(NamedTuple):
+    """The objects (n,), and how they are felt."""
+
+    shapes: NDArray[np.int64]
+    controls: NDArray[np.int64]
+    frames: Floats  # (n, 4, 4)
+    numbers: Floats  # (n, NUMBERS)
+    # (n, STATE) kept between calls: touched sides of one-sided surfaces (0 or the side), proxies
+    # of what slides
+    state: Floats
+    feel: Floats  # (FEEL,)
+    # (4, 4) orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold
+    # where they have a rotational stiffness
+    neutral: Floats
+
+
+class Hand(NamedTuple):
+    """The hand at the tip, axes of base_link."""
+
+    pose: Floats  # (4, 4)
+    wrench: Floats  # (6,)
+    speed: Floats  # (6,)
+    dt: float  # since the last sample [s]
+
+
+class Rows(NamedTuple):
+    """Orthonormal directions, and what is wanted along them."""
+
+    rows: Floats  # (6, 6)
+    targets: Floats  # (6,) motion
+    forces: Floats  # (6,)
+    free: Floats  # (6,) force of damping in free directions
+    aside: Floats  # (6,) of the targets, what slides
+    vector: Floats  # (6,) scratch
+
 
 @kernel
-def _add(rows, targets, forces, count, direction, target, force):
+def _add(g, count, direction, target, force):
     """Add a row to the orthonormal ones; the earlier row wins where two disagree.
 
     Returns the number of rows. `force` is the goal force along `direction`.
     """
     if count == 6:
         return count
-    row = rows[count]
+    row = g.rows[count]
     row[:] = direction
     for i in range(count):
         along = 0.0
         for k in range(6):
-            along += rows[i, k] * direction[k]
+            along += g.rows[i, k] * direction[k]
         for k in range(6):
-            row[k] -= along * rows[i, k]
-        target -= along * targets[i]
-        force -= along * forces[i]
+            row[k] -= along * g.rows[i, k]
+        target -= along * g.targets[i]
+        force -= along * g.forces[i]
     square = 0.0
     for k in range(6):
         square += row[k] * row[k]
@@ -67,8 +109,8 @@ def _add(rows, targets, forces, count, direction, target, force):
     length = math.sqrt(square)
     for k in range(6):
         row[k] /= length
-    targets[count] = target / length
-    forces[count] = force / length
+    g.targets[count] = target / length
+    g.forces[count] = force / length
     return count + 1
 
 
@@ -109,26 +151,26 @@ def _along(direction, vector):
 
 
 @kernel
-def _hold_rotation(frame, number, turn, wrench, rows, targets, forces, count, work):
+def _hold_rotation(frame, number, turn, hand, g, count):
     """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
     for axis in range(3):
-        _direction(frame, axis, True, work)
-        force = _along(work, wrench)
+        _direction(frame, axis, True, g.vector)
+        force = _along(g.vector, hand.wrench)
         stiffness = number[ROTATIONAL]
         if math.isinf(stiffness):
             stiffness = 0.0  # rigid
         goal = _spring(-turn[axis], stiffness, 0.0, force)
-        count = _add(rows, targets, forces, count, work, goal, force)
+        count = _add(g, count, g.vector, goal, force)
     return count
 
 
 @kernel
-def _resist(frame, axis, number, speed, free, work):
+def _resist(frame, axis, number, hand, g):
     """Let the hand move freely along an axis, against damping (hybrid)."""
-    _direction(frame, axis, False, work)
-    pull = number[DAMPING] * _along(work, speed)
+    _direction(frame, axis, False, g.vector)
+    pull = number[DAMPING] * _along(g.vector, hand.speed)
     for k in range(6):
-        free[k] += pull * work[k]
+        g.free[k] += pull * g.vector[k]
 
 
 @kernel
@@ -150,107 +192,61 @@ def _lead(place, push, number, dt, feel, longest, state, slot):
 
 
 @kernel
-def _advance(
-    frame,
-    axis,
-    place,
-    number,
-    wrench,
-    dt,
-    feel,
-    state,
-    slot,
-    rows,
-    targets,
-    forces,
-    count,
-    aside,
-    work,
-):
+def _advance(e, n, axis, place, hand, slot, g, count):
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
-    _direction(frame, axis, False, work)
-    push = _along(work, wrench)
-    lead = _lead(place, push, number, dt, feel, feel[MAX_LEAD], state, slot)
+    _direction(e.frames[n], axis, False, g.vector)
+    push = _along(g.vector, hand.wrench)
+    longest = e.feel[MAX_LEAD]
+    lead = _lead(place, push, e.numbers[n], hand.dt, e.feel, longest, e.state[n], slot)
     before = count
-    count = _add(rows, targets, forces, count, work, lead, push)
+    count = _add(g, count, g.vector, lead, push)
     if count > before:
-        aside[before] = targets[before]
+        g.aside[before] = g.targets[before]
     else:
-        state[SEEDED + slot] = 0.0  # an earlier object has this direction
+        e.state[n, SEEDED + slot] = 0.0  # an earlier object has this direction
     return count
 
 
 @kernel
-def _surface(
-    frame,
-    axis,
-    side,
-    depth,
-    angular,
-    number,
-    state,
-    slot,
-    wrench,
-    speed,
-    feel,
-    rows,
-    targets,
-    forces,
-    count,
-    work,
-):
+def _surface(e, n, axis, side, depth, hand, g, count):
     """Add the row of a one-sided surface while it is touched; `side` points out of the wall."""
-    _direction(frame, axis, angular, work)
+    angular = e.shapes[n] == ANGLE_LIMIT
+    number = e.numbers[n]
+    _direction(e.frames[n], axis, angular, g.vector)
     for k in range(6):
-        work[k] *= side
-    force = _along(work, wrench)
-    margin = feel[ANGULAR_MARGIN if angular else LINEAR_MARGIN]
-    release = feel[RELEASE_TORQUE if angular else RELEASE_FORCE]
-    was = state[CONTACT + slot] == side
+        g.vector[k] *= side
+    force = _along(g.vector, hand.wrench)
+    margin = e.feel[ANGULAR_MARGIN if angular else LINEAR_MARGIN]
+    release = e.feel[RELEASE_TORQUE if angular else RELEASE_FORCE]
+    slot = CONTACT if angular else CONTACT + axis
+    was = e.state[n, slot] == side
     if not _touching(was, depth, -force, margin, release):
         if was:
-            state[CONTACT + slot] = 0.0
+            e.state[n, slot] = 0.0
         return count
-    state[CONTACT + slot] = side
+    e.state[n, slot] = side
     stiffness = number[ROTATIONAL if angular else STIFFNESS]
-    drag = 0.0 if angular else number[SURFACE_DAMPING] * _along(work, speed)
+    drag = 0.0 if angular else number[SURFACE_DAMPING] * _along(g.vector, hand.speed)
     if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
         drag = min(drag, max(stiffness * depth, 0.0))
     goal = _spring(depth, stiffness, drag, force)
-    return _add(rows, targets, forces, count, work, goal, force)
+    return _add(g, count, g.vector, goal, force)
 
 
 @kernel
-def _fixed_axis(frame, axis, position, number, wrench, speed, rows, targets, forces, count, work):
+def _fixed_axis(frame, axis, position, number, hand, g, count):
     """Add the row that holds one coordinate of a frame at zero."""
-    _direction(frame, axis, False, work)
-    force = _along(work, wrench)
-    drag = number[SURFACE_DAMPING] * _along(work, speed)
+    _direction(frame, axis, False, g.vector)
+    force = _along(g.vector, hand.wrench)
+    drag = number[SURFACE_DAMPING] * _along(g.vector, hand.speed)
     goal = _spring(-position, number[STIFFNESS], drag, force)
-    return _add(rows, targets, forces, count, work, goal, force)
+    return _add(g, count, g.vector, goal, force)
 
 
 @kernel
-def _circle(
-    frame,
-    local,
-    number,
-    control,
-    wrench,
-    speed,
-    dt,
-    feel,
-    state,
-    rows,
-    targets,
-    forces,
-    count,
-    free,
-    aside,
-    work,
-    polar,
-):
+def _circle(e, n, local, hand, g, count, polar):
     """Add radial and axial rows of a circle, and let the hand slide round it."""
+    number, frame, state = e.numbers[n], e.frames[n], e.state[n]
     radius, distance = number[SIZE], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
     if distance > 0.0:
@@ -259,34 +255,30 @@ def _circle(
         polar[k, 0] = cosine * frame[k, 0] + sine * frame[k, 1]
         polar[k, 1] = -sine * frame[k, 0] + cosine * frame[k, 1]
         polar[k, 2] = frame[k, 2]
-    count = _fixed_axis(
-        polar, 2, local[2], number, wrench, speed, rows, targets, forces, count, work
-    )
+    count = _fixed_axis(polar, 2, local[2], number, hand, g, count)
     offset, inward = distance - radius, 0.0
-    if control == HYBRID:
-        _resist(polar, 1, number, speed, free, work)
+    if e.controls[n] == HYBRID:
+        _resist(polar, 1, number, hand, g)
     else:
-        _direction(polar, 1, False, work)
-        push = _along(work, wrench)
-        longest = min(feel[MAX_LEAD], MAX_TURN * radius)
+        _direction(polar, 1, False, g.vector)
+        push = _along(g.vector, hand.wrench)
+        longest = min(e.feel[MAX_LEAD], MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
         place = radius * math.atan2(sine, cosine)
         # The proxy counts turns, so the hand is where it is nearest to it.
         place += round_it * math.floor((state[PROXY] - place) / round_it + 0.5)
-        angle = _lead(place, push, number, dt, feel, longest, state, 0) / radius
+        angle = _lead(place, push, number, hand.dt, e.feel, longest, state, 0) / radius
         before = count
-        count = _add(rows, targets, forces, count, work, radius * math.sin(angle), push)
+        count = _add(g, count, g.vector, radius * math.sin(angle), push)
         if count > before:
-            aside[before] = targets[before]
+            g.aside[before] = g.targets[before]
             inward = radius * (1.0 - math.cos(angle))  # the goal stays on the circle
         else:
             state[SEEDED] = 0.0
     before = count
-    count = _fixed_axis(
-        polar, 0, offset + inward, number, wrench, speed, rows, targets, forces, count, work
-    )
+    count = _fixed_axis(polar, 0, offset + inward, number, hand, g, count)
     if count > before:
-        aside[before] = -inward
+        g.aside[before] = -inward
     return count
 
 
@@ -309,96 +301,50 @@ def twist_angle(frame, neutral, pose):
 
 
 @kernel
-def goal_of_environment(
-    shapes,
-    controls,
-    frames,
-    numbers,
-    state,
-    feel,
-    neutral,
-    pose,
-    wrench,
-    speed,
-    dt,
-    goal,
-    force,
-    work,
-):
+def goal_of_environment(e, hand, goal, force, work):
     """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
 
     Parameters
     ----------
-    shapes, controls : (n,) int64; frames : (n, 4, 4); numbers : (n, NUMBERS)
-        The objects.
-    state : (n, STATE)
-        Kept between calls: touched sides of one-sided surfaces (0 or the side), proxies of what
-        slides.
-    feel : (FEEL,)
-    neutral : (4, 4)
-        Orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold where
-        they have a rotational stiffness.
-    pose : (4, 4), wrench : (6,), speed : (6,)
-        Of the hand at the tip, axes of base_link.
-    dt : float
-        Since the last call.
+    e : Objects
+    hand : Hand
     goal : (6,), force : (6,)
         Results: twist from the hand to the goal, and the goal force.
-    work : (workspace,)
-        Scratch, see `WORK`.
+    work : (WORK,)
+        Scratch.
 
     Returns
     -------
     number of constrained directions
     """
-    rows = work[:36].reshape((6, 6))
-    targets, forces, free, vector = work[36:42], work[42:48], work[48:54], work[54:60]
+    g = Rows(
+        work[:36].reshape((6, 6)), work[36:42], work[42:48], work[48:54], work[84:90], work[54:60]
+    )
     local, turn = work[60:63], work[63:66]
     polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
-    aside, apart = work[84:90], work[APART]
+    pose = hand.pose
     count = 0
     for k in range(6):
-        free[k], aside[k] = 0.0, 0.0
-    for n in range(shapes.shape[0]):
-        shape, control, frame, number = shapes[n], controls[n], frames[n], numbers[n]
+        g.free[k], g.aside[k] = 0.0, 0.0
+    for n in range(e.shapes.shape[0]):
+        shape, control, frame, number = e.shapes[n], e.controls[n], e.frames[n], e.numbers[n]
         for i in range(3):
             local[i] = 0.0
             for k in range(3):
                 local[i] += frame[k, i] * (pose[k, 3] - frame[k, 3])
         if shape == HOLD or shape == LINE:
             for axis in range(3 if shape == HOLD else 2):
-                count = _fixed_axis(
-                    frame,
-                    axis,
-                    local[axis],
-                    number,
-                    wrench,
-                    speed,
-                    rows,
-                    targets,
-                    forces,
-                    count,
-                    vector,
-                )
+                count = _fixed_axis(frame, axis, local[axis], number, hand, g, count)
             if shape == LINE and control == ADMITTANCE:
-                count = _advance(
-                    frame, 2, local[2], number, wrench, dt, feel, state[n], 0, rows, targets,
-                    forces, count, aside, vector,
-                )  # fmt: skip
+                count = _advance(e, n, 2, local[2], hand, 0, g, count)
             elif shape == LINE:
-                _resist(frame, 2, number, speed, free, vector)
+                _resist(frame, 2, number, hand, g)
         elif shape == CIRCLE:
-            count = _circle(
-                frame, local, number, control, wrench, speed, dt, feel, state[n], rows, targets,
-                forces, count, free, aside, vector, polar,
-            )  # fmt: skip
+            count = _circle(e, n, local, hand, g, count, polar)
         elif shape == ANGLE_LIMIT:
-            angle = twist_angle(frame, neutral, pose)
+            angle = twist_angle(frame, e.neutral, pose)
             side = -1.0 if angle > 0.0 else 1.0
-            count = _surface(
-                frame, 2, side, abs(angle) - number[SIZE + 2], True, number, state[n], 0, wrench,
-                speed, feel, rows, targets, forces, count, vector,
-            )  # fmt: skip
+            count = _surface(e, n, 2, side, abs(angle) - number[SIZE + 2], hand, g, count)
         else:
             first = 2 if shape == WALL else 0
             for axis in range(first, 3):
@@ -407,58 +353,50 @@ def goal_of_environment(
                     side = -1.0 if local[axis] > 0.0 else 1.0
                     depth = abs(local[axis]) - 0.5 * number[SIZE + axis]
                 before = count
-                count = _surface(
-                    frame, axis, side, depth, False, number, state[n], axis, wrench, speed, feel,
-                    rows, targets, forces, count, vector,
-                )  # fmt: skip
+                count = _surface(e, n, axis, side, depth, hand, g, count)
                 if shape == WALL and control == ADMITTANCE:
                     touched = count > before
                     for other in range(2):
                         if touched:
-                            count = _advance(
-                                frame, other, local[other], number, wrench, dt, feel, state[n],
-                                other, rows, targets, forces, count, aside, vector,
-                            )  # fmt: skip
+                            count = _advance(e, n, other, local[other], hand, other, g, count)
                         else:
-                            state[n, SEEDED + other] = 0.0
+                            e.state[n, SEEDED + other] = 0.0
         if shape != ANGLE_LIMIT and number[ROTATIONAL] > 0.0:
-            held = frame if shape == HOLD else neutral
+            held = frame if shape == HOLD else e.neutral
             for i in range(3):
                 for k in range(3):
                     relative[i, k] = 0.0
                     for j in range(3):
                         relative[i, k] += held[j, i] * pose[j, k]
             so3_log(relative, turn)
-            count = _hold_rotation(
-                held, number, turn, wrench, rows, targets, forces, count, vector
-            )
-    _assemble(rows, targets, forces, count, free, goal, force)
-    _measure(rows, targets, count, aside, apart)
+            count = _hold_rotation(held, number, turn, hand, g, count)
+    _assemble(g, count, goal, force)
+    _measure(g, count, work[APART])
     return count
 
 
 @kernel
-def _assemble(rows, targets, forces, count, free, goal, force):
+def _assemble(g, count, goal, force):
     """Sum the rows; damping of free directions counts only outside their span."""
     for k in range(6):
         goal[k] = 0.0
-        force[k] = free[k]
+        force[k] = g.free[k]
     for i in range(count):
         inside = 0.0
         for k in range(6):
-            inside += rows[i, k] * free[k]
+            inside += g.rows[i, k] * g.free[k]
         for k in range(6):
-            goal[k] += targets[i] * rows[i, k]
-            force[k] += (forces[i] - inside) * rows[i, k]
+            goal[k] += g.targets[i] * g.rows[i, k]
+            force[k] += (g.forces[i] - inside) * g.rows[i, k]
 
 
 @kernel
-def _measure(rows, targets, count, aside, apart):
+def _measure(g, count, apart):
     """Write how far hand and goal are apart, linear and angular, what slides left aside."""
     apart[:] = 0.0
     for i in range(count):
-        held = targets[i] - aside[i]
-        share = rows[i, 0] ** 2 + rows[i, 1] ** 2 + rows[i, 2] ** 2
+        held = g.targets[i] - g.aside[i]
+        share = g.rows[i, 0] ** 2 + g.rows[i, 1] ** 2 + g.rows[i, 2] ** 2
         apart[0] += share * held**2
         apart[1] += (1.0 - share) * held**2
     apart[0], apart[1] = math.sqrt(apart[0]), math.sqrt(max(apart[1], 0.0))

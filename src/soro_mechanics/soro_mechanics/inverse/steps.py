@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.numerics.qp_kernels import OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
@@ -88,5 +88,5 @@ def _solve(h: Array, g: Array, rows: Array, low: Array, high: Array) -> tuple[bo
     """Solve a quadratic program; return whether there is a solution, x and the multipliers."""
     x, multiplier = np.empty(g.size), np.zeros(low.size)
     work, index = np.zeros(workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
-    status, _ = solve_qp(h, g, rows, low, high, x, multiplier, work, index)
+    status, _ = solve_qp(h, g, Bounds(rows, low, high), x, multiplier, work, index)
     return status == OPTIMAL, x, multiplier

@@ -82,7 +82,7 @@ def solve_qp(
     x, multiplier = np.full(n, np.nan), np.zeros(m)
     work, index = np.zeros(kernels.workspace_size(n, m)), np.zeros(n, np.int64)
     status, iterations = kernels.solve_qp(
-        objective, gradient, rows, lower, upper, x, multiplier, work, index
+        objective, gradient, kernels.Bounds(rows, lower, upper), x, multiplier, work, index
     )
     residuals = kkt_residuals(objective, gradient, rows, lower, upper, x, multiplier)
     return QpSolution(x, multiplier, CODES[status], iterations, *residuals)

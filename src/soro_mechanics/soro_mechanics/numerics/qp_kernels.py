@@ -7,7 +7,10 @@ For a dozen unknowns the active rows are few, so their Gram matrix is factorised
 change: simpler than updating, and no rounding accumulates.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
 
@@ -22,6 +25,34 @@ NOT_FINITE = 4
 ROUNDING = 2e-13
 # Squared sine of the angle to the span of the active rows below which a row depends on them.
 DEPENDENT = 1e-12
+
+Floats = NDArray[np.float64]
+
+
+class Bounds(NamedTuple):
+    """Rows ``low <= rows @ x <= high``; the bounds may be infinite."""
+
+    rows: Floats  # (m, n)
+    low: Floats  # (m,)
+    high: Floats  # (m,)
+
+
+class Climb(NamedTuple):
+    """The problem where the objective is a distance, and the point so far."""
+
+    rows: Floats  # (m, n)
+    norm: Floats  # (m,) of the rows
+    low: Floats
+    high: Floats
+    free: Floats  # (n,) where nothing bounds it
+    y: Floats  # (n,) the point
+    z: Floats  # (n,) its direction
+    r: Floats  # (n,) change of the active rows' forces
+    u: Floats  # (n,) these forces
+    sign: Floats  # (n,) 1 where `low` holds
+    gram: Floats  # (n, n)
+    factor: Floats  # (n, n) of it
+    active: NDArray[np.int64]  # (n,) rows
 
 
 @kernel
@@ -74,35 +105,35 @@ def _dot(a, b):
 
 
 @kernel
-def _factor_active(rows, active, sign, count, gram, factor):
+def _factor_active(c, count):
     for i in range(count):
         for j in range(i + 1):
-            value = sign[i] * sign[j] * _dot(rows[active[i]], rows[active[j]])
-            gram[i, j] = value
-            gram[j, i] = value
-    return cholesky(gram[:count, :count], factor[:count, :count])
+            value = c.sign[i] * c.sign[j] * _dot(c.rows[c.active[i]], c.rows[c.active[j]])
+            c.gram[i, j] = value
+            c.gram[j, i] = value
+    return cholesky(c.gram[:count, :count], c.factor[:count, :count])
 
 
 @kernel
-def _worst(rows, norm, low, high, y, active, count):
+def _worst(c, count):
     """Return the row violated most (its distance in the metric of the objective), and its side."""
-    size = np.sqrt(_dot(y, y))
+    size = np.sqrt(_dot(c.y, c.y))
     worst = -1
     side = 1.0
     gap = 0.0
-    for i in range(rows.shape[0]):
+    for i in range(c.rows.shape[0]):
         held = False
         for k in range(count):
-            held = held or active[k] == i
-        if held or norm[i] == 0.0:
+            held = held or c.active[k] == i
+        if held or c.norm[i] == 0.0:
             continue
-        value = _dot(rows[i], y)
-        slack = ROUNDING * norm[i] * size
+        value = _dot(c.rows[i], c.y)
+        slack = ROUNDING * c.norm[i] * size
         for s in (1.0, -1.0):
-            bound = low[i] if s > 0.0 else high[i]
+            bound = c.low[i] if s > 0.0 else c.high[i]
             excess = s * (bound - value)
-            if excess > slack + ROUNDING * abs(bound) and excess / norm[i] > gap:
-                worst, side, gap = i, s, excess / norm[i]
+            if excess > slack + ROUNDING * abs(bound) and excess / c.norm[i] > gap:
+                worst, side, gap = i, s, excess / c.norm[i]
     return worst, side
 
 
@@ -113,14 +144,15 @@ def workspace_size(n, m):
 
 
 @kernel
-def solve_qp(h, g, c, low, high, x, multiplier, work, index):
-    """Minimise 1/2 x.h.x + g.x subject to low <= c x <= high.
+def solve_qp(h, g, bounds, x, multiplier, work, index):
+    """Minimise 1/2 x.h.x + g.x subject to bounds.
 
     Parameters
     ----------
-    h : (n, n) positive definite; g : (n,); c : (m, n); low, high : (m,), may be infinite
+    h : (n, n) positive definite; g : (n,); bounds : Bounds
     x : (n,), multiplier : (m,)
-        Results: ``h x + g = c.T multiplier``, positive where `low` holds, negative where `high`.
+        Results: ``h x + g = rows.T multiplier``, positive where `low` holds, negative where
+        `high`.
     work : (workspace_size(n, m),) float64, index : (n,) int64
         Scratch.
 
@@ -128,6 +160,7 @@ def solve_qp(h, g, c, low, high, x, multiplier, work, index):
     -------
     status, iterations
     """
+    c, low, high = bounds.rows, bounds.low, bounds.high
     n, m = g.shape[0], c.shape[0]
     edge = n * n
     factor = work[:edge].reshape((n, n))
@@ -163,9 +196,8 @@ def solve_qp(h, g, c, low, high, x, multiplier, work, index):
         norm[i] = np.sqrt(_dot(rows[i], rows[i]))
         if norm[i] == 0.0 and (low[i] > 0.0 or high[i] < 0.0):
             return INFEASIBLE, 0
-    status, count, iterations = _climb(
-        rows, norm, low, high, free, y, z, r, u, sign, gram, chol, index
-    )
+    climb = Climb(rows, norm, low, high, free, y, z, r, u, sign, gram, chol, index)
+    status, count, iterations = _climb(climb)
     if status != OPTIMAL:
         return status, iterations
     for k in range(count):
@@ -176,71 +208,71 @@ def solve_qp(h, g, c, low, high, x, multiplier, work, index):
 
 
 @kernel
-def _climb(rows, norm, low, high, free, y, z, r, u, sign, gram, chol, active):
+def _climb(c):
     """Add violated rows one by one, dropping rows whose force would turn round."""
-    n, m = y.shape[0], rows.shape[0]
+    n, m = c.y.shape[0], c.rows.shape[0]
     count = 0
     iterations = 0
     limit = 20 * (n + m)
     while iterations < limit:
-        new, side = _worst(rows, norm, low, high, y, active, count)
+        new, side = _worst(c, count)
         if new < 0:
             return OPTIMAL, count, iterations
-        bound = low[new] if side > 0.0 else high[new]
+        bound = c.low[new] if side > 0.0 else c.high[new]
         force = 0.0
         while iterations < limit:
             iterations += 1
-            if count > 0 and not _factor_active(rows, active, sign, count, gram, chol):
+            if count > 0 and not _factor_active(c, count):
                 return NOT_CONVEX, count, iterations
             for k in range(count):
-                r[k] = sign[k] * side * _dot(rows[active[k]], rows[new])
-            solve_lower(chol[:count, :count], r[:count])
-            solve_upper(chol[:count, :count], r[:count])
+                c.r[k] = c.sign[k] * side * _dot(c.rows[c.active[k]], c.rows[new])
+            solve_lower(c.factor[:count, :count], c.r[:count])
+            solve_upper(c.factor[:count, :count], c.r[:count])
             for i in range(n):
-                z[i] = side * rows[new, i]
+                c.z[i] = side * c.rows[new, i]
             for k in range(count):
                 for i in range(n):
-                    z[i] -= r[k] * sign[k] * rows[active[k], i]
+                    c.z[i] -= c.r[k] * c.sign[k] * c.rows[c.active[k], i]
             # The active rows' forces change by -r, the point moves by z, per unit of new force.
             partial, leaving = np.inf, -1
             for k in range(count):
-                if r[k] > 0.0 and u[k] / r[k] < partial:
-                    partial, leaving = u[k] / r[k], k
-            slope = _dot(z, z)
+                if c.r[k] > 0.0 and c.u[k] / c.r[k] < partial:
+                    partial, leaving = c.u[k] / c.r[k], k
+            slope = _dot(c.z, c.z)
             full = np.inf
-            if count < n and slope > DEPENDENT * norm[new] * norm[new]:
-                full = side * (bound - _dot(rows[new], y)) / slope
+            if count < n and slope > DEPENDENT * c.norm[new] * c.norm[new]:
+                full = side * (bound - _dot(c.rows[new], c.y)) / slope
             step = min(partial, full)
             if step == np.inf:
                 return INFEASIBLE, count, iterations
             force += step
             for k in range(count):
-                u[k] -= step * r[k]
+                c.u[k] -= step * c.r[k]
             if full < np.inf:
                 for i in range(n):
-                    y[i] += step * z[i]
+                    c.y[i] += step * c.z[i]
             if full <= partial:
-                active[count], sign[count], u[count] = new, side, force
+                c.active[count], c.sign[count], c.u[count] = new, side, force
                 count += 1
-                _settle(rows, low, high, free, y, u, sign, gram, chol, active, count)
+                _settle(c, count)
                 break
             for k in range(leaving, count - 1):
-                active[k], sign[k], u[k] = active[k + 1], sign[k + 1], u[k + 1]
+                c.active[k], c.sign[k], c.u[k] = c.active[k + 1], c.sign[k + 1], c.u[k + 1]
             count -= 1
     return ITERATION_LIMIT, count, iterations
 
 
 @kernel
-def _settle(rows, low, high, free, y, u, sign, gram, chol, active, count):
+def _settle(c, count):
     """Recompute forces and point from the active rows, so that no rounding accumulates."""
-    if not _factor_active(rows, active, sign, count, gram, chol):
+    if not _factor_active(c, count):
         return
     for k in range(count):
-        bound = low[active[k]] if sign[k] > 0.0 else high[active[k]]
-        u[k] = sign[k] * (bound - _dot(rows[active[k]], free))
-    solve_lower(chol[:count, :count], u[:count])
-    solve_upper(chol[:count, :count], u[:count])
-    for i in range(y.shape[0]):
-        y[i] = free[i]
+        bound = c.low[c.active[k]] if c.sign[k] > 0.0 else c.high[c.active[k]]
+        c.u[k] = c.sign[k] * (bound - _dot(c.rows[c.active[k]], c.free))
+    solve_lower(c.factor[:count, :count], c.u[:count])
+    solve_upper(c.factor[:count, :count], c.u[:count])
+    for i in range(c.y.shape[0]):
+        c.y[i] = c.free[i]
         for k in range(count):
-            y[i] += u[k] * sign[k] * rows[active[k], i]
+            c.y[i] += c.u[k] * c.sign[k] * c.rows[c.active[k], i]

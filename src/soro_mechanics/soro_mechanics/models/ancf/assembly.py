@@ -86,7 +86,7 @@ def assemble(legs: SoftLegs) -> AncfState:
         trial = (state[0].copy(), state[1].copy(), state[2].copy(), state[3].copy())
         _shift_nodes(trial, structure, legs)
         converged, _, _, negative = kernels.newton(
-            trial, structure, *loads, kernels.FORWARD, np.ones(count), tolerance_of(legs), 40, work
+            trial, structure, loads, kernels.FORWARD, np.ones(count), tolerance_of(legs), 40, work
         )
         if converged and negative == 0:
             done, part, state = goal, 2.0 * part, trial

@@ -79,11 +79,13 @@ def centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess):
 
 
 @kernel
-def add_element(q1, q2, length, ei, gi, ea, first, second, work):
+def add_element(q1, q2, length, rigidity, first, second, work):
     """Add one element to the rows of its two nodes.
 
     Parameters
     ----------
+    rigidity : tuple
+        Bending, torsional, axial.
     first : ndarray, shape (12, 26)
         Row of node 1: its 12 columns, the 12 columns of node 2, gradient, d gradient / d length.
     second : ndarray, shape (12, 26)
@@ -91,6 +93,7 @@ def add_element(q1, q2, length, ei, gi, ea, first, second, work):
     work : tuple
         Scratch: grad_b (3, 3), grad_s (3, 3), hess (3, 3, 3, 3).
     """
+    ei, gi, ea = rigidity
     grad_b, grad_s, hess = work
     centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess)
     inverse = 1.0 / length

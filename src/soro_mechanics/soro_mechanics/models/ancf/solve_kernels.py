@@ -30,8 +30,10 @@ _HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attracti
 
 
 @kernel
-def _residual_at(state, structure, leg_loads, body_loads, rows, ends, scratch, tangent, gradient):
+def _residual_at(state, structure, loads, work):
     nodes, stretch, position, rotation = state
+    rows, ends, scratch, tangent, gradient, _, _, _ = work
+    leg_loads, body_loads = loads
     linearise(nodes, stretch, structure, leg_loads, rows, scratch)
     platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends)
     return scaled_residual(rows, gradient, structure[3], structure[4], nodes.shape[1] - 1)
@@ -120,7 +122,7 @@ def predict(state, sensitivity, structure, mode, target):
 
 
 @kernel
-def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, limit, work):
+def newton(state, structure, loads, mode, target, tolerance, limit, work):
     """Iterate to equilibrium; return (converged, iterations, scaled residual, negative pivots).
 
     `state` = (nodes, stretch, position, rotation) is changed in place; the target is reached in
@@ -128,7 +130,7 @@ def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, lim
     platform's tangent and stretch columns at the solution.
     """
     nodes, stretch, position, _ = state
-    rows, ends, scratch, tangent, gradient, by_stretch, changes, rotations = work
+    rows, ends, _, tangent, gradient, by_stretch, changes, rotations = work
     legs = nodes.shape[0]
     known = legs if mode == FORWARD else 3
     move = np.empty(known)
@@ -136,9 +138,7 @@ def newton(state, structure, leg_loads, body_loads, mode, target, tolerance, lim
     stretch_step = np.empty(legs)
     residual = 0.0
     for iteration in range(limit + 1):
-        residual = _residual_at(
-            state, structure, leg_loads, body_loads, rows, ends, scratch, tangent, gradient
-        )
+        residual = _residual_at(state, structure, loads, work)
         if not residual < _HOPELESS:
             return False, iteration, residual, 0
         far = 0.0

@@ -78,7 +78,7 @@ def solve_equations(
         nodes[:, 0] = structure[0]  # clamped, also where a like robot's state is the start
         kernels.predict(trial, (good.by_nodes, good.by_platform), structure, mode, aim)
         converged, used, residual, negative = kernels.newton(
-            trial, structure, *loads, mode, aim, tolerance, NEWTON_LIMIT, work
+            trial, structure, loads, mode, aim, tolerance, NEWTON_LIMIT, work
         )
         total += used
         if converged:

@@ -24,8 +24,9 @@ def full_system(
     stiffness, h, radius, give = rod_data
     count, modules = len(q), len(force)
     per = (count - 1) // modules
-    gradient, diagonal, coupling, lever, _, _ = make_rod_work(count)
-    rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever)
+    work = make_rod_work(count)
+    _, diagonal, coupling, lever, _, _ = work
+    rod_system(q, stiffness, h, dead, force, work)
     rho = np.empty((modules, 3))
     module_vectors(q, h, modules, rho)
     rotations = all_rotations(q)
@@ -57,7 +58,7 @@ def full_system(
         add(at + 3, at, np.eye(3))
         add(at + 6, at + 6, -give * np.eye(2))
         start, end = rotations[t * per], rotations[(t + 1) * per]
-        bend_constraints(rho[t], start, end, t, radius, bend[t], np.empty(3), slope, second)
+        bend_constraints(rho[t], start, end, t, radius, bend[t], np.empty(3), (slope, second))
         places = (at, node(t * per), node((t + 1) * per))
         for i, row in enumerate(places):
             add(row, at + 6, slope[:, 3 * i : 3 * i + 3].T)

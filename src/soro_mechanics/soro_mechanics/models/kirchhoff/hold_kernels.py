@@ -7,7 +7,10 @@ disk: y = (eta, mu), its body rotation increment and the multipliers of the two 
 below it. Interior nodes are eliminated per module, then z, then disk by disk to the tip.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.models.ancf.kernels import solve_small
 from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints, bends_of
@@ -20,15 +23,24 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
 from soro_mechanics.numerics.kernels import kernel
 
 
+class HoldWork(NamedTuple):
+    """The systems of the modules (m,)."""
+
+    local: NDArray[np.float64]  # (m, 6, 6) of z
+    inverse: NDArray[np.float64]  # (m, 6, 6) of it
+    ends: NDArray[np.float64]  # (m, 6, 8) coupling of z to eta below, eta above and mu
+    reduced: NDArray[np.float64]  # (m, 6, 8) local^-1 ends
+    pivots: NDArray[np.float64]  # (m + 1, 5, 5) of y
+    across: NDArray[np.float64]  # (m, 5, 5) couplings of y
+    right_z: NDArray[np.float64]  # (m, 6, 1)
+    right_e: NDArray[np.float64]  # (m + 1, 5, 1)
+    lengths: NDArray[np.float64]  # (m, 3) of the muscles [m]
+
+
 @kernel
 def make_hold_work(modules):
-    """Return the scratch of the module systems.
-
-    (local (m, 6, 6) of z and its inverse, ends (m, 6, 8): coupling of z to eta below, eta above
-    and mu, reduced (m, 6, 8): local^-1 ends, pivots (m + 1, 5, 5) and couplings (m, 5, 5) of y,
-    right sides (m, 6, 1) and (m + 1, 5, 1)).
-    """
-    return (
+    """Return the scratch of the module systems."""
+    return HoldWork(
         np.zeros((modules, 6, 6)),
         np.zeros((modules, 6, 6)),
         np.zeros((modules, 6, 8)),
@@ -37,6 +49,7 @@ def make_hold_work(modules):
         np.zeros((modules, 5, 5)),
         np.zeros((modules, 6, 1)),
         np.zeros((modules + 1, 5, 1)),
+        np.zeros((modules, 3)),
     )
 
 
@@ -58,8 +71,8 @@ def _interior_balance(gradient, diagonal, per, pivots, right_e):
 @kernel
 def _fill_module(t, matrix, slope, second, hold):
     """Write one module's blocks: local, ends, and the direct parts of pivots and couplings."""
-    local, _, ends, _, pivots, across, _, _ = hold
-    a, b = local[t], ends[t]
+    pivots, across = hold.pivots, hold.across
+    a, b = hold.local[t], hold.ends[t]
     for i in range(3):
         for j in range(3):
             a[i, j] = second[i, j]
@@ -84,12 +97,12 @@ def _fill_module(t, matrix, slope, second, hold):
 @kernel
 def _reduce_module(t, hold):
     """Eliminate z of one module; False when its local matrix is singular."""
-    local, inverse, ends, reduced, pivots, across, _, _ = hold
-    b, x = ends[t], reduced[t]
+    inverse, pivots, across = hold.inverse, hold.pivots, hold.across
+    b, x = hold.ends[t], hold.reduced[t]
     inverse[t] = 0.0
     for i in range(6):
         inverse[t, i, i] = 1.0
-    if not solve_small(local[t].copy(), inverse[t]):
+    if not solve_small(hold.local[t].copy(), inverse[t]):
         return False
     for i in range(6):
         for j in range(8):
@@ -112,13 +125,15 @@ def _reduce_module(t, hold):
 
 
 @kernel
-def hold_system(q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths):
+def hold_system(state, rod_data, dead, body, wanted, rod, hold):
     """Assemble and condense everything onto the disks.
 
     Parameters
     ----------
-    bend, wanted : ndarray, shape (m, 2)
-        Multipliers mu [N], and the commanded bends [m].
+    state : tuple
+        Quaternions, forces, and the multipliers mu (m, 2) [N] of the bends.
+    wanted : ndarray, shape (m, 2)
+        Commanded bends [m].
     rod_data : tuple
         (stiffness, element, muscle radius, give of a bend per mu [m/N]): c = wanted + give mu.
     body : ndarray, shape (3,) [N m]
@@ -130,11 +145,12 @@ def hold_system(q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths
         (singular, negative interior pivots, squared moments, squared bend errors)
     """
     stiffness, h, radius, give = rod_data
-    gradient, diagonal, coupling, lever, factor, _ = rod
-    pivots, right_z, right_e = hold[4], hold[6], hold[7]
+    q, force, bend = state
+    gradient, diagonal, lengths = rod.gradient, rod.diagonal, hold.lengths
+    pivots, right_z, right_e = hold.pivots, hold.right_z, hold.right_e
     modules = force.shape[0]
     per = (q.shape[0] - 1) // modules
-    rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever)
+    rod_system(q, stiffness, h, dead, force, rod)
     rho = np.empty((modules, 3))
     module_vectors(q, h, modules, rho)
     matrix, right = np.empty((9, 9)), np.empty(9)
@@ -150,10 +166,8 @@ def hold_system(q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths
     for t in range(modules):
         start[:] = end
         rotation_of(q[(t + 1) * per], end)
-        negative += eliminate_module(
-            t * per, per, gradient, diagonal, coupling, lever, factor, matrix, right
-        )
-        bend_constraints(rho[t], start, end, t, radius, bend[t], lengths[t], slope, second)
+        negative += eliminate_module(t * per, per, rod, matrix, right)
+        bend_constraints(rho[t], start, end, t, radius, bend[t], lengths[t], (slope, second))
         _fill_module(t, matrix, slope, second, hold)
         for i in range(3):
             pull = bend[t, 0] * slope[0, i] + bend[t, 1] * slope[1, i] + force[t, i]
@@ -190,10 +204,10 @@ def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
     `disk_pivots` (m + 1, 5, 5) receives the pivot blocks as they are eliminated; the inertia of
     the system is theirs and the modules'. Returns False when singular.
     """
-    _, inverse, _, reduced, pivots, across, _, _ = hold
+    inverse, reduced, across = hold.inverse, hold.reduced, hold.across
     modules = across.shape[0]
     columns = right_z.shape[2]
-    disk_pivots[:] = pivots
+    disk_pivots[:] = hold.pivots
     last = disk_pivots[modules]
     last[0, 1] += 0.5 * sign * body[2]
     last[0, 2] -= 0.5 * sign * body[1]

@@ -61,7 +61,7 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
 
 
 @kernel
-def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, lengths):
+def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
     """Iterate in place; return (converged, iterations, residual, negative interior pivots).
 
     The residual is the norm of moments over A / L and of missed bends over the disk radius.
@@ -70,14 +70,14 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, len
     stiffness, h, radius, _ = rod_data
     dead, moment = loads
     unit = stiffness[0] / (h * (q.shape[0] - 1))
-    right_z, right_e = hold[6], hold[7]
+    right_z, right_e = hold.right_z, hold.right_e
     body = np.empty(3)
-    disk_pivots = np.empty(hold[4].shape)
+    disk_pivots = np.empty(hold.pivots.shape)
     residual = 0.0
     for iteration in range(limit + 1):
         _in_tip_axes(q, moment, body)
         singular, negative, balance, missed = hold_system(
-            q, force, bend, rod_data, dead, body, wanted, rod, hold, lengths
+            state, rod_data, dead, body, wanted, rod, hold
         )
         residual = math.sqrt(balance / (unit * unit) + missed / (radius * radius))
         if singular or not residual < 1e12:
@@ -90,7 +90,7 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold, len
         right_e *= -1.0
         if not hold_solve(hold, body, 1.0, right_z, right_e, disk_pivots):
             break
-        if not _apply(q, force, bend, right_z, right_e, rod[4], rod[5]):
+        if not _apply(q, force, bend, right_z, right_e, rod.factor, rod.step):
             break
     return False, limit, residual, 0
 
@@ -136,4 +136,4 @@ def tip_response(q, moment, modules, scratch):
                 for t in range(modules):
                     by_bend[c, t, 0] = right_e[t + 1, 3, c]
                     by_bend[c, t, 1] = right_e[t + 1, 4, c]
-    return compliance, by_bend, scratch[0], disk_pivots
+    return compliance, by_bend, scratch.local, disk_pivots

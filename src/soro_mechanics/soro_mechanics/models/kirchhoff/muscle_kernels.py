@@ -48,11 +48,14 @@ def bends_of(lengths, module):
 
 
 @kernel
-def bend_constraints(rho, start, end, module, radius, multiplier, lengths, gradient, hessian):
+def bend_constraints(rho, start, end, module, radius, multiplier, lengths, out):
     """Write lengths (3,), d(c1, c2) (2, 9) and sum of multiplier times second derivatives (9, 9).
+
+    The latter two are `out`.
 
     Variables: rho in base axes, then the body increments of the first and of the last disk.
     """
+    gradient, hessian = out
     gradient[:] = 0.0
     hessian[:] = 0.0
     d = np.empty(3)

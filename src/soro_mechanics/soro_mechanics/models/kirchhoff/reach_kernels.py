@@ -7,8 +7,10 @@ is row (48), the attitude rows are (49).
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.models.ancf.kernels import solve_small
 from soro_mechanics.models.kirchhoff.rod_kernels import (
@@ -16,6 +18,7 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     eliminate_module,
     module_vectors,
     rod_system,
+    RodWork,
     rotation_of,
     turn_quaternion,
 )
@@ -28,10 +31,19 @@ FULL = 2
 MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
 
 
+class Goal(NamedTuple):
+    """What the end of a rod shall meet."""
+
+    moment: NDArray[np.float64]  # (3,) dead [N m]
+    target: NDArray[np.float64]  # (3,) [m]
+    wanted: NDArray[np.float64]  # (3, 3) orientation
+    attitude: int  # FREE, AXIS or FULL: what of it counts
+
+
 @kernel
 def make_rod_work(nodes):
-    """Return (gradient, diagonal, coupling, lever, factor, step) for `nodes` nodes."""
-    return (
+    """Return the scratch for `nodes` nodes."""
+    return RodWork(
         np.zeros((nodes, 3)),
         np.zeros((nodes, 3, 3)),
         np.zeros((nodes, 3, 3)),
@@ -67,14 +79,14 @@ def _attitude_error(rotation, wanted, attitude, out):
 
 
 @kernel
-def _end_system(q, matrix9, right9, work, moment, target, rho, wanted, attitude, matrix, right):
+def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
     """Write the 6 x 6 system of (end increment, dF); return (rows prescribed, squared errors)."""
-    gradient, diagonal = work[0], work[1]
+    gradient, diagonal, moment = work.gradient, work.diagonal, goal.moment
     last = q.shape[0] - 1
     rotation = np.empty((3, 3))
     rotation_of(q[last], rotation)
     error = np.empty(3)
-    rows = _attitude_error(rotation, wanted, attitude, error)
+    rows = _attitude_error(rotation, goal.wanted, goal.attitude, error)
     body = np.empty(3)
     for i in range(3):
         body[i] = (
@@ -87,7 +99,7 @@ def _end_system(q, matrix9, right9, work, moment, target, rho, wanted, attitude,
         for j in range(3):
             matrix[i, j] += diagonal[last, i, j]
         right[i, 0] = -(right9[3 + i] + gradient[last, i] - body[i])
-        right[3 + i, 0] = -(right9[6 + i] + target[i] - rho[0, i])
+        right[3 + i, 0] = -(right9[6 + i] + goal.target[i] - rho[0, i])
     # a dead moment turns with nothing: half of its cross product remains in the tangent
     matrix[0, 1] += 0.5 * body[2]
     matrix[0, 2] -= 0.5 * body[1]
@@ -110,15 +122,14 @@ def _end_system(q, matrix9, right9, work, moment, target, rho, wanted, attitude,
 
 
 @kernel
-def reach_newton(
-    q, force, stiffness, h, dead, moment, target, wanted, attitude, tolerance, limit, work
-):
+def reach_newton(q, force, rod, dead, goal, tolerance, limit, work):
     """Iterate in place; return (converged, iterations, residual, negative pivots, matrix (6, 6)).
 
     The residual is the norm of moments over A / L, of the missed distance over L and of the
     missed angle. The matrix is the last end system, before it was solved.
     """
-    gradient, diagonal, coupling, lever, factor, step = work
+    stiffness, h = rod
+    gradient, factor, step = work.gradient, work.factor, work.step
     count = q.shape[0]
     length = h * (count - 1)
     unit = stiffness[0] / length
@@ -131,19 +142,15 @@ def reach_newton(
     zero = np.zeros(3)
     residual = 0.0
     for iteration in range(limit + 1):
-        rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever)
+        rod_system(q, stiffness, h, dead, force, work)
         module_vectors(q, h, 1, rho)
-        negative = eliminate_module(
-            0, count - 1, gradient, diagonal, coupling, lever, factor, matrix9, right9
-        )
-        _, turned, total = _end_system(
-            q, matrix9, right9, work, moment, target, rho, wanted, attitude, matrix, right
-        )
+        negative = eliminate_module(0, count - 1, work, matrix9, right9)
+        _, turned, total = _end_system(q, matrix9, right9, work, goal, rho, matrix, right)
         for n in range(1, count - 1):
             total += gradient[n, 0] ** 2 + gradient[n, 1] ** 2 + gradient[n, 2] ** 2
         missed = 0.0
         for i in range(3):
-            missed += (target[i] - rho[0, i]) ** 2
+            missed += (goal.target[i] - rho[0, i]) ** 2
         residual = math.sqrt(total / (unit * unit) + missed / (length * length) + turned)
         kept[:] = matrix
         if residual <= tolerance:

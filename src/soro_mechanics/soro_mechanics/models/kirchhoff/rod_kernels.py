@@ -12,10 +12,25 @@ the known loads. A module's interior nodes are eliminated onto (first node, last
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
+
+
+class RodWork(NamedTuple):
+    """The tangent of the nodes (n,)."""
+
+    gradient: NDArray[np.float64]  # (n, 3)
+    diagonal: NDArray[np.float64]  # (n, 3, 3)
+    coupling: NDArray[np.float64]  # (n, 3, 3) to the next node
+    # (n, 3, 3) d gradient / d F = -weight [e3]x R^T; at a disk for one of the two modules that
+    # meet there (they are equal)
+    lever: NDArray[np.float64]
+    factor: NDArray[np.float64]  # (n, 3, 10) P^-1 [first, F, next, gradient] where eliminated
+    step: NDArray[np.float64]  # (n, 3)
 
 
 @kernel
@@ -137,8 +152,8 @@ def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
 
 
 @kernel
-def rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever):
-    """Fill gradient (n, 3), Hessian blocks (n, 3, 3), couplings and d gradient / d F (n, 3, 3).
+def rod_system(q, stiffness, h, dead, force, work):
+    """Fill gradient, Hessian blocks, couplings and d gradient / d F of `RodWork`.
 
     Parameters
     ----------
@@ -146,9 +161,8 @@ def rod_system(q, stiffness, h, dead, force, gradient, diagonal, coupling, lever
         Known loads: Simpson weight times the force beyond a node.
     force : ndarray, shape (modules, 3) [N]
         Multipliers F.
-    lever : ndarray, shape (n, 3, 3)
-        -weight [e3]x R^T; at a disk for one of the two modules that meet there (they are equal).
     """
+    gradient, diagonal, coupling, lever, _, _ = work
     count = q.shape[0]
     modules = force.shape[0]
     per = (count - 1) // modules
@@ -218,13 +232,14 @@ def _inverse3(p, out):
 
 
 @kernel
-def eliminate_module(first, per, gradient, diagonal, coupling, lever, factor, matrix, right):
+def eliminate_module(first, per, work, matrix, right):
     """Eliminate a module's interior nodes onto (first node, last node, F).
 
     Writes matrix (9, 9) and right (9,), which hold what elimination adds to the three blocks and
-    the direct couplings, but not the end nodes' own diagonal blocks. `factor` (n, 3, 10) keeps
-    P^-1 [first, F, next, gradient] of every interior node. Returns the negative pivots.
+    the direct couplings, but not the end nodes' own diagonal blocks, and `factor` of the interior
+    nodes. Returns the negative pivots.
     """
+    gradient, diagonal, coupling, lever, factor, _ = work
     matrix[:] = 0.0
     right[:] = 0.0
     pivot = diagonal[first + 1].copy()

@@ -10,7 +10,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.increments import Outcome, Steps
 from soro_mechanics.models.kirchhoff.hold_kernels import make_hold_work
 from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton, tip_response
-from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work, reach_newton
+from soro_mechanics.models.kirchhoff.reach_kernels import Goal, make_rod_work, reach_newton
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
 from soro_mechanics.numerics.lie import so3_exp, so3_log
 
@@ -61,13 +61,9 @@ def reach(
         converged, used, residual, negative, matrix = reach_newton(
             trial_q,
             trial_force,
-            stiffness,
-            h,
+            (stiffness, h),
             dead,
-            moment,
-            aim,
-            facing,
-            attitude,
+            Goal(moment, aim, facing, attitude),
             tolerance,
             _NEWTON_LIMIT,
             work,
@@ -96,7 +92,6 @@ def hold(
     """
     modules = len(wanted)
     rod, scratch = make_rod_work(len(state[0])), make_hold_work(modules)
-    lengths = np.zeros((modules, 3))
     good = state
     steps, total = Steps(_HALVINGS), 0
     while steps.done < 1.0:
@@ -112,7 +107,6 @@ def hold(
             _NEWTON_LIMIT,
             rod,
             scratch,
-            lengths,
         )
         total += used
         if converged:
@@ -120,4 +114,4 @@ def hold(
         if not steps.record(converged):
             break
     response = tip_response(good[0], after[1], modules, scratch)
-    return good, lengths, Outcome(steps.done == 1.0, total, residual, negative), response
+    return good, scratch.lengths, Outcome(steps.done == 1.0, total, residual, negative), response

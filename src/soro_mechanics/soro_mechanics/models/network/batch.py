@@ -31,6 +31,7 @@ from soro_mechanics.models.network.kernels.batch_kernels import (
     DRIVEN_LENGTH,
     DRIVEN_STRAIN,
     DRIVEN_TENSION,
+    Samples,
     solve_samples,
 )
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
@@ -97,13 +98,21 @@ class Batch:
         solved = np.zeros(len(actuations), dtype=bool)
         own = ('length', 'theta', 'table', 'section', 'stiffness', 'dilution', 'tension')
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
-        solve_samples(
-            s, self.base, x, self.rest, self.drives, self.layout.restiffened, values,
+        samples = Samples(
+            self.drives,
+            self.layout.restiffened,
+            values,
             self.fit.predict(driven),
-            self.layout.tip_body, np.array([self.tolerance, NEAR, POLISH]), MAX_STEPS,
-            bool((s.rod_macro == 0).any()), self.layout.work(), new_state(s), new_state(s),
-            np.zeros((int(s.counts[1]), 2)), tips, solved, LANES,
-        )  # fmt: skip
+            self.layout.tip_body,
+            np.array([self.tolerance, NEAR, POLISH]),
+            MAX_STEPS,
+            bool((s.rod_macro == 0).any()),
+            tips,
+            solved,
+            new_state(s),
+            new_state(s),
+        )
+        solve_samples(s, self.base, x, self.rest, samples, self.layout.work(), LANES)
         return tips, solved
 
 

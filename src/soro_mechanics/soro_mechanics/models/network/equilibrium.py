@@ -60,7 +60,6 @@ class Equilibrium:
         self.tolerance = tolerance_of(layout)
         turned = [d.actuator for d in layout.spec.drives if d.kind == 'angle']
         self._turned = np.array(sorted(set(turned)), dtype=np.int64)
-        self._no_params = np.zeros((int(layout.structure.counts[1]), 2))
         self._local = threading.local()
         self._assembled: Outcome | None = None
 
@@ -106,7 +105,6 @@ class Equilibrium:
             state,
             old,
             work,
-            self._no_params,
             wanted,
             most,
             LANES,

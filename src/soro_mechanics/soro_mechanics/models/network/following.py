@@ -163,12 +163,7 @@ class Follower:
         if guess.state.equilibrium is not self.equilibrium:
             return None  # a robot with other numbers: its track and inputs hold its stiffness
         x, y, z = (target[:3, 3] - guess.tip[:3, 3]).tolist()
-        if max(abs(x), abs(y), abs(z)) > NEAR or guess.loads:
-            return None
-        before = guess.load
-        if before.wrench.tolist() != load.wrench.tolist():
-            return None
-        if before.gravity.tolist() != load.gravity.tolist():
+        if max(abs(x), abs(y), abs(z)) > NEAR or not guess.load.like(load):
             return None
         track: Track | None = getattr(guess.state, 'track', None)
         if track is None and guess.status.code is Code.NONE:

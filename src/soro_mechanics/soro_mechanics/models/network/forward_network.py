@@ -53,6 +53,23 @@ class Solution:
     linearisation: Linearisation | None = None
     track: Track | None = None
 
+    def predicted(self, problem: Problem) -> State | None:
+        """Return, to first order, where other actuations lead; None where that does not help."""
+        linear, load = self.linearisation, problem.load
+        change = problem.actuation - self.problem.actuation
+        if (
+            linear is None
+            or not linear.plain
+            or linear.layout is not self.equilibrium.layout
+            or not change.any()
+            or not load.like(self.problem.load)
+            or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
+        ):
+            return None
+        bodies = -np.linalg.solve(linear.matrix, linear.columns @ change)
+        state, part = linear.moved(change, bodies)
+        return state if part == 1.0 else None
+
     def __reduce__(self) -> Any:
         """Cross a wire without what is computed again when it is asked for."""
         return Solution, (self.equilibrium, self.problem, self.inputs, self.state, self.shape)
@@ -114,9 +131,15 @@ class ForwardNetwork(Model):
         near = None if guess is None else guess.state
 
         def first(problem: Problem) -> Outcome:
-            if near is None or near.equilibrium is equilibrium:
-                known = None if near is None else (near.problem, near.state)
-                return equilibrium.solve(problem, self.rest, known)
+            if near is None:
+                return equilibrium.solve(problem, self.rest, None)
+            if near.equilibrium is equilibrium:
+                start = near.predicted(problem)
+                if start is not None:
+                    found = equilibrium.newton(equilibrium.inputs(problem), start)
+                    if found.converged:
+                        return replace(found, iterations=found.iterations + 1)
+                return equilibrium.solve(problem, self.rest, (near.problem, near.state))
             outcome = self._adopted(equilibrium, problem, near)
             return outcome or equilibrium.solve(problem, self.rest, None)
 

@@ -15,7 +15,7 @@ pose that the limits allow.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 
 import numpy as np
@@ -24,22 +24,14 @@ from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Ta
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import copy_state, Inputs, State
+from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.driven_limits import DrivenLimits
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import copy_into, STEP_MOVE, STEP_TURN
-from soro_mechanics.models.network.kernels.system_kernels import (
-    back_substitute,
-    condense,
-    evaluate,
-    largest_step,
-    motor_efforts,
-    move,
-    SINGULAR,
-)
+from soro_mechanics.models.network.kernels.system_kernels import evaluate
+from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.models.network.spec import LENGTHS
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.qp import solve_qp
@@ -55,6 +47,8 @@ GROWTH = 10.0  # a step after which residual or error grew more than this is hal
 MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
 TINY = 1e-300
+LEFT = 0.3  # of a task of more rows than actuators that a step may leave
+NEARLY = 1e-2  # residual or error, scaled, from which Newton's method is let go its way
 
 
 @dataclass
@@ -66,6 +60,7 @@ class InverseState:
     residual: float = math.inf
     task_error: tuple[float, float] = (math.inf, math.inf)
     steps: int = 0
+    linear: Linearisation | None = None  # at this state, on the layout itself
 
 
 class InverseProblem(DrivenLimits):
@@ -78,13 +73,12 @@ class InverseProblem(DrivenLimits):
         self.load, self.target = load, target
         self._loaded = lay.load(self.layout, self.layout.rest, load)
         self._slopes = np.ones(len(self.drives))
-        self._maps = self.layout.structure.map_index.tolist()
         # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
         self.pulling = np.isin(np.arange(len(self.low)), self.layout.tendons.actuators)
         self.middle[self.pulling] = self.low[self.pulling]
         self.limited = True
-        self.work, self.old = self.equilibrium.scratch
+        self._straight = all(d.curve is None for d in self.drives)
 
     def start(self, model: ForwardNetwork, guess: Guess) -> InverseState:
         """Return the guess or the rest, moved onto the limits where these can be kept."""
@@ -94,7 +88,12 @@ class InverseProblem(DrivenLimits):
         near = None
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             if kept:
-                return InverseState(driven, guess.state.state, guess.status.residual)
+                at = InverseState(driven, guess.state.state, guess.status.residual)
+                linear = guess.state.linearisation
+                known = linear and linear.plain and linear.layout is self.layout
+                if known and guess.load.like(self.load) and self._straight:
+                    at.linear = linear
+                return at
             near = (guess.state.problem, guess.state.state)
         moved = None if kept else self.projected(driven)
         if moved is not None:
@@ -168,17 +167,17 @@ class InverseProblem(DrivenLimits):
 
     def solve(self, start: InverseState) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
-        at = InverseState(start.driven.copy(), copy_state(start.state))
+        at = InverseState(start.driven, start.state, linear=start.linear)
         s = self.layout.structure
-        params = 1 + int(s.counts[5])
         best, part, lowest, since = math.inf, 1.0, math.inf, 0
         da = before = np.zeros_like(at.driven)
+        size = before_that = TINY
         for step in range(MAX_STEPS + 1):
-            x = self.inputs(at.driven)
-            at.residual = float(evaluate(s, x, at.state, self.work, True, False, LANES))
+            last = step > 1 and best < NEARLY  # likely: then no tangent is asked for
+            at.residual = self._residual(at) if last else self.linearise(at).error
             task_error = self.task_error(at.state)
             at.task_error, at.steps = self.errors(task_error), step
-            still = step > 0 and np.abs(da / self.range).max() < SETTLED
+            still = step > 0 and size * min(1.0, size / before_that) < SETTLED
             if self.reached(at) and (still or not self.redundant):
                 return at
             merit = max(at.residual, at.task_error[0] / s.scale[0], at.task_error[1])
@@ -186,31 +185,37 @@ class InverseProblem(DrivenLimits):
                 lowest, since = merit, step
             elif step - since > MAX_IDLE:
                 return at
-            if step > 0 and not merit <= GROWTH * best:
+            if step > 0 and not merit <= max(GROWTH * best, NEARLY):
                 if part < MIN_PART:
                     return at
                 part *= 0.5
-                at.driven = before + part * da
-                move(s, self.old, self.work, part, at.state)
-                continue
-            if condense(s, x, at.state, self.work, True, False) == SINGULAR:
-                return at
-            wanted = self._step(at, task_error, x)
-            if wanted is None:
-                return at
-            da = wanted
-            self.follow(x, at.state, da, params, 1.0)
-            turn, shift = largest_step(s, self.work)
-            part = min(1.0, STEP_TURN / max(turn, TINY))
-            part = min(part, STEP_MOVE * s.scale[0] / max(shift, TINY))
-            part = min(part, STEP_RANGE / max(float(np.abs(da / self.range).max()), TINY))
+            else:
+                linear = self.linearise(at)
+                with linear.lock:  # it may be that of the guess, which others use too
+                    wanted = None if linear.singular else self._step(at, task_error)
+                if wanted is None:
+                    return at
+                da, base, best, before = wanted, linear, merit, at.driven
+                bodies = -self._response @ np.append(da, 1.0)
+                before_that, size = size, max(float(np.abs(da / self.range).max()), TINY)
+                part = min(1.0, STEP_RANGE / size)
+            state, part = base.moved(da, bodies, part, 1.0)
             if not part > 0.0:
                 return at
-            best, before = merit, at.driven
-            copy_into(at.state, self.old)
-            at.driven = before + part * da
-            move(s, self.old, self.work, part, at.state)
+            at = replace(at, driven=before + part * da, state=state, linear=None)
         return at
+
+    def linearise(self, at: InverseState) -> Linearisation:
+        """Return the network linearised at a point, and work with it from now on."""
+        if at.linear is None:
+            x = self.inputs(at.driven)
+            at.linear = Linearisation(self.layout, x, at.state, exact=False)
+        self.work = at.linear.work
+        return at.linear
+
+    def _residual(self, at: InverseState) -> float:
+        x, (work, _) = self.inputs(at.driven), self.equilibrium.scratch
+        return float(evaluate(self.layout.structure, x, at.state, work, False, False, LANES))
 
     def nearest(self, start: InverseState) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
@@ -254,14 +259,11 @@ class InverseProblem(DrivenLimits):
         return float(np.linalg.norm(task_error * self._unit))
 
     def _nearest_step(self, at: InverseState, damping: float) -> Array | None:
-        s = self.layout.structure
-        x = self.inputs(at.driven)
-        evaluate(s, x, at.state, self.work, True, False, LANES)
-        if condense(s, x, at.state, self.work, True, False) == SINGULAR:
+        if self.linearise(at).singular:
             return None
         try:
             jacobian, missing, _ = self._task(at, self.task_error(at.state))
-            self.measure(at, x)
+            self.measure(at)
         except np.linalg.LinAlgError:
             return None
         scale = float(np.trace(jacobian.T @ jacobian))
@@ -287,54 +289,51 @@ class InverseProblem(DrivenLimits):
         errors = zip(at.task_error, self.target.tolerances, strict=True)
         return at.residual <= self.equilibrium.tolerance and all(e <= t for e, t in errors)
 
-    def measure(self, at: InverseState, x: Inputs) -> None:
+    def measure(self, at: InverseState) -> None:
         """Prepare `bounds` for what limits depend on beside the driven values."""
 
-    def follow(self, x: Inputs, state: State, da: Array, params: int, one: float) -> None:
+    def follow(self, at: InverseState, da: Array, one: float) -> None:
         """Write the step of every unknown for a step of the actuators, after `_task`."""
-        s = self.layout.structure
-        body = self._response @ np.append(da, one)
-        self.work.step_body[1:] = -body.reshape(-1, 6)
-        slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
-        for actuator, rod, slot in self._maps:
-            slots[rod, slot] += da[actuator]
-        back_substitute(s, x, state, self.work, params, slots, one)
+        self.linearise(at).moved(da, -self._response @ np.append(da, one), 1.0, one)
 
     def _task(self, at: InverseState, task_error: Array) -> tuple[Array, Array, Array]:
         """Return J and what is missing, both scaled, and K^-1 (P, r)."""
         rows = self.rows(at.state)
         tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
-        both = np.column_stack([self.work.columns, self.work.vector])
-        self._response = follow = np.linalg.solve(self.work.matrix, both)
+        linear = self.linearise(at)
+        both = np.column_stack([linear.columns, linear.vector])
+        self._response = follow = np.linalg.solve(linear.matrix, both)
         jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
         missing = self._unit * (task_error[: self.size] + rows @ follow[tip, -1])
         return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
 
-    def _step(self, at: InverseState, task_error: Array, x: Inputs) -> Array | None:
+    def _step(self, at: InverseState, task_error: Array) -> Array | None:
         """Return the change of the driven values."""
         try:
             jacobian, missing, follow = self._task(at, task_error)
+            if len(self.range) < self.size:  # all of the task where it can be met
+                y = np.linalg.lstsq(jacobian, missing, rcond=None)[0]
+                left = float(np.linalg.norm(missing - jacobian @ y))
+                return y * self.range if left < LEFT * float(np.linalg.norm(missing)) else None
             if not self.redundant:
                 return np.linalg.solve(jacobian, missing) * self.range
-            hessian, slope = self._energy(at, follow, x)
-            self.measure(at, x)
+            hessian, slope = self._energy(at, follow)
+            self.measure(at)
         except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
             return None
         y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
         return None if y is None else y * self.range
 
-    def _energy(self, at: InverseState, follow: Array, x: Inputs) -> tuple[Array, Array]:
+    def _energy(self, at: InverseState, follow: Array) -> tuple[Array, Array]:
         """Return Hessian and gradient of the actuators' work in parts of their ranges."""
         m, d = len(self.range), self.range
         kinds = {drive.kind for drive in self.drives}
         if kinds == {'angle'}:
-            motor_efforts(self.layout.structure, x, self.work)
-            n = self.work.matrix.shape[0]
-            e = self.work.effort
+            n, e = len(follow), self.linearise(at).effort
             hessian = e[:, n : n + m] - e[:, :n] @ follow[:, :m]
             effort = e[:, -1] - e[:, :n] @ follow[:, m]
         elif kinds and kinds <= set(LENGTHS):
-            hessian, effort = self._length_energy(at, x)
+            hessian, effort = self._length_energy(at)
         else:
             return np.eye(m), (at.driven - self.middle) / d
         hessian = 0.5 * (hessian + hessian.T) * d[:, None] * d
@@ -343,7 +342,7 @@ class InverseProblem(DrivenLimits):
         floor = 1e-6 * float(np.abs(hessian).max())
         return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
 
-    def _length_energy(self, at: InverseState, x: Inputs) -> tuple[Array, Array]:
+    def _length_energy(self, at: InverseState) -> tuple[Array, Array]:
         """Do it for rod lengths: dU/dL = -(F.e0 + F.c F / 2) of the section at the first end."""
         s = self.layout.structure
         m = len(self.range)
@@ -357,7 +356,7 @@ class InverseProblem(DrivenLimits):
         for a in range(m):
             unit = np.zeros(m)
             unit[a] = 1.0
-            self.follow(x, at.state, unit, 1 + int(s.counts[5]), 0.0)
+            self.follow(at, unit, 0.0)
             change = -np.einsum('ri,ri->r', strain, self.work.step_wrench[first])
             for actuator, rod, _ in s.map_index:
                 hessian[actuator, a] += change[rod]

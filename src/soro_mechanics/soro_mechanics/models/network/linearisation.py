@@ -20,16 +20,16 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Inputs, Integers, State, Work
+from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, State, Work
 from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
-from soro_mechanics.models.network.kernels.linear_kernels import linearise
+from soro_mechanics.models.network.kernels.linear_kernels import follow_change, linearise
 from soro_mechanics.models.network.kernels.response_kernels import (
     body_response,
     inner_compliance,
 )
-from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response
+from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response, Sensors
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
 from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.models.network.tendon.taut import TautTendons
@@ -55,8 +55,10 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
     s = layout.structure
     steps = int(s.counts[4])
     first, fraction = layout.stations
-    pose = np.empty((len(fraction), 4, 4))
     wrench = np.zeros((len(fraction), 6))
+    if not s.counts[7]:  # two-node elements only: the nodes are the stations
+        return Shape(state.node.copy(), wrench, first, fraction)
+    pose = np.empty((len(fraction), 4, 4))
     paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
     trace(s, x, state, work, paths, pose, wrench, LANES)
     pose[:, 3] = LAST_ROW
@@ -93,7 +95,14 @@ class Linearisation:
     is returned must not lie in it.
     """
 
-    def __init__(self, cut: lay.Layout, x: Inputs, state: State, work: Work | None = None) -> None:
+    def __init__(
+        self,
+        cut: lay.Layout,
+        x: Inputs,
+        state: State,
+        work: Work | None = None,
+        exact: bool = True,
+    ) -> None:
         s = cut.structure
         self.layout = cut
         self._spare: list[Work] = [] if work is not None else _spare.setdefault(cut, [])
@@ -106,11 +115,11 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self._x, self._state = x, state
-        error, negative = linearise(s, x, state, work, LANES)
+        error, negative = linearise(s, x, state, work, exact, LANES)
         self.error, self.negative = float(error), int(negative)
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
-        self.columns = work.columns.copy()
+        self.columns, self.vector = work.columns.copy(), work.vector.copy()
         if cut.spec.bundles:
             free = Bundles(cut.spec).free
             self.matrix, self.columns = free(cut, x, state, self.matrix, self.columns)
@@ -119,7 +128,7 @@ class Linearisation:
         self.taut: TautTendons | None = None
         if not self.singular:
             self.negative += int(negative_pivots(self.matrix, n, np.empty((n, n))))
-            if len(x.pull):
+            if np.isfinite(x.pull[:, 0]).any():
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
 
@@ -137,6 +146,22 @@ class Linearisation:
         """Motion of the bodies per wrench on them (n, n), all actuators held."""
         return self.free_inverse if self.taut is None else self.taut.inverse
 
+    def moved(
+        self, change: Array, bodies: Array, part: float = 1.0, one: float = 0.0
+    ) -> tuple[State, float]:
+        """Return where the network moves to first order, and the part of the way that is taken.
+
+        change (m,) of what the actuators drive, with the motion (n,) of the bodies that goes with
+        it; of it at most `part`. `one` as in `follow_change`.
+        """
+        new, w = copy_state(self._state), self.work
+        with self.lock:
+            w.step_body[0] = 0.0
+            w.step_body[1:] = bodies.reshape(-1, 6)
+            s = self.layout.structure
+            part = follow_change(s, self._x, self._state, w, change, part, one, new)
+        return new, float(part)
+
     @property
     def lengths(self) -> Array:
         """Lengths of the rods (rods,) [m], driven ones as they are."""
@@ -146,6 +171,11 @@ class Linearisation:
     def dilution(self) -> Array:
         """Mass per length of the rods (rods,), in parts of that of their sections."""
         return self._x.dilution
+
+    @property
+    def plain(self) -> bool:
+        """Whether the tangent says all of a small change: no tendon held, no bundle, regular."""
+        return not (self.singular or self.taut or self.layout.spec.bundles)
 
     @property
     def conservative(self) -> bool:
@@ -258,22 +288,16 @@ class Linearisation:
             np.empty(count), np.empty((count, n)), np.empty((count, m)), np.empty((count, count))
         )
         with self.lock:
-            sensor_response(
-                s,
-                self._x,
-                self._state,
-                self.work,
+            sensors = Sensors(
                 places.rod,
                 places.nodes,
                 places.axis,
                 np.empty((2, longest, 6, 6)),
                 np.empty((longest, 6, count)),
                 np.empty((6, 6 + count)),
-                found.value,
-                found.bodies,
-                found.actuators,
-                found.inner,
+                *vars(found).values(),
             )
+            sensor_response(s, self._x, self._state, self.work, sensors)
         if places.in_order:
             return found
         back = places.back

@@ -24,6 +24,7 @@ from soro_mechanics.models.network.kernels.platform_kernels import (
     reach_platform,
     REACHED,
     renew,
+    Search,
     STALE,
     UNKNOWNS,
 )
@@ -183,19 +184,9 @@ class PlatformSolver:
         steps, resume = 0, False
         outcome, error = STALE, np.inf
         for _ in range(MAX_RENEWALS):
+            search = Search(memory, track.count, pairs, resume, self.tolerance, MAX_STEPS)
             outcome, taken, error, pairs = reach_platform(
-                scratch.numbers,
-                scratch.values,
-                maps,
-                target,
-                memory,
-                track.count,
-                pairs,
-                resume,
-                self.tolerance,
-                MAX_STEPS,
-                pose,
-                LANES,
+                scratch.numbers, scratch.values, maps, target, search, pose, LANES
             )
             steps += taken
             if outcome != STALE:

@@ -59,7 +59,7 @@ def relax(
         # the drag holds the frames back; the rods' wrenches follow their own law
         w.tangent[:] = tangent
         back_substitute(s, x, state, w, 0, held, 1.0)
-        turn, shift = largest_step(s, w)
+        _, turn, shift = largest_step(s, w)
         wanted = max(turn, shift / s.scale[0])
         part = 1.0 if wanted <= STEP else STEP / wanted
         copy_into(state, old)

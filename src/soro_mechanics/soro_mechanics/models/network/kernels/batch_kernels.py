@@ -2,10 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many actuations of one network, each by Newton's method from a predicted state."""
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
+    clear_slots,
     condense,
     evaluate,
     largest_step,
@@ -21,6 +28,26 @@ DRIVEN_LENGTH = 0
 DRIVEN_ANGLE = 1
 DRIVEN_STRAIN = 2
 DRIVEN_TENSION = 3
+
+
+class Samples(NamedTuple):
+    """What `solve_samples` shall solve, and what it has solved."""
+
+    drives: NDArray[np.int64]  # (k, 3) kind, rod, and end (angles) or row of s.shift (strains)
+    restiffened: NDArray[np.bool_]  # (rods,) whose elements the drives make stiffer or softer
+    values: NDArray[np.float64]  # (n, k) driven values of each sample
+    moves: NDArray[np.float64]  # (n, 6 (bodies + nodes + pieces + rods)) starts, moves from base
+    tip: int  # body whose pose is wanted
+    # (3,) scaled residual of a solution; how far [rad, characteristic lengths] a solution may lie
+    # from its start; how far it may move in one step more
+    limits: NDArray[np.float64]
+    most: int  # largest number of steps
+    exact: bool  # whether stability needs another assembly (two-node elements)
+    tips: NDArray[np.float64]  # (n, 4, 4) poses of the tip where solved
+    # (n,) converged near the start, and stable; what is not has to be solved with more care
+    solved: NDArray[np.bool_]
+    state: State  # scratch
+    old: State  # scratch
 
 
 @merged_kernel
@@ -99,27 +126,7 @@ def _pieces_hold(s, w):
 
 
 @kernel
-def solve_samples(
-    s,
-    base,
-    x,
-    rest,
-    drives,
-    restiffened,
-    values,
-    moves,
-    tip,
-    limits,
-    most,
-    exact,
-    w,
-    state,
-    old,
-    no_params,
-    tips,
-    solved,
-    lanes,
-):
+def solve_samples(s, base, x, rest, b, w, lanes):
     """Solve many actuations, each from its own start; say which of them are beyond doubt.
 
     Parameters
@@ -127,66 +134,49 @@ def solve_samples(
     base : State
     x, rest : Inputs
         x is written, except for its loads; rest stays.
-    drives : ndarray of int, shape (k, 3)
-        Kind, rod, and end (angles) or row of s.shift (strains).
-    restiffened : ndarray of bool, shape (rods,)
-        Whose two-node elements the drives make stiffer or softer.
-    values : ndarray, shape (n, k)
-        Driven values of each sample.
-    moves : ndarray, shape (n, 6 (bodies + nodes + pieces + rods))
-        Starts, as moves from base.
-    tip : int
-        Body whose pose is wanted.
-    limits : ndarray, shape (3,)
-        Scaled residual of a solution; how far [rad, characteristic lengths] a solution may lie
-        from its start; how far it may move in one step more.
-    most : int
-        Largest number of steps.
-    exact : bool
-        Whether stability needs another assembly (two-node elements).
-    tips : ndarray, shape (n, 4, 4)
-        Poses of the tip where solved.
-    solved : ndarray of bool, shape (n,)
-        Converged near the start, and stable. What is not has to be solved with more care.
+    b : Samples
     """
+    state = b.state
+    old = b.old
     n = w.matrix.shape[0]
     g = w.scratch[0:4, 0:4]
+    clear_slots(w)
     copy_into(base, state)
     copy_into(base, old)
-    for sample in range(values.shape[0]):
-        solved[sample] = False
-        _drive(s, x, rest, drives, values[sample], restiffened, w.scratch[0:10, 0:6])
-        _start(s, base, w, moves[sample], state)
+    for sample in range(b.values.shape[0]):
+        b.solved[sample] = False
+        _drive(s, x, rest, b.drives, b.values[sample], b.restiffened, w.scratch[0:10, 0:6])
+        _start(s, base, w, b.moves[sample], state)
         away = 0.0
         converged = False
-        for step in range(most + 1):
-            if evaluate(s, x, state, w, NO, NO, lanes) <= limits[0]:
+        for step in range(b.most + 1):
+            if evaluate(s, x, state, w, NO, NO, lanes) <= b.limits[0]:
                 converged = True
                 break
-            if step == most or condense(s, x, state, w, NO, NO) == SINGULAR:
+            if step == b.most or condense(s, x, state, w, NO, NO) == SINGULAR:
                 break
             if solve_bodies(s, x, w) == 0:
                 break
-            back_substitute(s, x, state, w, 0, no_params, 1.0)
-            turn, shift = largest_step(s, w)
+            back_substitute(s, x, state, w, 0, w.slots, 1.0)
+            _, turn, shift = largest_step(s, w)
             away += max(turn, shift / s.scale[0])
-            if not away <= limits[1]:
+            if not away <= b.limits[1]:
                 break
             move(s, state, w, 1.0, old)
             state, old = old, state
         if not converged:
             continue
-        if exact:
+        if b.exact:
             evaluate(s, x, state, w, NO, YES, lanes)
         if not _pieces_hold(s, w) or condense(s, x, state, w, NO, YES) != 0:
             continue
         if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(s, x, w) == 0:
             continue
         # the elimination is there: the last step costs next to nothing
-        back_substitute(s, x, state, w, 0, no_params, 1.0)
-        turn, shift = largest_step(s, w)
-        if not max(turn, shift / s.scale[0]) <= limits[2]:
+        back_substitute(s, x, state, w, 0, w.slots, 1.0)
+        _, turn, shift = largest_step(s, w)
+        if not max(turn, shift / s.scale[0]) <= b.limits[2]:
             continue
-        se3_exp(w.step_body[tip], g)
-        compose(state.body[tip], g, tips[sample])
-        solved[sample] = True
+        se3_exp(w.step_body[b.tip], g)
+        compose(state.body[b.tip], g, b.tips[sample])
+        b.solved[sample] = True

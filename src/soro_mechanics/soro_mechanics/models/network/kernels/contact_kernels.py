@@ -1,33 +1,133 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether rods may touch at all: the question after every solve, and nearly always no."""
+"""Where rods touch, and how far sections are strained: asked after every solve.
+
+The gap of two segments is that of their axes (Ericson 2005, Real-Time Collision Detection, 5.1.9)
+less both radii. Spheres around segments, and around chunks of them, tell most pairs apart.
+"""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import fused_kernel
 
+NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,
+NEAR_SEGMENTS = 2  # or within so many segments
+# A curve whose tangent turns by less keeps points pi radii apart along it from meeting: its chord
+# is at least the arc times the cosine of half the turn.
+TURN_TO_TOUCH = 2.0 * math.acos(2.0 / math.pi)
+
+
+class Segments(NamedTuple):
+    """The segments (n,) of all rods, one after the other, and their stations (m,)."""
+
+    station: NDArray[np.int64]  # (n,) first station
+    rod: NDArray[np.int64]  # (n,)
+    number: NDArray[np.int64]  # (n,) of the segment along its rod
+    radius: NDArray[np.float64]  # (n,) [m]
+    start: NDArray[np.float64]  # (n,) arc [m]
+    end: NDArray[np.float64]  # (n,) arc [m]
+    first: NDArray[np.int64]  # (rods + 1,) station of every rod
+    length: NDArray[np.float64]  # (rods,) [m]
+    bodies: NDArray[np.int64]  # (rods, 2)
+    chunk: NDArray[np.int64]  # (c + 1,) first segment of every chunk; each is of one rod
+    wide: NDArray[np.float64]  # (c,) [m] largest radius
+    piece: NDArray[np.int64]  # (m,)
+    macro: NDArray[np.bool_]  # (m,) integrated, so that the station has the wrench
+    round: NDArray[np.bool_]  # (m,)
+    strain: NDArray[np.float64]  # (m, 3) per axial force and moments, at the outer fibre
+
 
 @fused_kernel
-def _bound_chunks(pose, station, chunk, wide, spheres):
-    """Write centre and radius (c, 4) of a sphere around each chunk of segments."""
-    for c in range(wide.shape[0]):
+def surface_strains(wrench, stress, g, strain):
+    """Write the largest strain (rods,) of the outer fibre: of stretch and bending together."""
+    for r in range(strain.shape[0]):
+        strain[r] = 0.0
+        for k in range(g.first[r], g.first[r + 1]):
+            w = wrench[k] if g.macro[k] else stress[g.piece[k]]
+            x = abs(w[3]) * g.strain[k, 1]
+            y = abs(w[4]) * g.strain[k, 2]
+            bend = math.sqrt(x * x + y * y) if g.round[k] else x + y
+            strain[r] = max(strain[r], abs(w[2]) * g.strain[k, 0] + bend)
+
+
+@fused_kernel
+def nearest_segments(pose, g, below):
+    """Return the smallest gap [m] under `below`, and its two segments; -1 where there is none.
+
+    Neighbours are left out: next to a body in which both rods end, or along one rod, where only an
+    overlap is a gap, and only of a rod that turns by TURN_TO_TOUCH. pose (m, 4, 4).
+    """
+    first = -1
+    second = -1
+    turned = _turned(pose, g)
+    spheres = _spheres(pose, g)
+    for c in range(g.wide.shape[0]):
+        for e in range(c, g.wide.shape[0]):
+            same = g.rod[g.chunk[c]] == g.rod[g.chunk[e]]
+            if same and not turned[g.rod[g.chunk[c]]]:
+                continue
+            limit = min(below, 0.0) if same else below
+            x = spheres[c, 0] - spheres[e, 0]
+            y = spheres[c, 1] - spheres[e, 1]
+            z = spheres[c, 2] - spheres[e, 2]
+            if not math.sqrt(x * x + y * y + z * z) < spheres[c, 3] + spheres[e, 3] + limit:
+                continue
+            for i in range(g.chunk[c], g.chunk[c + 1]):
+                for j in range(max(i + 1, g.chunk[e]), g.chunk[e + 1]):
+                    width = g.radius[i] + g.radius[j]
+                    if not _may_meet(pose, g.station[i], g.station[j], width + limit):
+                        continue
+                    if _neighbours(g, i, j, width):
+                        continue
+                    gap = axes_apart(pose, g.station[i], g.station[j]) - width
+                    if gap < limit:
+                        below = gap
+                        limit = gap
+                        first = i
+                        second = j
+    return below, first, second
+
+
+@fused_kernel
+def _turned(pose, g):
+    """Return of every rod whether its tangent turns enough to meet itself."""
+    turned = np.empty(g.length.shape[0], np.bool_)
+    for r in range(turned.shape[0]):
+        turn = 0.0
+        for k in range(g.first[r] + 1, g.first[r + 1] - 1):
+            cosine = 0.0
+            for i in range(3):
+                cosine += pose[k - 1, i, 2] * pose[k, i, 2]
+            turn += math.acos(min(1.0, max(-1.0, cosine)))
+        turned[r] = turn > TURN_TO_TOUCH
+    return turned
+
+
+@fused_kernel
+def _spheres(pose, g):
+    """Return centre and radius (c, 4) of a sphere around each chunk."""
+    spheres = np.empty((g.wide.shape[0], 4))
+    for c in range(spheres.shape[0]):
         square = 0.0
         for i in range(3):
             low = math.inf
             high = -math.inf
-            for k in range(chunk[c], chunk[c + 1]):
-                for end in range(2):
-                    v = pose[station[k] + end, i, 3]
-                    low = min(low, v)
-                    high = max(high, v)
+            for k in range(g.station[g.chunk[c]], g.station[g.chunk[c + 1] - 1] + 2):
+                low = min(low, pose[k, i, 3])
+                high = max(high, pose[k, i, 3])
             spheres[c, i] = 0.5 * (low + high)
             square += (high - low) * (high - low)
-        spheres[c, 3] = 0.5 * math.sqrt(square) + wide[c]
+        spheres[c, 3] = 0.5 * math.sqrt(square) + g.wide[c]
+    return spheres
 
 
 @fused_kernel
-def _segments_meet(pose, a, b, width):
-    """Whether the spheres around two segments meet; a, b: their first stations."""
+def _may_meet(pose, a, b, width):
+    """Whether the spheres around two segments, wider by `width` together, meet."""
     apart = 0.0
     along_a = 0.0
     along_b = 0.0
@@ -43,48 +143,59 @@ def _segments_meet(pose, a, b, width):
 
 
 @fused_kernel
-def may_touch(pose, station, rod, radius, chunk, wide, spheres, largest_turn):
-    """Whether segments of two rods come near each other, or a rod turns enough to meet itself.
-
-    Parameters
-    ----------
-    pose : ndarray, shape (stations, 4, 4)
-    station, rod : ndarray of int, shape (n,)
-        Of every segment: its first station and its rod.
-    radius : ndarray, shape (n,) [m]
-    chunk : ndarray of int, shape (c + 1,)
-        First segment of every chunk; each belongs to one rod.
-    wide : ndarray, shape (c,) [m]
-        Largest radius in each chunk.
-    spheres : ndarray, shape (c, 4)
-        Scratch.
-    largest_turn : float
-        Turn of the tangent along a rod [rad] below which it cannot touch itself.
-    """
-    turn = 0.0
-    for k in range(1, station.shape[0]):
-        if rod[k] != rod[k - 1]:
-            turn = 0.0
-            continue
-        cosine = 0.0
-        for i in range(3):
-            cosine += pose[station[k - 1], i, 2] * pose[station[k], i, 2]
-        turn += math.acos(min(1.0, max(-1.0, cosine)))
-        if turn > largest_turn:
-            return True
-    _bound_chunks(pose, station, chunk, wide, spheres)
-    for c in range(wide.shape[0]):
-        for e in range(c + 1, wide.shape[0]):
-            if rod[chunk[c]] == rod[chunk[e]]:
-                continue
-            x = spheres[c, 0] - spheres[e, 0]
-            y = spheres[c, 1] - spheres[e, 1]
-            z = spheres[c, 2] - spheres[e, 2]
-            reach = spheres[c, 3] + spheres[e, 3]
-            if not x * x + y * y + z * z < reach * reach:
-                continue
-            for i in range(chunk[c], chunk[c + 1]):
-                for j in range(chunk[e], chunk[e + 1]):
-                    if _segments_meet(pose, station[i], station[j], radius[i] + radius[j]):
-                        return True
+def _neighbours(g, i, j, width):
+    """Whether two segments are next to each other by construction."""
+    a = g.rod[i]
+    b = g.rod[j]
+    if a == b:
+        return max(g.start[j] - g.end[i], g.start[i] - g.end[j]) <= 0.5 * math.pi * width
+    for e in range(2):
+        for f in range(2):
+            if g.bodies[a, e] == g.bodies[b, f]:
+                if _by_end(g, i, e, width) and _by_end(g, j, f, width):
+                    return True
     return False
+
+
+@fused_kernel
+def _by_end(g, i, e, width):
+    """Whether a segment lies next to an end of its rod."""
+    r = g.rod[i]
+    away = g.start[i] if e == 0 else g.length[r] - g.end[i]
+    number = g.number[i] if e == 0 else g.first[r + 1] - g.first[r] - 2 - g.number[i]
+    return number < NEAR_SEGMENTS or away < 0.5 * NEAR_RADII * width
+
+
+@fused_kernel
+def axes_apart(pose, a, b):
+    """Return the distance [m] of the segments after stations a and b.
+
+    The best point of each for both ends of the other, and the common perpendicular where it meets
+    both.
+    """
+    uu = uv = vv = uw = vw = 0.0
+    for i in range(3):
+        u = pose[a + 1, i, 3] - pose[a, i, 3]
+        v = pose[b + 1, i, 3] - pose[b, i, 3]
+        w = pose[a, i, 3] - pose[b, i, 3]
+        uu += u * u
+        uv += u * v
+        vv += v * v
+        uw += u * w
+        vw += v * w
+    det = uu * vv - uv * uv
+    best = math.inf
+    for k in range(3):
+        s = float(k)
+        if k == 2:
+            s = (uv * vw - vv * uw) / det if det > 0.0 else 0.0
+        s = min(1.0, max(0.0, s))
+        t = min(1.0, max(0.0, (vw + s * uv) / vv))
+        s = min(1.0, max(0.0, (t * uv - uw) / uu))
+        square = 0.0
+        for i in range(3):
+            p = pose[a, i, 3] + s * (pose[a + 1, i, 3] - pose[a, i, 3])
+            q = pose[b, i, 3] + t * (pose[b + 1, i, 3] - pose[b, i, 3])
+            square += (p - q) ** 2
+        best = min(best, square)
+    return math.sqrt(best)

@@ -372,7 +372,7 @@ def compute_elements(a, scratch, lanes):
 
 
 @merged_kernel
-def take_elements(count, a, piece, d, gap, strain, matrix, total, raw):
+def take_elements(count, a, piece, w):
     """Read the results of the first lanes.
 
     Parameters
@@ -381,31 +381,27 @@ def take_elements(count, a, piece, d, gap, strain, matrix, total, raw):
         Lanes to read.
     piece : ndarray, shape (8,)
         Where the results of each lane belong.
-    d, gap : ndarray, shape (pieces, 6)
-        Out: relative twist; twist that the held stress lacks.
-    strain : ndarray, shape (pieces, 6, 12)
-        Out: B. Its zero blocks are not written.
-    matrix : ndarray, shape (pieces, 12, 12)
-        Out: tangent.
-    total, raw : ndarray, shape (pieces, 12)
-        Out: force of K e and of the held stress.
+    w : Work
+        Out: twist, closure (twist that the held stress lacks), strain (B, its zero blocks are not
+        written), tangent, force (of K e) and raw (of the held stress).
     """
     for k in range(count):
         p = piece[k]
+        strain = w.strain[p]
         for i in range(6):
-            d[p, i] = a.twist[8 * i + k]
-            gap[p, i] = a.given[GAP + 8 * i + k]
+            w.twist[p, i] = a.twist[8 * i + k]
+            w.closure[p, i] = a.given[GAP + 8 * i + k]
         for i in range(3):
             for j in range(3):
                 o = 8 * (3 * i + j) + k
-                strain[p, i, j] = a.half[o]
-                strain[p, 3 + i, 3 + j] = a.half[o]
-                strain[p, i, 3 + j] = a.half[CORNER + o]
-                strain[p, i, 6 + j] = a.half[RIGHT + o]
-                strain[p, 3 + i, 9 + j] = a.half[RIGHT + o]
-                strain[p, i, 9 + j] = a.half[RIGHT_CORNER + o]
+                strain[i, j] = a.half[o]
+                strain[3 + i, 3 + j] = a.half[o]
+                strain[i, 3 + j] = a.half[CORNER + o]
+                strain[i, 6 + j] = a.half[RIGHT + o]
+                strain[3 + i, 9 + j] = a.half[RIGHT + o]
+                strain[i, 9 + j] = a.half[RIGHT_CORNER + o]
         for i in range(12):
-            raw[p, i] = a.force[8 * i + k]
-            total[p, i] = a.force[96 + 8 * i + k]
+            w.raw[p, i] = a.force[8 * i + k]
+            w.force[p, i] = a.force[96 + 8 * i + k]
             for j in range(12):
-                matrix[p, i, j] = a.tangent[96 * i + 8 * j + k]
+                w.tangent[p, i, j] = a.tangent[96 * i + 8 * j + k]

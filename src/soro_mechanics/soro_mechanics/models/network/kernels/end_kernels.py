@@ -11,7 +11,7 @@ assembled and is the identity otherwise.
 The motion of the end frame in its own axes is basis @ (eta_body, theta, q), basis (6, 10).
 """
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import adjoint_inverse, compose, so3_exp
 
 CLAMPED = 0
@@ -52,12 +52,12 @@ def _seen_from_end(axis, t, column, basis):
         basis[3 + i, column] = t[0, i] * axis[0] + t[1, i] * axis[1] + t[2, i] * axis[2]
 
 
-@kernel
-def end_frame(attach, motor_axis, theta, offset, kind, axes, q, spin, gap, work, h, basis):
-    """Write h (4, 4), end in body, and basis (6, 10).
-
-    work (13, 4); spin (3, 3) is the rotation of a spherical joint.
-    """
+@merged_kernel
+def end_frame(s, x, state, w, r, e, gap):
+    """Write an end in its body, w.end[r, e] (4, 4), and w.basis[r, e] (6, 10), beyond a gap."""
+    kind, axes, motor_axis = s.joint_kind[r, e], s.joint_axes[r, e], s.motor_axis[r, e]
+    q, spin, theta = state.joint[r, e], state.spin[r, e], x.theta[r, e]
+    h, basis, work = w.end[r, e], w.basis[r, e], w.scratch[0:13, 0:4]
     old = work[9:13]
     _copy_pose(gap, h)
     for i in range(6):
@@ -78,17 +78,17 @@ def end_frame(attach, motor_axis, theta, offset, kind, axes, q, spin, gap, work,
         _copy_pose(h, old)
         for i in range(3):
             for j in range(4):
-                s = 0.0
+                v = 0.0
                 for k in range(3):
-                    s += spin[i, k] * old[k, j]
-                h[i, j] = s
+                    v += spin[i, k] * old[k, j]
+                h[i, j] = v
     _copy_pose(h, old)
-    compose(offset, old, h)
+    compose(s.offset[r, e], old, h)
     _seen_from_end(motor_axis, h, 6, basis)
     if theta != 0.0:
         _turn(motor_axis, theta, h, work)
     _copy_pose(h, old)
-    compose(attach, old, h)
+    compose(s.attach[r, e], old, h)
     adjoint_inverse(h, basis)
 
 

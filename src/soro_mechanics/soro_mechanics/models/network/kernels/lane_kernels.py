@@ -17,7 +17,10 @@ inner loop into vector instructions. Components of the state: R (9, row by row),
 Q (1), then per column of the variation v (3), w (3), dM (3).
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
@@ -29,6 +32,15 @@ LOAD = 10  # n0 (3), m0 (3), q (3), step (1)
 # Of Runge-Kutta's four stages: share of the step, and how far ahead the next one looks.
 WEIGHT = (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 AHEAD = (0.5, 0.5, 1.0, 0.0)
+
+
+class Variation(NamedTuple):
+    """The columns of the variation that are carried along."""
+
+    columns: int  # 0 integrates the shape alone
+    drive: NDArray[np.float64]  # (columns, 9) change of the wrench at A (6) and of the weight (3)
+    shift: NDArray[np.float64]  # (columns * 6 * LANES,) change of the rest strain
+    heavy: bool
 
 
 @merged_kernel
@@ -231,7 +243,7 @@ def orthonormalise(y, lanes):
 
 
 @fused_kernel
-def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, path, lanes):
+def integrate_lanes(load, tables, steps, v, work, path, lanes):
     """Integrate eight pieces from A to B; the result stands in work[0].
 
     Parameters
@@ -240,13 +252,7 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
         Wrench at A, direction of the weight, length of one step.
     tables : ndarray, shape (2 steps + 1, TABLE * LANES)
         Section at every half step.
-    columns : int
-        Columns of the variation to carry; 0 integrates the shape alone.
-    drive : ndarray, shape (columns, 9)
-        Per column: change of the wrench at A (6) and of the weight (3).
-    shift : ndarray, shape (columns * 6 * LANES,)
-        Per column: change of the rest strain.
-    heavy : bool
+    v : Variation
     work : ndarray, shape (4, (BASE + COLUMN * columns) * LANES)
     path : ndarray, shape (steps + 1, size)
         First components of the state after every step (R and p where size = 12 * LANES);
@@ -255,7 +261,7 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
         LANES. An argument, because a trip count known at compile time is unrolled into scalar
         instructions instead of vector ones.
     """
-    size = (BASE + COLUMN * columns) * LANES
+    size = (BASE + COLUMN * v.columns) * LANES
     y = work[0, :size]
     stage = work[1, :size]
     rate = work[2, :size]
@@ -276,9 +282,9 @@ def integrate_lanes(load, tables, steps, columns, drive, shift, heavy, work, pat
         for part in range(4):
             table = tables[2 * i + (part + 1) // 2]
             base_rate(stage, load, table, rate, lanes)
-            _light_rate(stage, load, table, columns, drive, shift, rate, lanes)
-            if heavy:
-                _weight_rate(stage, load, table, columns, drive, rate, lanes)
+            _light_rate(stage, load, table, v.columns, v.drive, v.shift, rate, lanes)
+            if v.heavy:
+                _weight_rate(stage, load, table, v.columns, v.drive, rate, lanes)
             weight = WEIGHT[part]
             ahead = AHEAD[part]
             for j in range(size):

@@ -13,6 +13,11 @@ carried, and written last: the derivative by the length of the piece, at a const
 and sections that stretch with it.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from soro_mechanics.models.network.kernels.lane_kernels import (
     AHEAD,
     BASE,
@@ -31,6 +36,14 @@ PARTS = 12  # n (3), u (3), strain (6) of a section
 SIZE = BASE * LANES  # of a state, and of a column
 STAGE = 2 * SIZE + PARTS * LANES  # state, parts, rate of one stage
 NOTHING = 6 * LANES  # zeros, for what a column does not drive
+
+
+class Push(NamedTuple):
+    """What changes along one column."""
+
+    drive: NDArray[np.float64]  # (9,) the wrench at A and the weight
+    bend: NDArray[np.float64]  # (6 LANES,) the rest strain
+    growth: float  # the step [m]
 
 
 def variation_size(columns: int) -> int:
@@ -63,12 +76,10 @@ def _keep_parts(y, load, table, out, lanes):
 
 
 @fused_kernel
-def _column_rate(y, part, base, z, load, table, drive, bend, growth, rate, lanes):
-    """Write the derivative of `base`, the rate of the base, along the column z.
-
-    y, part : state of the stage, and what `_keep_parts` writes of it. drive (9,): change of the
-    wrench at A and of the weight; bend (6 LANES,): of the rest strain; growth: of the step [m].
-    """
+def _column_rate(stage, z, load, table, push, rate, lanes):
+    """Write the derivative of the rate of the base along the column z; stage (STAGE,)."""
+    y, base, part = stage[0:SIZE], stage[SIZE : 2 * SIZE], stage[2 * SIZE : STAGE]
+    drive, bend, growth = push.drive, push.bend, push.growth
     d0, d1, d2 = drive[0], drive[1], drive[2]
     d3, d4, d5 = drive[3], drive[4], drive[5]
     d6, d7, d8 = drive[6], drive[7], drive[8]
@@ -235,7 +246,7 @@ def _go_through_stages(y, load, tables, i, stages, total, lanes):
 
 
 @fused_kernel
-def _follow_stages(z, load, tables, i, stages, drive, bend, growth, scratch, lanes):
+def _follow_stages(z, load, tables, i, stages, push, scratch, lanes):
     """Make step i of a column, with the stages of the base; scratch (3 SIZE,)."""
     change = scratch[0:SIZE]
     ahead_of_z = scratch[SIZE : 2 * SIZE]
@@ -244,21 +255,8 @@ def _follow_stages(z, load, tables, i, stages, drive, bend, growth, scratch, lan
         change[j] = z[j]
         ahead_of_z[j] = z[j]
     for part in range(STAGES):
-        stage = stages[part]
         table = tables[2 * i + (part + 1) // 2]
-        _column_rate(
-            stage[0:SIZE],
-            stage[2 * SIZE : STAGE],
-            stage[SIZE : 2 * SIZE],
-            ahead_of_z,
-            load,
-            table,
-            drive,
-            bend,
-            growth,
-            slope,
-            lanes,
-        )
+        _column_rate(stages[part], ahead_of_z, load, table, push, slope, lanes)
         weight = WEIGHT[part]
         ahead = AHEAD[part]
         for j in range(SIZE):
@@ -269,12 +267,12 @@ def _follow_stages(z, load, tables, i, stages, drive, bend, growth, scratch, lan
 
 
 @fused_kernel
-def differentiate_lanes(load, tables, steps, columns, drive, shift, work, out, lanes):
+def differentiate_lanes(load, tables, steps, v, work, out, lanes):
     """Integrate eight pieces from A to B and differentiate what comes out.
 
     Parameters
     ----------
-    load, tables, steps, columns, drive, shift, lanes
+    load, tables, steps, v, lanes
         As for `integrate_lanes`.
     work : ndarray, shape (variation_size(columns),)
         Its first NOTHING numbers are zero and stay so.
@@ -282,7 +280,7 @@ def differentiate_lanes(load, tables, steps, columns, drive, shift, work, out, l
         Base and columns as `integrate_lanes` leaves them in work[0]; then the column of the
         piece's length (v, w, dM, dQ), per length.
     """
-    nothing = work[0:NOTHING]
+    nothing, columns = work[0:NOTHING], v.columns
     o = NOTHING + STAGES * STAGE
     stages = work[NOTHING:o].reshape(STAGES, STAGE)
     y = work[o : o + SIZE]
@@ -299,10 +297,10 @@ def differentiate_lanes(load, tables, steps, columns, drive, shift, work, out, l
         _go_through_stages(y, load, tables, i, stages, total, lanes)
         for c in range(columns + 1):
             if c < columns:
-                push, bend, growth = drive[c], shift[c * NOTHING : (c + 1) * NOTHING], 0.0
+                push = Push(v.drive[c], v.shift[c * NOTHING : (c + 1) * NOTHING], 0.0)
             else:
-                push, bend, growth = nothing[0:9], nothing, 1.0 / steps
-            _follow_stages(cols[c], load, tables, i, stages, push, bend, growth, scratch, lanes)
+                push = Push(nothing[0:9], nothing, 1.0 / steps)
+            _follow_stages(cols[c], load, tables, i, stages, push, scratch, lanes)
             _orthonormalise_column(total, cols[c], scratch, lanes)
         y[:] = total
         orthonormalise(y, lanes)

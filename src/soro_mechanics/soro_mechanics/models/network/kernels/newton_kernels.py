@@ -4,6 +4,7 @@
 
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
+    clear_slots,
     condense,
     evaluate,
     largest_step,
@@ -11,14 +12,13 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
     solve_bodies,
 )
+from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.kernels import kernel, NO
 
 CONVERGED = 0
 NOT_SOLVABLE = 1
 SLOW = 2
 
-STEP_TURN = 0.6  # largest turn of a frame in one step [rad]
-STEP_MOVE = 0.3  # largest move of a frame in one step, in characteristic lengths
 GROWTH = 4.0  # a step after which the residual grew more than this is halved
 MIN_PART = 1.0 / 64.0
 
@@ -50,7 +50,7 @@ def copy_into(source, target):
 
 
 @kernel
-def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
+def solve_held(s, x, state, old, w, tolerance, most, lanes):
     """Solve the equilibrium with the actuators held.
 
     Parameters
@@ -59,8 +59,6 @@ def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
         Start, and result.
     old : State
         Scratch.
-    no_params : ndarray, shape (rods, 2)
-        Zeros.
     most : int
         Largest number of steps.
 
@@ -72,6 +70,9 @@ def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
     error : float
         Scaled residual; the last assembly in `w` belongs to `state`.
     """
+    s, x, w = borrowed(s), borrowed(x), borrowed(w)
+    state, old = borrowed(state), borrowed(old)
+    clear_slots(w)
     best = 0.0
     part = 1.0
     for step in range(most + 1):
@@ -90,13 +91,8 @@ def solve_held(s, x, state, old, w, no_params, tolerance, most, lanes):
             return NOT_SOLVABLE, step, error
         if solve_bodies(s, x, w) == 0:
             return NOT_SOLVABLE, step, error
-        back_substitute(s, x, state, w, 0, no_params, 1.0)
-        turn, shift = largest_step(s, w)
-        part = 1.0
-        if turn > STEP_TURN:
-            part = STEP_TURN / turn
-        if shift * part > STEP_MOVE * s.scale[0]:
-            part = STEP_MOVE * s.scale[0] / shift
+        back_substitute(s, x, state, w, 0, w.slots, 1.0)
+        part, _, _ = largest_step(s, w)
         best = error
         copy_into(state, old)
         move(s, old, w, part, state)

@@ -13,10 +13,31 @@ and the condensed tangent follows with dF_b = Ad_h^T dW(L) + B(F_b)(eta_b - Ad_h
 h is the actual relative pose g_a^-1 g_b, so a piece is in balance with itself at every iterate.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import adjoint, se3_log
+
+
+class Piece(NamedTuple):
+    """One integrated piece."""
+
+    # Result of `integrate_lanes` with columns for W0, the weight where heavy, then rest strains;
+    # of `differentiate_lanes` where parameter columns are written and `exact`.
+    y: NDArray[np.float64]
+    load: NDArray[np.float64]  # as there
+    lane: int
+    h: NDArray[np.float64]  # (4, 4) actual pose of B in A
+    heavy: bool
+    shifts: int  # rest-strain columns that were carried; -1: write no parameter columns at all
+    share: float  # length of this piece per length of its rod
+    fade: float  # relative change of the weight per mass with the rod's length
+    exact: bool
 
 
 @kernel
@@ -96,40 +117,14 @@ def end_forces(y, load, lane, h, work, force):
 
 
 @kernel
-def condense_piece(
-    y,
-    load,
-    table_end,
-    lane,
-    h,
-    heavy,
-    shifts,
-    share,
-    fade,
-    exact,
-    work,
-    c,
-    force,
-    tangent,
-    params,
-):
+def condense_piece(p, table_end, work, c, force, tangent, params):
     """Write the closure, condensed force (12,), tangent (12, 12) and parameter columns.
 
     Parameters
     ----------
-    y : ndarray
-        Result of `integrate_lanes` with columns for W0, the weight where heavy, then rest strains;
-        of `differentiate_lanes` where parameter columns are written and `exact`.
-    load, table_end : ndarray
-        As there; the section at B.
-    h : ndarray, shape (4, 4)
-        Actual pose of B in A.
-    shifts : int
-        Rest-strain columns that were carried; -1: write no parameter columns at all.
-    share : float
-        Length of this piece per length of its rod.
-    fade : float
-        Relative change of the weight per mass with the rod's length.
+    p : Piece
+    table_end : ndarray
+        The section at B.
     work : ndarray, shape (48, 24)
     params : ndarray, shape (12, 1 + shifts)
         d force / d (rod length, rest strains) at fixed frames.
@@ -140,11 +135,12 @@ def condense_piece(
         Sign of det Phi(L), which changes where the piece, held at both ends, becomes critical;
         0 where the flexibility is singular.
     """
+    y, load, lane, h = p.y, p.load, p.lane, p.h
+    heavy, shifts, share, fade = p.heavy, p.shifts, p.share, p.fade
     ad = work[0:6, 0:6]
     phi = work[6:12, 0:6]
     back = work[12:18]
     psi = work[18:24, 0:6]
-    b_f = work[24:30, 0:6]
     wrench = work[30, 0:6]
     columns = 13 + 1 + shifts
     closure(y, lane, h, work[31:39, 0:4], c)
@@ -177,7 +173,7 @@ def condense_piece(
     first = 9 if heavy else 6
     grown = work[40, 0:10]
     if shifts >= 0:
-        if exact:
+        if p.exact:
             for i in range(10):
                 grown[i] = y[(BASE + COLUMN * (first + shifts) + i) * 8 + lane]
         else:
@@ -196,24 +192,7 @@ def condense_piece(
     sign = solve_in_place(psi, 6, back, columns)
     if sign == 0:
         return 0
-    _condensed(
-        y,
-        load,
-        lane,
-        ad,
-        heavy,
-        shifts,
-        share,
-        fade,
-        first,
-        grown,
-        back,
-        b_f,
-        work,
-        force,
-        tangent,
-        params,
-    )
+    _condensed(p, work, force, tangent, params)
     return sign
 
 
@@ -248,33 +227,17 @@ def _growth(y, load, table, lane, force, strain, out):
 
 
 @kernel
-def _condensed(
-    y,
-    load,
-    lane,
-    ad,
-    heavy,
-    shifts,
-    share,
-    fade,
-    first,
-    grown,
-    back,
-    b_f,
-    work,
-    force,
-    tangent,
-    params,
-):
+def _condensed(p, work, force, tangent, params):
     """Put dW0 (work[12:18]) into both ends' forces."""
-    end = work[31:37]
+    ad, back, b_f, end = work[0:6, 0:6], work[12:18], work[24:30, 0:6], work[31:37]
+    shifts = p.shifts
     columns = 14 + shifts
     # dW(L) = dW0 - (Q dq, dM)
     for i in range(6):
         for j in range(columns):
             end[i, j] = back[i, j]
-    if heavy:
-        _end_weight(y, load, lane, shifts, share, fade, first, grown, back, end)
+    if p.heavy:
+        _end_weight(p, back, work[40, 0:10], end)
     for i in range(6):
         for j in range(12):
             tangent[i, j] = -back[i, j]
@@ -313,8 +276,9 @@ def _condensed(
 
 
 @kernel
-def _end_weight(y, load, lane, shifts, share, fade, first, grown, back, end):
+def _end_weight(p, back, grown, end):
     """Take the change of the weight's wrench off dW(L)."""
+    y, load, lane, shifts, share, fade = p.y, p.load, p.lane, p.shifts, p.share, p.fade
     weight = y[(BASE - 1) * 8 + lane]
     q0 = load[48 + lane]
     q1 = load[56 + lane]
@@ -332,7 +296,7 @@ def _end_weight(y, load, lane, shifts, share, fade, first, grown, back, end):
         end[3 + i, 4] -= m2 * q0 - m0 * q2
         end[3 + i, 5] -= m0 * q1 - m1 * q0
         for s in range(shifts):
-            end[3 + i, 14 + s] -= y[(BASE + COLUMN * (first + s) + 6 + i) * 8 + lane]
+            end[3 + i, 14 + s] -= y[(BASE + COLUMN * (9 + s) + 6 + i) * 8 + lane]
     end[0, 4] += weight * q2
     end[0, 5] -= weight * q1
     end[1, 3] -= weight * q2

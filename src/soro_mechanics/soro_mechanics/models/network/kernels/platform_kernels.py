@@ -17,8 +17,10 @@ Per rod, with its closure c and f_b = F_b + E c, the force on its second end,
 where Y, Q, d hold the eliminated joint.
 """
 
+from typing import Any, NamedTuple
+
 from soro_mechanics.models.network.kernels.end_kernels import end_frame, joint_geometry
-from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes
+from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
     correct_step,
     extrapolate,
@@ -50,6 +52,17 @@ LOST_RATE = 0.8  # one that falls by less than this always does
 EXTRA = 30.0
 LARGEST = 1e6  # scaled residual beyond which the attempt is lost
 UNKNOWNS = 8  # of a rod: length, joint angle, wrench (6)
+
+
+class Search(NamedTuple):
+    """From where to which residual one target is sought."""
+
+    memory: Any  # (ROWS, POSE + UNKNOWNS rods), see `path_memory_kernels`; receives the new ones
+    count: int  # solutions in it
+    pairs: int  # pairs in it
+    resume: bool  # go on where the iteration stands, instead of an extrapolation
+    tolerance: float
+    most: int  # steps
 
 
 @kernel
@@ -125,35 +138,12 @@ def shape_residual(s, x, state, w, lanes):
     n = s.counts[1]
     body = state.body[1]
     for r in range(n):
-        end_frame(
-            s.attach[r, 1],
-            s.motor_axis[r, 1],
-            x.theta[r, 1],
-            s.offset[r, 1],
-            s.joint_kind[r, 1],
-            s.joint_axes[r, 1],
-            state.joint[r, 1],
-            state.spin[r, 1],
-            x.gap[r],
-            w.scratch[0:13, 0:4],
-            w.end[r, 1],
-            w.basis[r, 1],
-        )
+        end_frame(s, x, state, w, r, 1, x.gap[r])
         compose(body, w.end[r, 1], state.node[2 * r + 1])
     fill_loads(s, x, state, w)
     for b in range(s.counts[7]):
-        integrate_lanes(
-            w.load[b],
-            x.table[b],
-            s.counts[4],
-            0,
-            s.light_drive,
-            s.light_shift[b],
-            False,
-            w.lanes[b],
-            w.paths[b],
-            lanes,
-        )
+        none = Variation(0, s.light_drive, s.light_shift[b], NO)
+        integrate_lanes(w.load[b], x.table[b], s.counts[4], none, w.lanes[b], w.paths[b], lanes)
     length = s.scale[0]
     size = s.scale[1]
     worst = 0.0
@@ -280,15 +270,11 @@ def _predict(s, x, state, w, target, memory, count, out):
 
 
 @kernel
-def reach_platform(
-    numbers, values, flat_maps, target, memory, count, pairs, resume, tolerance, most, pose, lanes
-):
+def reach_platform(numbers, values, flat_maps, target, search, pose, lanes):
     """Solve one target.
 
-    `memory` (ROWS, POSE + UNKNOWNS rods), see `path_memory_kernels`, holds `count` solutions and
-    so many pairs, and receives the new ones. `pose` (rods, steps + 1, 4, 4) receives the shapes.
-    With `resume` the iteration goes on from where it stands instead of an extrapolation.
-    `numbers`, `values` and `flat_maps`: see `platform_array_kernels`.
+    `pose` (rods, steps + 1, 4, 4) receives the shapes. `numbers`, `values` and `flat_maps`: see
+    `platform_array_kernels`.
 
     Returns
     -------
@@ -303,18 +289,20 @@ def reach_platform(
     """
     s, x, state, w = cut(numbers, values)
     maps = cut_maps(flat_maps, s.counts[1])
-    if not resume:
-        _predict(s, x, state, w, target, memory, count, memory[POINTS + 2 * pairs, POSE:])
+    memory, pairs, most = search.memory, search.pairs, search.most
+    if not search.resume:
+        row = memory[POINTS + 2 * pairs, POSE:]
+        _predict(s, x, state, w, target, memory, search.count, row)
     before = 0.0
     error = 0.0
     for step in range(most + 1):
         error = shape_residual(s, x, state, w, lanes)
-        reached = error <= tolerance
+        reached = error <= search.tolerance
         if not reached:
             if step == most or not error < LARGEST:
                 break
             rate = error / before if step > 0 else 0.0
-            if rate > RENEW_RATE and (rate > LOST_RATE or rate * error > tolerance):
+            if rate > RENEW_RATE and (rate > LOST_RATE or rate * error > search.tolerance):
                 if rate > 1.0:
                     _move(s, x, state, memory[POINTS + 2 * pairs, POSE:], -1.0)
                 return STALE, step, error, pairs

@@ -3,7 +3,7 @@
 """Responses after an elimination with parameter columns: nodes to bodies and loads."""
 
 from soro_mechanics.models.network.kernels.end_kernels import CLAMPED, joint_geometry
-from soro_mechanics.models.network.kernels.system_kernels import back_substitute
+from soro_mechanics.models.network.kernels.system_kernels import back_substitute, clear_slots
 from soro_mechanics.numerics.dense_kernels import (
     factorise_six,
     row_times,
@@ -16,15 +16,12 @@ from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 @fused_kernel
 def body_response(s, x, state, w, params, out):
     """Write the motion of every node (nodes, 6, n) per unit motion of every body."""
-    zero = w.slots
-    for r in range(zero.shape[0]):
-        for j in range(zero.shape[1]):
-            zero[r, j] = 0.0
+    clear_slots(w)
     for k in range(out.shape[2]):
         for b in range(s.counts[0]):
             for i in range(6):
                 w.step_body[b, i] = 1.0 if 6 * (b - 1) + i == k else 0.0
-        back_substitute(s, x, state, w, params, zero, 0.0)
+        back_substitute(s, x, state, w, params, w.slots, 0.0)
         for node in range(out.shape[0]):
             for i in range(6):
                 out[node, i, k] = w.step_node[node, i]

@@ -15,9 +15,9 @@ from soro_mechanics.models.network.kernels.element_lane_kernels import (
 )
 from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
 from soro_mechanics.models.network.kernels.end_kernels import end_frame
-from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, LANES
+from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, LANES, Variation
 from soro_mechanics.models.network.kernels.lane_variation_kernels import differentiate_lanes
-from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, end_forces
+from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, end_forces, Piece
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose
@@ -30,20 +30,7 @@ def place_ends(s, x, state, w):
         for e in range(2):
             node = s.rod_node[r] if e == 0 else s.rod_node[r + 1] - 1
             gap = x.gap[r] if e == 1 else state.body[0]
-            end_frame(
-                s.attach[r, e],
-                s.motor_axis[r, e],
-                x.theta[r, e],
-                s.offset[r, e],
-                s.joint_kind[r, e],
-                s.joint_axes[r, e],
-                state.joint[r, e],
-                state.spin[r, e],
-                gap,
-                w.scratch[0:13, 0:4],
-                w.end[r, e],
-                w.basis[r, e],
-            )
+            end_frame(s, x, state, w, r, e, gap)
             compose(state.body[s.rod_body[r, e]], w.end[r, e], state.node[node])
 
 
@@ -81,33 +68,10 @@ def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
     shifts = s.shift.shape[1] if gradient else 0
     for b in range(s.counts[7]):
         if x.heavy:
-            columns = 9 + shifts
-            integrate_lanes(
-                w.load[b],
-                x.table[b],
-                s.counts[4],
-                columns,
-                s.drive,
-                s.lane_shift[b],
-                True,
-                w.lanes[b],
-                path,
-                lanes,
-            )
+            v = Variation(9 + shifts, s.drive, s.lane_shift[b], x.heavy)
         else:
-            columns = 6 + shifts
-            integrate_lanes(
-                w.load[b],
-                x.table[b],
-                s.counts[4],
-                columns,
-                s.light_drive,
-                s.light_shift[b],
-                False,
-                w.lanes[b],
-                path,
-                lanes,
-            )
+            v = Variation(6 + shifts, s.light_drive, s.light_shift[b], x.heavy)
+        integrate_lanes(w.load[b], x.table[b], s.counts[4], v, w.lanes[b], path, lanes)
 
 
 @merged_kernel
@@ -115,29 +79,11 @@ def _differentiate_pieces(s, x, w, lanes):
     shifts = s.shift.shape[1]
     for b in range(s.counts[7]):
         if x.heavy:
-            differentiate_lanes(
-                w.load[b],
-                x.table[b],
-                s.counts[4],
-                9 + shifts,
-                s.drive,
-                s.lane_shift[b],
-                w.variation,
-                w.lanes[b, 0],
-                lanes,
-            )
+            v = Variation(9 + shifts, s.drive, s.lane_shift[b], x.heavy)
         else:
-            differentiate_lanes(
-                w.load[b],
-                x.table[b],
-                s.counts[4],
-                6 + shifts,
-                s.light_drive,
-                s.light_shift[b],
-                w.variation,
-                w.lanes[b, 0],
-                lanes,
-            )
+            v = Variation(6 + shifts, s.light_drive, s.light_shift[b], x.heavy)
+        out = w.lanes[b, 0]
+        differentiate_lanes(w.load[b], x.table[b], s.counts[4], v, w.variation, out, lanes)
 
 
 @kernel
@@ -151,6 +97,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
         first = s.rod_node[r] - s.rod_piece[r]
         # by the rod's length, the weight per mass falls where the mass is kept
         fade = -1.0 / x.length[r] if s.keeps_mass[r] == 1 else 0.0
+        driven = gradient and s.rod_macro[r] == 0 and _changes(s, r)
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             a = state.node[first + p]
             b = state.node[first + p + 1]
@@ -159,28 +106,18 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 lane = s.lane[p] % 8
                 relative_twist(a, b, w.h[p], w.closure[p])
                 y = w.lanes[batch, 0]
+                share = s.share[p]
+                piece = Piece(y, w.load[batch], lane, w.h[p], x.heavy, shifts, share, fade, exact)
+                end = x.table[batch, 2 * steps]
+                tangent, params = w.tangent[p], w.params[p]
                 w.signs[p] = condense_piece(
-                    y,
-                    w.load[batch],
-                    x.table[batch, 2 * steps],
-                    lane,
-                    w.h[p],
-                    x.heavy,
-                    shifts,
-                    s.share[p],
-                    fade,
-                    exact,
-                    w.scratch,
-                    w.closure[p],
-                    w.force[p],
-                    w.tangent[p],
-                    w.params[p],
+                    piece, end, w.scratch, w.closure[p], w.force[p], tangent, params
                 )
                 end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
                 good = good and w.signs[p] != 0
             elif x.heavy:
                 add_element_weight(s, x, a, b, r, p, w)
-            if gradient and s.rod_macro[r] == 0:
+            if driven:
                 _element_params(s, x, r, p, w)
                 if x.heavy:
                     _weight_params(s, x, a, b, r, p, w)
@@ -225,17 +162,7 @@ def assemble_elements(s, x, state, w, exact, lanes):
             # one place of call: the compiler merges it into this loop, which saves a third
             if full == LANES or left == 0:
                 compute_elements(w.eight, w.scratch[0:5, 0:6], lanes)
-                take_elements(
-                    full,
-                    w.eight,
-                    w.filled,
-                    w.twist,
-                    w.closure,
-                    w.strain,
-                    w.tangent,
-                    w.force,
-                    w.raw,
-                )
+                take_elements(full, w.eight, w.filled, w)
                 full = 0
 
 
@@ -258,7 +185,7 @@ def add_element_weight(s, x, a, b, r, p, w):
         v0 = arm * x.section[p, 0]
         v1 = arm * x.section[p, 1]
         v2 = arm * x.section[p, 2]
-        _subtract_lever(v0, v1, v2, f0, f1, f2, o, w.force[p], w.tangent[p])
+        _subtract_lever((v0, v1, v2), (f0, f1, f2), o, w.force[p], w.tangent[p])
         w.raw[p, o] -= f0
         w.raw[p, o + 1] -= f1
         w.raw[p, o + 2] -= f2
@@ -268,8 +195,10 @@ def add_element_weight(s, x, a, b, r, p, w):
 
 
 @merged_kernel
-def _subtract_lever(v0, v1, v2, f0, f1, f2, o, force, tangent):
+def _subtract_lever(v, f, o, force, tangent):
     """Take the moment v x f of a force fixed in space off the internal one; v turns along."""
+    v0, v1, v2 = v
+    f0, f1, f2 = f
     force[o + 3] -= v1 * f2 - v2 * f1
     force[o + 4] -= v2 * f0 - v0 * f2
     force[o + 5] -= v0 * f1 - v1 * f0
@@ -293,6 +222,15 @@ def _weight_in(g, mass, gravity):
     f1 = mass * (g[0, 1] * gravity[0] + g[1, 1] * gravity[1] + g[2, 1] * gravity[2])
     f2 = mass * (g[0, 2] * gravity[0] + g[1, 2] * gravity[1] + g[2, 2] * gravity[2])
     return f0, f1, f2
+
+
+@merged_kernel
+def _changes(s, r):
+    """Whether a drive changes length or rest strain of a rod; else its parameter columns are 0."""
+    for k in range(s.counts[6]):
+        if s.map_index[k, 1] == r and s.map_index[k, 2] <= s.shift.shape[1]:
+            return True
+    return False
 
 
 @merged_kernel

@@ -11,6 +11,11 @@ with the blocks D of the inner nodes, K = (1 + L D^-1) D (1 + D^-1 U), and the r
 r (1 + D^-1 U)^-1. Rods with joints, which give way when their nodes push, are eliminated again.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
 from soro_mechanics.models.network.kernels.end_kernels import CLAMPED
 from soro_mechanics.models.network.kernels.response_kernels import (
@@ -24,6 +29,21 @@ from soro_mechanics.numerics.lie_kernels import (
     so3_log,
     so3_right_jacobian_inverse,
 )
+
+
+class Sensors(NamedTuple):
+    """Sensors (k,), those of one rod after each other, and their response."""
+
+    rod: NDArray[np.int64]  # (k,)
+    nodes: NDArray[np.int64]  # (k, 2) counted through the network
+    axis: NDArray[np.float64]  # (k, 3)
+    sides: NDArray[np.float64]  # (2, nodes of a rod, 6, 6) scratch
+    columns: NDArray[np.float64]  # (nodes of a rod, 6, k) scratch
+    work: NDArray[np.float64]  # (6, 6 + k) scratch
+    value: NDArray[np.float64]  # (k,) [rad]
+    bodies: NDArray[np.float64]  # (k, n) per motion of the bodies, own axes
+    actuators: NDArray[np.float64]  # (k, m)
+    inner: NDArray[np.float64]  # (k, k) per generalised force of sensors
 
 
 @kernel
@@ -73,13 +93,17 @@ def _carry_loads(s, w, r, first, columns, solved):
 
 
 @merged_kernel
-def _carry_back(s, w, r, first, second, row_a, row_b, params, at, z, solved, inner):
-    """Turn a row on the rotations of two nodes into one on what the rod follows: z (15 + params,).
+def _carry_back(s, w, r, first, second, params, solved, inner):
+    """Turn a row on the rotations of two nodes into one on what the rod follows; return it.
 
-    z: body a (6), motor a, body b, motor b, one, parameters. at (3, 6) is scratch: rows on the
-    first node, the present node and the next one. solved (nodes of the rod, 6, k) comes from
-    `_carry_loads`: inner (k,) receives what these loads do to the row with the ends held.
+    That is (15 + params,): body a (6), motor a, body b, motor b, one, parameters. solved (nodes of
+    the rod, 6, k) comes from `_carry_loads`: inner (k,) receives what these loads do to the row
+    with the ends held.
     """
+    row_a = w.scratch[40, 0:3]
+    row_b = w.scratch[41, 0:3]
+    z = w.scratch[52, 0 : 15 + params]
+    at = w.scratch[53:56, 0:6]  # rows on the first node, the present node and the next one
     n0 = s.rod_node[r]
     last = s.rod_node[r + 1] - 1
     for i in range(3):
@@ -122,6 +146,7 @@ def _carry_back(s, w, r, first, second, row_a, row_b, params, at, z, solved, inn
         if second == last:
             here[3 + j] += row_b[j]
     _through_ends(s, w, r, start, here, z)
+    return z
 
 
 @merged_kernel
@@ -158,33 +183,16 @@ def _spread(s, x, r, z, params, bodies, actuators):
 
 
 @kernel
-def sensor_response(
-    s, x, state, w, rod, nodes, axis, sides, columns, work, value, bodies, actuators, inner
-):
-    """Write values of all sensors and their derivatives, after `linearise`.
-
-    Parameters
-    ----------
-    rod : ndarray, shape (k,)
-        Rod of every sensor; sensors of one rod follow each other.
-    nodes : ndarray, shape (k, 2)
-        Its nodes, counted through the network.
-    axis : ndarray, shape (k, 3)
-    sides : ndarray, shape (2, nodes of a rod, 6, 6)
-        Scratch, and so are columns (nodes of a rod, 6, k) and work (6, 6 + k).
-    value : ndarray, shape (k,)
-        Out [rad].
-    bodies, actuators, inner : ndarray, shape (k, n), (k, m), (k, k)
-        Out: per motion of the bodies (own axes), per actuator, per generalised force of sensors.
-    """
+def sensor_response(s, x, state, w, q):
+    """Write values of all sensors and their derivatives into q, after `linearise`."""
+    rod, nodes, axis, columns, inner = q.rod, q.nodes, q.axis, q.columns, q.inner
     params = 1 + s.counts[5]
     row_a = w.scratch[40, 0:3]
     row_b = w.scratch[41, 0:3]
     turning = w.scratch[42:46, 0:3]
-    z = w.scratch[52, 0 : 15 + params]
     count = rod.shape[0]
-    bodies[:] = 0.0
-    actuators[:] = 0.0
+    q.bodies[:] = 0.0
+    q.actuators[:] = 0.0
     inner[:] = 0.0
     i = 0
     while i < count:
@@ -199,36 +207,25 @@ def sensor_response(
         lowest = n0 + length
         for k in range(many):
             a, b = nodes[i + k]
-            value[i + k] = _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
+            turn = _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
+            q.value[i + k] = turn
             for j in range(3):
                 own[b - n0, 3 + j, k] += row_b[j]
                 own[a - n0, 3 + j, k] += row_a[j]
             lowest = min(lowest, a, b)
         clamped = s.joint_kind[r, 0] == CLAMPED and s.joint_kind[r, 1] == CLAMPED
         if clamped:
-            _carry_loads(s, w, r, lowest, own, work)
+            _carry_loads(s, w, r, lowest, own, q.work)
         else:
-            one_side_stiffness(s, w, r, 0, length, sides[0])
-            one_side_stiffness(s, w, r, 1, 1, sides[1])
-            inner_columns(s, w, r, sides[0], sides[1], own, work[:, 0 : 6 + many])
+            one_side_stiffness(s, w, r, 0, length, q.sides[0])
+            one_side_stiffness(s, w, r, 1, 1, q.sides[1])
+            inner_columns(s, w, r, q.sides[0], q.sides[1], own, q.work[:, 0 : 6 + many])
         for k in range(many):
             a, b = nodes[i + k]
             _turn(state.node[a], state.node[b], axis[i + k], turning, row_a, row_b)
-            _carry_back(
-                s,
-                w,
-                r,
-                a,
-                b,
-                row_a,
-                row_b,
-                params,
-                w.scratch[53:56, 0:6],
-                z,
-                own[:, :, 0 : many if clamped else 0],
-                inner[i + k, i : i + many],
-            )
-            _spread(s, x, r, z, params, bodies[i + k], actuators[i + k])
+            solved = own[:, :, 0 : many if clamped else 0]
+            z = _carry_back(s, w, r, a, b, params, solved, inner[i + k, i : i + many])
+            _spread(s, x, r, z, params, q.bodies[i + k], q.actuators[i + k])
             if clamped:
                 continue
             for m in range(many):

@@ -20,6 +20,8 @@ from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
 
 SINGULAR = -1
+MAX_TURN = 0.6  # of a frame in one step [rad]
+MAX_MOVE = 0.3  # of a frame in one step, in characteristic lengths
 
 
 @kernel
@@ -305,12 +307,13 @@ def back_substitute(s, x, state, w, params, step_param, one):
                 for j in range(s.joint_kind[r, e]):
                     v += w.basis[r, e, i, 7 + j] * w.step_joint[r, e, j]
                 w.step_node[node, i] = v
-        _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param[r], one)
+        _back_substitute_nodes(s, x, state, w, r, params, step_param[r], one)
 
 
 @merged_kernel
-def _back_substitute_nodes(s, x, state, w, r, n0, last, params, step_param, one):
-    for node in range(last - 1, n0, -1):
+def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
+    n0 = s.rod_node[r]
+    for node in range(s.rod_node[r + 1] - 2, n0, -1):
         b = w.chain[node]
         for i in range(6):
             v = b[i, 12] * one
@@ -392,7 +395,7 @@ def move(s, old, w, part, new):
 
 @kernel
 def largest_step(s, w):
-    """Return the largest turn [rad] and the largest move [m] of a frame in the step."""
+    """Return what part of a step is taken at once, and its largest turn [rad] and move [m]."""
     turn = 0.0
     shift = 0.0
     for k in range(s.counts[2]):
@@ -403,4 +406,17 @@ def largest_step(s, w):
         for i in range(3):
             shift = max(shift, abs(w.step_body[b, i]))
             turn = max(turn, abs(w.step_body[b, 3 + i]))
-    return turn, shift
+    part = 1.0
+    if turn > MAX_TURN:
+        part = MAX_TURN / turn
+    if shift * part > MAX_MOVE * s.scale[0]:
+        part = MAX_MOVE * s.scale[0] / shift
+    return part, turn, shift
+
+
+@merged_kernel
+def clear_slots(w):
+    """Let no parameter of a rod change."""
+    for r in range(w.slots.shape[0]):
+        for j in range(w.slots.shape[1]):
+            w.slots[r, j] = 0.0

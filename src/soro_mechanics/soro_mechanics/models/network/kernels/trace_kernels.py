@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape between nodes: poses and section wrenches after every step of integrated pieces."""
 
-from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes
+from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
+from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import compose
 
@@ -16,21 +17,12 @@ def trace(s, x, state, w, paths, pose, wrench, lanes):
     wrench is that of the section, in its own axes; elements leave it at zero. paths is scratch,
     shape (batches, steps + 1, BASE * LANES).
     """
+    s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
     fill_loads(s, x, state, w)
     steps = s.counts[4]
     for b in range(s.counts[7]):
-        integrate_lanes(
-            w.load[b],
-            x.table[b],
-            steps,
-            0,
-            s.drive,
-            s.lane_shift[b],
-            x.heavy,
-            w.lanes[b],
-            paths[b],
-            lanes,
-        )
+        v = Variation(0, s.drive, s.lane_shift[b], x.heavy)
+        integrate_lanes(w.load[b], x.table[b], steps, v, w.lanes[b], paths[b], lanes)
     row = 0
     h = w.scratch[0:4, 0:4]
     for r in range(s.counts[1]):

@@ -24,8 +24,6 @@ from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import (
     copy_into,
     MIN_PART,
-    STEP_MOVE,
-    STEP_TURN,
 )
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -77,9 +75,7 @@ def solve_held_tendons(
             if found is None:
                 return False, state, step, error
             change, before, best = found, tension, error
-            turn, shift = largest_step(s, w)
-            part = min(1.0, STEP_TURN / max(turn, 1e-300))
-            part = min(part, STEP_MOVE * length / max(shift, 1e-300))
+            part, _, _ = largest_step(s, w)
             copy_into(state, old)
         move(s, old, w, part, state)
         tension = before + part * change

@@ -70,15 +70,14 @@ class TendonInverse(InverseProblem):
         free = (tendons.rest - tendons.lengths(state))[self._rows]
         return np.asarray(free + tendons.soft[self._rows] * driven[self._held])
 
-    def measure(self, at: InverseState, x: Inputs) -> None:
+    def measure(self, at: InverseState) -> None:
         """Linearise the pulls in the driven values."""
         tendons, m = self.layout.tendons, len(at.driven)
-        params = 1 + int(self.layout.structure.counts[5])
         rates = np.empty((len(self._rows), m + 1))
         for j in range(m + 1):
             da = np.zeros(m)
             da[j : j + 1] = 1.0  # the last one: the step of Newton's method alone
-            self.follow(x, at.state, da, params, float(j == m))
+            self.follow(at, da, float(j == m))
             step = self.work.step_node[:, :, None]
             rates[:, j] = tendons.rates(self.work, step)[self._rows, 0]
         slope = -rates[:, :m]

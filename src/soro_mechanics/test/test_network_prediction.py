@@ -1,0 +1,51 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where the tangent of a solution leads: what warm solves of networks begin with."""
+
+import numpy as np
+import pytest
+
+from soro_mechanics import load_robot
+
+DIRECTION = np.array([0.3, -0.2, 0.4, 0.1, -0.5, 0.2])
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('haptic_5dof')
+
+
+def test_what_a_prediction_lacks_falls_with_the_square_of_the_way(robot):
+    """Nodes, handle and stresses, against solutions that are found without a prediction."""
+    start = robot.forward(0.2 * DIRECTION)
+    layout = start.state.equilibrium.layout  # ends of rods are placed by the next assembly
+    inner = np.concatenate([np.arange(n.start + 1, n.stop - 1) for n in layout.rod_nodes])
+    lacking = []
+    for size in (0.08, 0.04, 0.02):
+        solution = robot.forward(start.actuation + size * DIRECTION).state
+        predicted = start.state.predicted(solution.problem)
+        apart = [np.abs(a - b) for a, b in zip(predicted[:3], solution.state[:3], strict=True)]
+        lacking.append([apart[0].max(), apart[1][inner].max(), apart[2].max()])
+    ratio = np.array(lacking[:-1]) / np.array(lacking[1:])
+    np.testing.assert_allclose(ratio, 4.0, rtol=0.1)
+
+
+def test_a_warm_solve_is_the_cold_one_in_fewer_steps(robot):
+    q = robot.forward(0.2 * DIRECTION)
+    asked = q.actuation + 0.01 * DIRECTION
+    warm, cold = robot.forward(asked, guess=q), robot.forward(asked)
+    np.testing.assert_allclose(warm.tip, cold.tip, atol=1e-9)
+    assert warm.status.iterations <= 3
+    there = robot.inverse(cold.tip, guess=q)
+    np.testing.assert_allclose(there.actuation, asked, atol=1e-6)
+    assert robot.forward(there.actuation).status.stability is there.configuration.status.stability
+
+
+def test_other_loads_are_not_predicted(robot):
+    q = robot.forward(0.2 * DIRECTION)
+    pushed = robot.forward(q.actuation + 0.01 * DIRECTION, [0.0, 0.0, -0.1, 0.0, 0.0, 0.0], q)
+    assert q.state.predicted(pushed.state.problem) is None
+    assert pushed.status.converged
+    turned = load_robot('haptic_5dof')
+    turned.gravity = [0.0, 9.8, 0.0]
+    assert q.state.predicted(turned.forward(q.actuation).state.problem) is None
