@@ -74,7 +74,8 @@ def stepper(
     problem: Problem = q.state.problem
     near = state_near(q, made.equilibrium, problem)
     made.rest(q.actuation, q.wrench, q.gravity, near)
-    made.mesh_error = distance(q, made.tip)
+    if not made.options.incompressible:
+        made.mesh_error = distance(q, made.tip)
     return made
 
 
