@@ -5,14 +5,14 @@
 Motor angles and what the hand does go in, elongations of the flex strips come back.
 
 With ``emulator.can.dynamics`` in the robot file handle and legs have mass and damping
-(`soro_mechanics.haptics.handle_dynamics`) and move in real time; without it hand and device are
-in balance at every moment.
+(`soro_mechanics.haptics.held_handle`) and move in real time; without it hand and device are in
+balance at every moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import gc
 from multiprocessing.connection import Connection
 import threading
@@ -85,7 +85,7 @@ class HapticPlant:
 
     Attributes
     ----------
-    dynamics : HandleDynamics, optional
+    dynamics : HeldHandle, optional
         None: hand and device are in balance at every moment.
     force : ndarray, shape (5,)
         On the handle [N, N m].
@@ -96,22 +96,21 @@ class HapticPlant:
         from soro_emulation.emulator_settings import read_emulator_settings
         from soro_emulation.perturbation import perturbed_robot
         from soro_mechanics.haptics.device import HapticDevice
-        from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
+        from soro_mechanics.haptics.held_handle import HeldHandle
         from soro_mechanics.robot_file.reader import read_robot_file
 
         robot = read_robot_file(robot_file)
         settings = read_emulator_settings(robot, device)
         self._device = HapticDevice(perturbed_robot(robot, settings.body))
         self.motors = self._device.sizes[0]
-        self._place, self._load = handle_place, HandleLoad
         self.force = np.zeros(5)
         self._last: float | None = None
         ratio = read_damping_ratio(settings.device)
-        self.dynamics = None if ratio is None else HandleDynamics(self._device, ratio)
+        self.dynamics = None if ratio is None else HeldHandle(self._device, ratio)
 
     def place(self) -> Array:
         """Return where the handle is, in the coordinates of `Hand.place`."""
-        return self._place(self._device) if self.dynamics is None else self.dynamics.place
+        return (self._device if self.dynamics is None else self.dynamics).place()
 
     def update(
         self, angle: Array, hand: Hand, wrench: Array | None = None, now: float = 0.0
@@ -126,26 +125,17 @@ class HapticPlant:
         now : float
             Steady clock [s]; a plant with inertia moves on to this time.
         """
-        p = self._device.ports
-        outside = np.zeros(5) if wrench is None else p.axes.T @ wrench
-        if self.dynamics is None:
+        p, moving = self._device.ports, self.dynamics
+        axes = p.axes if moving is None else moving.axes
+        outside = np.zeros(5) if wrench is None else axes.T @ wrench
+        if moving is None:
             self._balance(angle, hand, outside)
-        else:
-            past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
-            self._last = now if self._last is None else max(now, self._last)
-            load = self._load(
-                hand.place,
-                hand.speed,
-                hand.stiffness,
-                hand.damping,
-                hand.mass,
-                hand.force + outside,
-            )
-            self.dynamics.advance(angle, load, past)
-            if past > 0.0:
-                self.force = self.dynamics.hand_force
-        p = self._device.ports
-        return PlantState(p.sensor.copy(), self.place().copy(), p.axes @ self.force)
+            return PlantState(p.sensor.copy(), self.place().copy(), p.axes @ self.force)
+        past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
+        self._last = now if self._last is None else max(now, self._last)
+        moving.advance(angle, replace(hand, force=hand.force + outside), past)
+        self.force = moving.hand_force
+        return PlantState(moving.elongation(), moving.place(), moving.axes @ self.force)
 
     def _balance(self, angle: Array, hand: Hand, outside: Array) -> None:
         """Balance the hand's spring with the device, on the last linearisation."""

@@ -68,7 +68,7 @@ class HapticDevice:
         self.gravity = robot.gravity
         self._place_motors()
         self._place_sensors(calibration)
-        self._across = _across(self.spec.handle_axis)
+        self.across = _across(self.spec.handle_axis)
         na, ns = len(self.motor_rod), len(self.spec.strips)
         self.sizes = (na, 5, ns)
         shape = int(self.structure.counts[1]), 3 + int(self.structure.counts[5])
@@ -148,7 +148,7 @@ class HapticDevice:
         p.angle[:] = self._inputs.theta[self.motor_rod, 0]
         read = kernels.read_ports(
             self.structure, self._work, self._state, self.body, self.motor_rod, self.motor_axis,
-            self.sensor_rod, self.sensor_motor, self.nodes, self.weights, self._across,
+            self.sensor_rod, self.sensor_motor, self.nodes, self.weights, self.across,
             p.compliance, p.torque, p.pose, p.axes, p.sensor, self._scratch,
         )  # fmt: skip
         # The handle may have turned: the same wrench along the new axes.
@@ -156,6 +156,11 @@ class HapticDevice:
         if read != kernels.DONE:
             return Code.UNSTABLE
         return Code.NONE if status == kernels.DONE else Code.NOT_CONVERGED
+
+    def place(self) -> Array:
+        """Return where the handle is along its five directions, shape (5,) [m, rad]."""
+        p = self.ports
+        return np.asarray(p.axes.T @ np.concatenate([p.pose[:3, 3], so3_log(p.pose[:3, :3])]))
 
     def snapshot(self) -> CondensedPorts:
         """Return a copy of `ports` that keeps."""
@@ -184,7 +189,7 @@ class HapticDevice:
         if q.status.code is not Code.NONE:
             return None
         self._adopt(q)
-        self.ports.axes[3:, 3:] = q.tip[:3, :3] @ self._across
+        self.ports.axes[3:, 3:] = q.tip[:3, :3] @ self.across
         code = self.update(angle, self.ports.axes.T @ wrench)
         return self.snapshot() if code is Code.NONE else None
 
