@@ -4,9 +4,8 @@
 
 Motor angles and what the hand does go in, elongations of the flex strips come back.
 
-With ``emulator.can.dynamics`` in the robot file handle and legs have mass and damping
-(`soro_mechanics.haptics.held_handle`) and move in real time; without it hand and device are in
-balance at every moment.
+Handle and legs have mass and damping and move in real time
+(`soro_mechanics.haptics.held_handle`).
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ MAX_STALL = 0.1
 # s: damping over stiffness of a hand that gives no damping; a firm grip's, assumed. A hand that is
 # a spring alone would be steel: no device renders stiff objects to it.
 GRIP_TIME = 0.01
+DAMPING_RATIO = 0.05  # where nothing is written, assumed
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,7 @@ class Hand:
     stiffness: Array  #: (5,) [N/m, N m/rad]
     force: Array  #: (5,) [N, N m]
     damping: Array = field(default_factory=lambda: np.zeros(5))  #: (5,) [N s/m, N m s/rad]
-    #: (5,) [kg, kg m^2]; Moves with the handle. Damping and mass count where the plant has
-    #: inertia.
+    #: (5,) [kg, kg m^2]; moves with the handle
     mass: Array = field(default_factory=lambda: np.zeros(5))
     #: (n,) [s, CLOCK_MONOTONIC]; of a way that the place follows in straight lines; empty: it
     #: stays at `place`
@@ -82,13 +81,6 @@ class HapticPlant:
     robot_file : str
     device : str
         Name of the emulated device, to read its part of the section ``emulator``.
-
-    Attributes
-    ----------
-    dynamics : HeldHandle, optional
-        None: hand and device are in balance at every moment.
-    force : ndarray, shape (5,)
-        On the handle [N, N m].
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
@@ -101,21 +93,15 @@ class HapticPlant:
 
         robot = read_robot_file(robot_file)
         settings = read_emulator_settings(robot, device)
-        self._device = HapticDevice(perturbed_robot(robot, settings.body))
-        self.motors = self._device.sizes[0]
-        self.force = np.zeros(5)
+        haptic = HapticDevice(perturbed_robot(robot, settings.body))
+        self.motors = haptic.sizes[0]
+        self._moving = HeldHandle(haptic, read_damping_ratio(settings.device))
         self._last: float | None = None
-        ratio = read_damping_ratio(settings.device)
-        self.dynamics = None if ratio is None else HeldHandle(self._device, ratio)
-
-    def place(self) -> Array:
-        """Return where the handle is, in the coordinates of `Hand.place`."""
-        return (self._device if self.dynamics is None else self.dynamics).place()
 
     def update(
         self, angle: Array, hand: Hand, wrench: Array | None = None, now: float = 0.0
     ) -> PlantState:
-        """Move to motor angles with a hand and a wrench on the handle.
+        """Move on to motor angles with a hand and a wrench on the handle.
 
         Parameters
         ----------
@@ -123,37 +109,20 @@ class HapticPlant:
         hand : Hand
         wrench : ndarray, shape (6,), optional [N, N m]
         now : float
-            Steady clock [s]; a plant with inertia moves on to this time.
+            Steady clock [s].
         """
-        p, moving = self._device.ports, self.dynamics
-        axes = p.axes if moving is None else moving.axes
-        outside = np.zeros(5) if wrench is None else axes.T @ wrench
-        if moving is None:
-            self._balance(angle, hand, outside)
-            return PlantState(p.sensor.copy(), self.place().copy(), p.axes @ self.force)
+        moving = self._moving
+        force = hand.force if wrench is None else hand.force + moving.axes.T @ wrench
         past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
         self._last = now if self._last is None else max(now, self._last)
-        moving.advance(angle, replace(hand, force=hand.force + outside), past)
-        self.force = moving.hand_force
-        return PlantState(moving.elongation(), moving.place(), moving.axes @ self.force)
-
-    def _balance(self, angle: Array, hand: Hand, outside: Array) -> None:
-        """Balance the hand's spring with the device, on the last linearisation."""
-        p = self._device.ports
-        jacobian = p.ea @ np.linalg.inv(p.aa)
-        held = p.ee - jacobian @ p.ae
-        ahead = self.place() + jacobian @ (angle - p.angle)
-        grip = np.diag(hand.stiffness)
-        pull = outside + hand.force + grip @ (hand.place - ahead + held @ p.force)
-        force = np.linalg.solve(np.eye(5) + grip @ held, pull)
-        self._device.update(angle, force)
-        self.force = p.force
+        moving.advance(angle, replace(hand, force=force), past)
+        return PlantState(moving.elongation(), moving.place, moving.axes @ moving.hand_force)
 
 
-def read_damping_ratio(device: Section) -> float | None:
-    """Read ``emulator.can.dynamics``; None where the handle has no inertia."""
+def read_damping_ratio(device: Section) -> float:
+    """Read ``emulator.can.dynamics``: of the slowest mode of handle and legs."""
     if 'dynamics' not in device:
-        return None
+        return DAMPING_RATIO
     with device.section('dynamics') as item:
         return float(item.number('damping_ratio', minimum=0.0, maximum=1.0))
 

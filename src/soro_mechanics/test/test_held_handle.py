@@ -39,7 +39,7 @@ def plucked(robot, ratio, force, load=None):
     places = []
     for _ in range(500):
         moving.advance(STILL, hand() if load is None else load, STEP)
-        places.append(moving.place())
+        places.append(moving.place)
     assert moving.restarts == 0
     return np.array(places), moving
 
@@ -79,14 +79,14 @@ def test_a_held_handle_comes_to_rest_where_statics_puts_it(robot, stiff):
     )
     for k in range(1500):
         moving.advance(min(1.0, k / 200) * angle, held, STEP)
-    force = held.stiffness * (held.place - moving.place()) + held.force
+    force = held.stiffness * (held.place - moving.place) + held.force
     np.testing.assert_allclose(moving.hand_force, force, atol=1e-5)
     statics = HapticDevice(robot)
     statics.restart(angle)
     guess = statics.snapshot()
     guess.axes[:] = moving.axes
     assert statics.held(angle, force, guess) is not None
-    np.testing.assert_allclose(statics.place(), moving.place(), atol=1e-7)
+    np.testing.assert_allclose(statics.place(), moving.place, atol=1e-7)
     np.testing.assert_allclose(statics.ports.sensor, moving.elongation(), atol=1e-8)
     assert moving.restarts == 0
 
@@ -108,8 +108,8 @@ def test_a_hand_without_legs_to_speak_of_is_its_own_oscillator(robot):
 
 def test_time_less_than_a_step_waits(robot):
     moving = HeldHandle(HapticDevice(robot), 0.05)
-    load, before = hand(force=[1.0, 0.0, 0.0, 0.0, 0.0]), moving.place()
+    load, before = hand(force=[1.0, 0.0, 0.0, 0.0, 0.0]), moving.place
     moving.advance(STILL, load, 0.4 * STEP)
-    np.testing.assert_array_equal(moving.place(), before)
+    np.testing.assert_array_equal(moving.place, before)
     moving.advance(STILL, load, 0.7 * STEP)
-    assert moving.place()[0] > before[0]
+    assert moving.place[0] > before[0]

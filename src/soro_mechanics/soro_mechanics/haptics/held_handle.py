@@ -42,7 +42,7 @@ class HeldHandle:
 
     Attributes
     ----------
-    speed, hand_force : ndarray, shape (5,)
+    place, speed, hand_force : ndarray, shape (5,)
         Of the handle, in its directions; what the hand puts on it, its inertia too [N, N m].
     axes : ndarray, shape (6, 5)
         The directions, in base_link.
@@ -82,10 +82,6 @@ class HeldHandle:
             self._step(way[k + 1], hand, hand.place - left)
         self._angle = way[-1]
 
-    def place(self) -> Array:
-        """Return where the handle is along its five directions, shape (5,) [m, rad]."""
-        return self._place
-
     def elongation(self) -> Array:
         """Return the elongation of every flex sensor [m]."""
         d, node, turn = self._device, self.stepper.state.node, np.empty(3)
@@ -101,7 +97,7 @@ class HeldHandle:
         s, m, of = self.stepper.layout.structure, self.stepper.motion, self.stepper
         own = self._own
         for rod, law, rest in (
-            (SPRING, hand.stiffness, place - self._place),
+            (SPRING, hand.stiffness, place - self.place),
             (DAMPER, hand.damping / DAMPER_TIME, DAMPER_TIME * hand.speed),
         ):
             s.attach[rod, 0] = of.state.body[self._tip]
@@ -118,7 +114,7 @@ class HeldHandle:
             except InvalidInput:
                 return
         self._look()
-        spring = hand.stiffness * (place - self._place) + hand.damping * (hand.speed - self.speed)
+        spring = hand.stiffness * (place - self.place) + hand.damping * (hand.speed - self.speed)
         inertia = hand.mass * (self._own.T @ m.body_past[self._tip, 2])
         self.hand_force = spring + hand.force - inertia
 
@@ -126,7 +122,7 @@ class HeldHandle:
         """Read the handle; `_own`: its directions in its own axes."""
         pose, turn = self.stepper.state.body[self._tip], np.empty(3)
         so3_log(np.ascontiguousarray(pose[:3, :3]), turn)
-        self._place = np.concatenate([pose[:3, 3], self._across.T @ turn])
+        self.place = np.concatenate([pose[:3, 3], self._across.T @ turn])
         self._own, self.axes = np.zeros((6, 5)), np.eye(6, 5)
         self._own[:3, :3], self._own[3:, 3:] = pose[:3, :3].T, self._across
         self.axes[3:, 3:] = pose[:3, :3] @ self._across
