@@ -128,48 +128,25 @@ def read_damping_ratio(device: Section) -> float:
 
 
 class HapticPlantProcess(WorkerProcess):
-    """The emulator's side; `error` says why there is no plant, empty while there is one."""
+    """The emulator's side."""
 
     def __init__(self, robot_file: str, device: str, sensors: int) -> None:
-        self.error = ''
         self.state = PlantState(np.zeros(sensors), np.zeros(5), np.zeros(6))
         self.ready = False
         self._lock = threading.Lock()
-        self._waiting = True  # for the plant to say that it is loaded
         super().__init__('soro_emulation.haptic_plant', robot_file, device)
 
     def update(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
         """Take an answer that has come, and ask again; never waits. Safe from any thread.
 
-        Parameters as those of `HapticPlant.update`.
-
-        Returns
-        -------
-        bool
-            Whether `state` is new.
+        Parameters as those of `HapticPlant.update`; whether `state` is new.
         """
         with self._lock:
-            if self.error:
-                return False
-            try:
-                return self._exchange(angle, hand, wrench, now)
-            except (EOFError, OSError):
-                self.error = 'the process of the plant has ended'
-                return False
-
-    def _exchange(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
-        new = False
-        if self._waiting and self._answers.poll():
-            answer = self._answers.recv()
-            if isinstance(answer, str):
-                self.error = answer
-                return False
-            self.state, self.ready = PlantState(*answer), True
-            self._waiting, new = False, True
-        if not self._waiting:
-            self._questions.send((angle, hand, wrench, now))
-            self._waiting = True
-        return new
+            found = self.answer()
+            if found is not None:
+                self.state, self.ready = PlantState(*found), True
+            self.ask((angle, hand, wrench, now))
+            return found is not None
 
 
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:

@@ -140,8 +140,8 @@ def test_its_process_answers_with_its_time(monkeypatch):
     try:
         seen, end = [], time.monotonic() + 250.0
         while len(seen) < 10 and time.monotonic() < end and not process.error:
-            process.ask(np.array([2e4, 0.0, 0.0]), np.zeros(6), len(seen))
-            answer = process.answer()
+            process.ask_shape(np.array([2e4, 0.0, 0.0]), np.zeros(6), len(seen))
+            answer = process.shape()
             if answer is not None and answer[2] is not None:  # else it is still compiled
                 seen.append(answer)
             wait([process._answers], 0.1)
