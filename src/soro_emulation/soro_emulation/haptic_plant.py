@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import gc
 from multiprocessing.connection import Connection
 import threading
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +65,7 @@ class Hand:
 RELEASED = Hand(np.zeros(5), np.zeros(5), np.zeros(5))
 
 
-@dataclass(frozen=True)
-class PlantState:
+class PlantState(NamedTuple):
     """Answer of the plant: elongations [m], where the handle is, the hand's wrench on it."""
 
     elongation: Array
@@ -152,16 +152,11 @@ class HapticPlantProcess(WorkerProcess):
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the plant, answer once for the rest shape, then whatever is asked."""
     plant = HapticPlant(robot_file, device)
-    answers.send(_parts(plant.update(np.zeros(plant.motors), RELEASED)))
+    answers.send(tuple(plant.update(np.zeros(plant.motors), RELEASED)))  # its class is another's
     gc.collect()
     gc.freeze()  # the collector does not walk through the libraries while time is real
     while True:
-        answers.send(_parts(plant.update(*questions.recv())))
-
-
-def _parts(state: PlantState) -> tuple[Array, Array, Array]:
-    """Return what travels: this module is `__main__` there, so its classes have another name."""
-    return state.elongation, state.place, state.wrench
+        answers.send(tuple(plant.update(*questions.recv())))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

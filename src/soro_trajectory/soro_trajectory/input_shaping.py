@@ -21,9 +21,6 @@ MODES = 3
 THIN = ('ncm', 'npcc')  # models whose sections pressure makes thinner
 
 
-Shaped = tuple[Schedule, dict[str, list[float]]]
-
-
 def impulses(kind: str, frequency: float, damping: float) -> tuple[Array, Array]:
     """Return times [s] and parts, 1 in all, of the impulses that leave a mode at rest."""
     n, root = SHAPERS[kind], math.sqrt(1.0 - damping**2)
@@ -58,7 +55,7 @@ def slowest_modes(robot: Robot, actuation: Array) -> Modes:
 
 def shaped_motion(
     kind: str, found: Modes, start: Array, end: Array, rates: Array
-) -> Shaped | None:
+) -> tuple[Schedule, dict[str, list[float]]] | None:
     """Return the straight motion between two actuations (m,), shaped for the first of the modes.
 
     No point of it is off that line, none is passed faster than at `rates`. Beside it: the modes

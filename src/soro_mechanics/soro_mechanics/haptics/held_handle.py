@@ -29,6 +29,7 @@ TRUSTED = 1e-2  # scaled residual from which one Newton step more is the solutio
 SPRING, DAMPER = -2, -1  # rods of the hand, one element each
 DAMPER_TIME = 100.0  # s, the damper's retardation: in one step it has no stiffness to speak of
 NOTHING = 1e-6  # N/m, N m/rad: an element needs some stiffness in every direction
+BOUND = NOTHING * np.eye(6)
 
 
 class HeldHandle:
@@ -74,24 +75,24 @@ class HeldHandle:
         """
         steps = int((self._due + seconds) / STEP + 1e-6)
         self._due = max(self._due + seconds - steps * STEP, 0.0)
-        if steps <= 0:
-            return
-        way = np.linspace(self._angle, angle, steps + 1)
-        for k in range(steps):
-            left = hand.speed * STEP * (steps - 1 - k)
-            self._step(way[k + 1], hand, hand.place - left)
-        self._angle = way[-1]
+        start, self._angle = self._angle, angle if steps > 0 else self._angle
+        for k in range(1, steps + 1):
+            place = hand.place - hand.speed * STEP * (steps - k)
+            self._step(start + k / steps * (angle - start), hand, place)
 
     def elongation(self) -> Array:
         """Return the elongation of every flex sensor [m]."""
-        d, node, turn = self._device, self.stepper.state.node, np.empty(3)
-        out = np.zeros(len(d.sensor_rod))
-        for q, r in enumerate(d.sensor_rod):
-            first = d.structure.rod_node[r]
-            for k, weight in zip(d.nodes[q], d.weights[q], strict=True):
-                so3_log(node[first, :3, :3].T @ node[first + k, :3, :3], turn)
-                out[q] += weight * float(turn @ d.motor_axis[d.sensor_motor[q]])
-        return out
+        d, node = self._device, self.stepper.state.node[:, :3, :3]
+        first = d.structure.rod_node[d.sensor_rod]
+        turned = np.swapaxes(node[first], 1, 2)[:, None] @ node[first[:, None] + d.nodes]
+        # the rotation vector: its direction times the sine is half the skew part
+        skew = 0.5 * (turned - np.swapaxes(turned, 2, 3))
+        about = skew[..., (2, 0, 1), (1, 2, 0)]
+        sine = np.linalg.norm(about, axis=2)
+        angle = np.arctan2(sine, 0.5 * (np.trace(turned, axis1=2, axis2=3) - 1.0))
+        size = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)
+        along = np.einsum('qki,qi->qk', about, d.motor_axis[d.sensor_motor])
+        return np.asarray((d.weights * size * along).sum(axis=1))
 
     def _step(self, angle: Array, hand: Any, place: Array) -> None:
         s, m, of = self.stepper.layout.structure, self.stepper.motion, self.stepper
@@ -103,9 +104,9 @@ class HeldHandle:
             s.attach[rod, 0] = of.state.body[self._tip]
             m.twist[rod] = 0.0
             m.twist_past[rod] = m.body_past[self._tip]
-            of.inputs.stiffness[rod] = own @ np.diag(law) @ own.T + NOTHING * np.eye(6)
+            of.inputs.stiffness[rod] = (own * law) @ own.T + BOUND
             of.inputs.section[rod, :6] = own @ rest / of.inputs.length[rod]
-        m.body_mass[self._tip] = self._bare + own @ np.diag(hand.mass) @ own.T
+        m.body_mass[self._tip] = self._bare + (own * hand.mass) @ own.T
         wrench = self.axes @ hand.force
         if not of.step(STEP, angle, wrench, self._gravity).taken:
             self.restarts += 1

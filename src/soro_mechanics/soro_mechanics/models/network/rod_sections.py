@@ -87,15 +87,10 @@ def _element_section(rod: RodSpec, start: float, end: float) -> tuple[Array, Arr
 def thin(rest: Array, driven: Array) -> None:
     """Let sections (..., TABLE) of incompressible material get thinner under pressure, in place.
 
-    What comes in is the rest strain e = c W of a wrench W on sections at rest. On a straight path
-    of W, with EA as 1 / s and EI as 1 / s^2 of the stretch s, it is s = 1 / (1 - e_z) and a
-    curvature s^2 e per length at rest; loads strain the section of then (Shi 2023, (13), (24) in
-    the limit of many increments).
-
-    Raises
-    ------
-    InvalidInput
-        A pressure under which the section stretches without bound.
+    The rest strain that comes in is e = c W. With EA as 1 / s and EI as 1 / s^2 of the stretch,
+    along a straight path of W, s = 1 / (1 - e_z), the curvature per length at rest is s^2 e, and
+    loads strain the section of then (Shi 2023, (13), (24), many increments). Raises InvalidInput
+    where it stretches without bound.
     """
     strain = driven[..., 0:6] - rest[..., 0:6]
     room = 1.0 - strain[..., 2:3]

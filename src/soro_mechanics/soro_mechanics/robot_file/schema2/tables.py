@@ -383,10 +383,8 @@ DRIVER: Table = {
     ),
 }
 _CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
-_MOTION: Table = {
-    **{'step': _SECONDS, 'elements': WHOLE, 'retardation': _SECONDS, 'drag': q('1/s')},
-    'incompressible': FLAG,
-}
+_MOTION: Table = {'step': _SECONDS, 'elements': WHOLE, 'retardation': _SECONDS, 'drag': q('1/s')}
+_MOTION['incompressible'] = FLAG
 EMULATOR: Table = {
     'seed': WHOLE,
     'body': table(
