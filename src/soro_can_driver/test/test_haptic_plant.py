@@ -79,8 +79,8 @@ def test_time_that_a_stall_took_is_lost_and_never_runs_back(tmp_path):
     for plant in (stalled, steady):
         rest = plant.update(np.zeros(6), RELEASED, None, 200.0).place
     moved = stalled.update(np.zeros(6), hand, None, 260.0).place
-    for k in range(round(1e3 * MAX_STALL)):
-        state = steady.update(np.zeros(6), hand, None, 200.001 + 1e-3 * k)
+    for k in range(round(100 * MAX_STALL)):
+        state = steady.update(np.zeros(6), hand, None, 200.01 + 1e-2 * k)
     # A minute late, it has moved for as long as a stall may count, and as a plant in time.
     np.testing.assert_allclose(moved, state.place, atol=2e-5)
     assert moved[1] - rest[1] > 2e-3

@@ -24,7 +24,7 @@ from soro_mechanics.models.network.cross_section import CrossSection
 from soro_mechanics.models.network.spec import EndSpec, GROUND, NetworkSpec, RodSpec
 from soro_mechanics.numerics.lie_kernels import so3_log
 
-STEP = 1e-3  # s
+STEP, LATE = 1e-3, 5e-3  # s: of a step; due, from which steps are twice as long
 TRUSTED = 1e-2  # scaled residual from which one Newton step more is the solution
 SPRING, DAMPER = -2, -1  # rods of the hand, one element each
 DAMPER_TIME = 100.0  # s, the damper's retardation: in one step it has no stiffness to speak of
@@ -55,30 +55,31 @@ class HeldHandle:
         self._device, self._gravity = device, device.gravity
         still = np.zeros(device.sizes[0])
         self.stepper = Stepper(with_hand(device.network.spec), still, Options(trusted=TRUSTED))
-        self._tip = self.stepper.layout.tip_body
+        self._tip, self._across = self.stepper.layout.tip_body, device.across
         self.stepper.rest(still, np.zeros(6), self._gravity)
         omega = 2.0 * math.pi * float(modes(self.stepper, 1).frequency[0])
         m = self.stepper.motion
         m.retardation[:] = 2.0 * damping_ratio / omega
         m.retardation[SPRING], m.retardation[DAMPER] = 0.0, DAMPER_TIME
         self._bare = m.body_mass[self._tip].copy()
-        self._across = device.across
-        self._angle, self._due, self.restarts = still, 0.0, 0
-        self.hand_force = np.zeros(5)
+        self._angle, self._due, self.restarts, self.hand_force = still, 0.0, 0, np.zeros(5)
         self._look()
 
     def advance(self, angle: Array, hand: Any, seconds: float) -> None:
         """Let time pass while the motors turn evenly to new angles (na,) [rad].
 
-        It passes in steps of `STEP`; what is left waits for the next call. The hand's arrays (5,):
-        `place` and `speed` at the end, `stiffness`, `damping`, `mass`, `force` beside the spring.
+        It passes in steps of `STEP`, of twice that where much is due; what is left waits for the
+        next call. The hand's arrays (5,): `place` and `speed` at the end, `stiffness`, `damping`,
+        `mass`, and `force` beside the spring.
         """
-        steps = int((self._due + seconds) / STEP + 1e-6)
-        self._due = max(self._due + seconds - steps * STEP, 0.0)
+        due = self._due + seconds
+        length = STEP if due < LATE else 2.0 * STEP
+        steps = int(due / length + 1e-6)
+        self._due = max(due - steps * length, 0.0)
         start, self._angle = self._angle, angle if steps > 0 else self._angle
         for k in range(1, steps + 1):
-            place = hand.place - hand.speed * STEP * (steps - k)
-            self._step(start + k / steps * (angle - start), hand, place)
+            place = hand.place - hand.speed * length * (steps - k)
+            self._step(length, start + k / steps * (angle - start), hand, place)
 
     def elongation(self) -> Array:
         """Return the elongation of every flex sensor [m]."""
@@ -94,7 +95,7 @@ class HeldHandle:
         along = np.einsum('qki,qi->qk', about, d.motor_axis[d.sensor_motor])
         return np.asarray((d.weights * size * along).sum(axis=1))
 
-    def _step(self, angle: Array, hand: Any, place: Array) -> None:
+    def _step(self, length: float, angle: Array, hand: Any, place: Array) -> None:
         s, m, of = self.stepper.layout.structure, self.stepper.motion, self.stepper
         own = self._own
         for rod, law, rest in (
@@ -108,7 +109,7 @@ class HeldHandle:
             of.inputs.section[rod, :6] = own @ rest / of.inputs.length[rod]
         m.body_mass[self._tip] = self._bare + (own * hand.mass) @ own.T
         wrench = self.axes @ hand.force
-        if not of.step(STEP, angle, wrench, self._gravity).taken:
+        if not of.step(length, angle, wrench, self._gravity).taken:
             self.restarts += 1
             try:
                 of.rest(angle, wrench, self._gravity)
