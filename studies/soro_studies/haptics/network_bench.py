@@ -27,6 +27,7 @@ from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.flex_signal import FlexSignal
 from soro_mechanics.haptics.hand_impedance import FINGERTIP, HandImpedance, NO_HAND
 from soro_mechanics.haptics.held_handle import HeldHandle, STEP
+from soro_mechanics.haptics.linear_loop import STIFFEST
 from soro_mechanics.haptics.stable_limits import DAMPING_RATIO, MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
@@ -41,7 +42,8 @@ from soro_studies.haptics.z_width import z_width
 from soro_studies.system.measured_section import keep_values, replace_section
 
 ROBOT, RATE, DELAY = 'haptic_5dof', 500.0, 1  # Hz; sample from a measurement to the command
-HANDS = (NO_HAND, FINGERTIP)
+# A handle that nobody holds rests again with springs far beyond those it rings on: no limit to find.
+HANDS = (FINGERTIP,)
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,9 @@ def rows() -> list[dict[str, Any]]:
 
         for hand in HANDS:
             width = z_width(network, hand, RATE, DELAY)
-            row = {'plant': name, 'hand': hand.name}
-            row |= {'predicted': width.predicted, 'stiffest': width.stiffest}
+            row: dict[str, Any] = {'plant': name, 'hand': hand.name}
+            stiffest = None if math.isnan(width.stiffest) else min(width.stiffest, STIFFEST)
+            row |= {'predicted': min(width.predicted, STIFFEST), 'stiffest': stiffest}
             print(row, flush=True)
             found.append(row)
     return found
@@ -171,10 +174,15 @@ def section(found: list[dict[str, Any]]) -> str:
         '|---|---|---|---|',
     ]
     for row in found:
-        out.append(
-            f'| {row["plant"]} | {row["hand"]} | {row["predicted"]:.0f} | {row["stiffest"]:.0f} |'
-        )
+        cells = ' | '.join(_shown(row[key]) for key in ('predicted', 'stiffest'))
+        out.append(f'| {row["plant"]} | {row["hand"]} | {cells} |')
     return '\n'.join(out) + '\n'
+
+
+def _shown(stiffness: float | None) -> str:
+    if stiffness is None:
+        return 'rings at 1.02 of the natural stiffness'
+    return f'above {STIFFEST:.0f}' if stiffness >= STIFFEST else f'{stiffness:.0f}'
 
 
 def main() -> None:
