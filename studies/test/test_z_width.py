@@ -11,7 +11,6 @@ from scipy.linalg import eigh
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import FINGERTIP, FIRM_GRIP, hand, LIGHT_GRIP, NO_HAND
-from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
     OneDirection,
@@ -20,6 +19,7 @@ from soro_mechanics.haptics.linear_loop import (
     STIFFEST,
 )
 from soro_mechanics.haptics.rendering import natural_stiffness
+from soro_mechanics.haptics.stable_limits import handle_mass, modal_damping
 from soro_mechanics.haptics.virtual_environment import ContactFeel, Control, Shape, VirtualObject
 from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_studies.haptics.moving_bench import MovingBench

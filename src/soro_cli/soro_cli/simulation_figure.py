@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated motion as a table and a figure: tip, energies, frequencies."""
+"""A simulated motion as table, figure (tip, energies, frequencies) and recording."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
+from rclpy.serialization import serialize_message
 
+from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.dynamics.simulation import Simulation
 from soro_mechanics.robot import Robot
+from soro_msgs.msg import ActuatorState
+from soro_msgs.msg import Configuration as Shape
+from soro_node.conversions import configuration_to_message
 from soro_node.file_errors import writing
+from soro_recording.bag_writer import BagWriter
+from soro_recording.message_definitions import full_definition
 from soro_recording.run_figures import COLOURS, Drawn, MM
 
 ENERGIES = ('kinetic', 'strain', 'gravity', 'work', 'dissipated')
@@ -27,6 +34,29 @@ def write_csv(robot: Robot, motion: Simulation, folder: Path) -> Path:
     with writing(path):
         np.savetxt(path, table, '%.9g', ',', header=','.join(names), comments='')
     return path
+
+
+def write_bag(robot: Robot, frames: Sequence[tuple[float, Configuration]], folder: Path) -> Path:
+    """Write shapes at times [s] as a recording, which `soro view` plays; the folder is new."""
+    with writing(folder):
+        bag = BagWriter(folder)
+    file, names = Path(robot.description.file), [a.name for a in robot.actuators]
+    bag.add_file(f'/{robot.name}/robot.yaml', 'application/yaml', file.read_bytes())
+    kinds = [f'soro_msgs/msg/{name}' for name in ('ActuatorState', 'Configuration')]
+    places = f'/{robot.name}/actuator_state', f'/{robot.name}/configuration'
+    topics = [bag.add_topic(*t, full_definition(t[1])) for t in zip(places, kinds, strict=True)]
+    for time, q in frames:
+        state = ActuatorState(name=names, flags=[0] * len(names))
+        stamp = state.header.stamp
+        stamp.sec, stamp.nanosec = 1 + int(time), int(time % 1.0 * 1e9)  # zero means unknown
+        state.quantity = [a.quantity_code for a in robot.actuators]
+        state.commanded = state.applied = state.measured = q.actuation.tolist()
+        frame = f'{robot.name}/base_link'
+        shape = configuration_to_message(q, robot.description, frame, stamp, Shape.FROM_REQUEST)
+        for topic, message in zip(topics, (state, shape), strict=True):
+            bag.write(topic, stamp.sec * 10**9 + stamp.nanosec, serialize_message(message))
+    bag.close()
+    return folder
 
 
 def draw(robot: Robot, motion: Simulation, frequency: Sequence[float]) -> Drawn:

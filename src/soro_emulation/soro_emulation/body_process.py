@@ -23,64 +23,25 @@ NICE = 5  # the device comes first on a busy computer
 
 
 class BodyProcess(WorkerProcess):
-    """The emulator's side.
+    """The emulator's side: of actuation (m,) and wrench (6,) at the tip, axes of base_link [SI].
 
-    Parameters
-    ----------
-    robot_file : str
-    device : str
-        Name of the device, to read its part of the section ``emulator``.
-
-    Attributes
-    ----------
-    error : str
-        Why there is no body; empty while there is one.
+    Its answers are a Configuration and the body's time, None of a body without inertia.
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
-        self.error = ''
-        self._asked: Any = 'loading'
+        self._tag: Any = None
         super().__init__('soro_emulation.body_process', robot_file, device)
 
-    def ask(self, actuation: Array, wrench: Array, tag: Any) -> bool:
-        """Ask for the shape, unless an answer is due; whether it was asked.
+    def ask_shape(self, actuation: Array, wrench: Array, tag: Any) -> bool:
+        """Ask for the shape, unless an answer is due; whether it was asked."""
+        asked = self.ask((actuation, wrench, time.monotonic()))
+        self._tag = tag if asked else self._tag
+        return asked
 
-        Parameters
-        ----------
-        actuation : ndarray, shape (m,)
-            What the actuators really do [SI].
-        wrench : ndarray, shape (6,)
-            At the tip, axes of base_link [N, N m].
-        tag : object
-            Comes back with the answer.
-        """
-        if self.error or self._asked is not None:
-            return False
-        try:
-            self._questions.send((actuation, wrench, time.monotonic()))
-        except OSError:
-            self.error = 'the process of the body has ended'
-            return False
-        self._asked = tag
-        return True
-
-    def answer(self) -> tuple[Any, Configuration, BodyTime | None] | None:
-        """Return the tag, the shape and the body's time, None of a body without inertia.
-
-        None when there is no answer yet.
-        """
-        try:
-            if self.error or not self._answers.poll():
-                return None
-            result = self._answers.recv()
-        except (EOFError, OSError):
-            self.error = self.error or 'the process of the body has ended'
-            return None
-        tag, self._asked = self._asked, None
-        if isinstance(result, str):
-            self.error = result
-            return None
-        return None if result is None else (tag, *result)
+    def shape(self) -> tuple[Any, Configuration, BodyTime | None] | None:
+        """Return the tag of the question and the answer; None when there is no answer yet."""
+        result = self.answer()
+        return None if result is None else (self._tag, *result)
 
 
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:

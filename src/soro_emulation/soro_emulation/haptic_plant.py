@@ -4,18 +4,18 @@
 
 Motor angles and what the hand does go in, elongations of the flex strips come back.
 
-With ``emulator.can.dynamics`` in the robot file handle and legs have mass and damping
-(`soro_mechanics.haptics.handle_dynamics`) and move in real time; without it hand and device are
-in balance at every moment.
+Handle and legs have mass and damping and move in real time
+(`soro_mechanics.haptics.held_handle`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import gc
 from multiprocessing.connection import Connection
 import threading
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ MAX_STALL = 0.1
 # s: damping over stiffness of a hand that gives no damping; a firm grip's, assumed. A hand that is
 # a spring alone would be steel: no device renders stiff objects to it.
 GRIP_TIME = 0.01
+DAMPING_RATIO = 0.05  # where nothing is written, assumed
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,7 @@ class Hand:
     stiffness: Array  #: (5,) [N/m, N m/rad]
     force: Array  #: (5,) [N, N m]
     damping: Array = field(default_factory=lambda: np.zeros(5))  #: (5,) [N s/m, N m s/rad]
-    #: (5,) [kg, kg m^2]; Moves with the handle. Damping and mass count where the plant has
-    #: inertia.
+    #: (5,) [kg, kg m^2]; moves with the handle
     mass: Array = field(default_factory=lambda: np.zeros(5))
     #: (n,) [s, CLOCK_MONOTONIC]; of a way that the place follows in straight lines; empty: it
     #: stays at `place`
@@ -65,8 +65,7 @@ class Hand:
 RELEASED = Hand(np.zeros(5), np.zeros(5), np.zeros(5))
 
 
-@dataclass(frozen=True)
-class PlantState:
+class PlantState(NamedTuple):
     """Answer of the plant: elongations [m], where the handle is, the hand's wrench on it."""
 
     elongation: Array
@@ -82,13 +81,6 @@ class HapticPlant:
     robot_file : str
     device : str
         Name of the emulated device, to read its part of the section ``emulator``.
-
-    Attributes
-    ----------
-    dynamics : HandleDynamics, optional
-        None: hand and device are in balance at every moment.
-    force : ndarray, shape (5,)
-        On the handle [N, N m].
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
@@ -96,27 +88,20 @@ class HapticPlant:
         from soro_emulation.emulator_settings import read_emulator_settings
         from soro_emulation.perturbation import perturbed_robot
         from soro_mechanics.haptics.device import HapticDevice
-        from soro_mechanics.haptics.handle_dynamics import handle_place, HandleDynamics, HandleLoad
+        from soro_mechanics.haptics.held_handle import HeldHandle
         from soro_mechanics.robot_file.reader import read_robot_file
 
         robot = read_robot_file(robot_file)
         settings = read_emulator_settings(robot, device)
-        self._device = HapticDevice(perturbed_robot(robot, settings.body))
-        self.motors = self._device.sizes[0]
-        self._place, self._load = handle_place, HandleLoad
-        self.force = np.zeros(5)
+        haptic = HapticDevice(perturbed_robot(robot, settings.body))
+        self.motors = haptic.sizes[0]
+        self._moving = HeldHandle(haptic, read_damping_ratio(settings.device))
         self._last: float | None = None
-        ratio = read_damping_ratio(settings.device)
-        self.dynamics = None if ratio is None else HandleDynamics(self._device, ratio)
-
-    def place(self) -> Array:
-        """Return where the handle is, in the coordinates of `Hand.place`."""
-        return self._place(self._device) if self.dynamics is None else self.dynamics.place
 
     def update(
         self, angle: Array, hand: Hand, wrench: Array | None = None, now: float = 0.0
     ) -> PlantState:
-        """Move to motor angles with a hand and a wrench on the handle.
+        """Move on to motor angles with a hand and a wrench on the handle.
 
         Parameters
         ----------
@@ -124,108 +109,54 @@ class HapticPlant:
         hand : Hand
         wrench : ndarray, shape (6,), optional [N, N m]
         now : float
-            Steady clock [s]; a plant with inertia moves on to this time.
+            Steady clock [s].
         """
-        p = self._device.ports
-        outside = np.zeros(5) if wrench is None else p.axes.T @ wrench
-        if self.dynamics is None:
-            self._balance(angle, hand, outside)
-        else:
-            past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
-            self._last = now if self._last is None else max(now, self._last)
-            load = self._load(
-                hand.place,
-                hand.speed,
-                hand.stiffness,
-                hand.damping,
-                hand.mass,
-                hand.force + outside,
-            )
-            self.dynamics.advance(angle, load, past)
-            if past > 0.0:
-                self.force = self.dynamics.hand_force
-        p = self._device.ports
-        return PlantState(p.sensor.copy(), self.place().copy(), p.axes @ self.force)
-
-    def _balance(self, angle: Array, hand: Hand, outside: Array) -> None:
-        """Balance the hand's spring with the device, on the last linearisation."""
-        p = self._device.ports
-        jacobian = p.ea @ np.linalg.inv(p.aa)
-        held = p.ee - jacobian @ p.ae
-        ahead = self.place() + jacobian @ (angle - p.angle)
-        grip = np.diag(hand.stiffness)
-        pull = outside + hand.force + grip @ (hand.place - ahead + held @ p.force)
-        force = np.linalg.solve(np.eye(5) + grip @ held, pull)
-        self._device.update(angle, force)
-        self.force = p.force
+        moving = self._moving
+        force = hand.force if wrench is None else hand.force + moving.axes.T @ wrench
+        past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
+        self._last = now if self._last is None else max(now, self._last)
+        moving.advance(angle, replace(hand, force=force), past)
+        return PlantState(moving.elongation(), moving.place, moving.axes @ moving.hand_force)
 
 
-def read_damping_ratio(device: Section) -> float | None:
-    """Read ``emulator.can.dynamics``; None where the handle has no inertia."""
+def read_damping_ratio(device: Section) -> float:
+    """Read ``emulator.can.dynamics``: of the slowest mode of handle and legs."""
     if 'dynamics' not in device:
-        return None
+        return DAMPING_RATIO
     with device.section('dynamics') as item:
         return float(item.number('damping_ratio', minimum=0.0, maximum=1.0))
 
 
 class HapticPlantProcess(WorkerProcess):
-    """The emulator's side; `error` says why there is no plant, empty while there is one."""
+    """The emulator's side."""
 
     def __init__(self, robot_file: str, device: str, sensors: int) -> None:
-        self.error = ''
         self.state = PlantState(np.zeros(sensors), np.zeros(5), np.zeros(6))
         self.ready = False
         self._lock = threading.Lock()
-        self._waiting = True  # for the plant to say that it is loaded
         super().__init__('soro_emulation.haptic_plant', robot_file, device)
 
     def update(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
         """Take an answer that has come, and ask again; never waits. Safe from any thread.
 
-        Parameters as those of `HapticPlant.update`.
-
-        Returns
-        -------
-        bool
-            Whether `state` is new.
+        Parameters as those of `HapticPlant.update`; whether `state` is new.
         """
         with self._lock:
-            if self.error:
-                return False
-            try:
-                return self._exchange(angle, hand, wrench, now)
-            except (EOFError, OSError):
-                self.error = 'the process of the plant has ended'
-                return False
-
-    def _exchange(self, angle: Array, hand: Hand, wrench: Array, now: float) -> bool:
-        new = False
-        if self._waiting and self._answers.poll():
-            answer = self._answers.recv()
-            if isinstance(answer, str):
-                self.error = answer
-                return False
-            self.state, self.ready = PlantState(*answer), True
-            self._waiting, new = False, True
-        if not self._waiting:
-            self._questions.send((angle, hand, wrench, now))
-            self._waiting = True
-        return new
+            found = self.answer()
+            if found is not None:
+                self.state, self.ready = PlantState(*found), True
+            self.ask((angle, hand, wrench, now))
+            return found is not None
 
 
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the plant, answer once for the rest shape, then whatever is asked."""
     plant = HapticPlant(robot_file, device)
-    answers.send(_parts(plant.update(np.zeros(plant.motors), RELEASED)))
+    answers.send(tuple(plant.update(np.zeros(plant.motors), RELEASED)))  # its class is another's
     gc.collect()
     gc.freeze()  # the collector does not walk through the libraries while time is real
     while True:
-        answers.send(_parts(plant.update(*questions.recv())))
-
-
-def _parts(state: PlantState) -> tuple[Array, Array, Array]:
-    """Return what travels: this module is `__main__` there, so its classes have another name."""
-    return state.elongation, state.place, state.wrench
+        answers.send(tuple(plant.update(*questions.recv())))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -39,8 +39,11 @@ class MovingBody:
         changed = replace(properties, model=NETWORK)
         self.robot: Robot = perturbed_robot(description, changed)
         self._step = p.step
-        options = Options(elements=p.elements, retardation=p.retardation, drag=p.drag)
-        self._stepper = stepper(self.robot, None, options)
+        self._stepper = stepper(
+            self.robot,
+            None,
+            Options(p.elements, p.retardation, drag=p.drag, incompressible=p.incompressible),
+        )
         span = np.array([a.maximum - a.minimum for a in description.actuators])
         self._felt = np.array([a.rest for a in description.actuators])
         law = properties.law or 'bouc_wen'
@@ -78,8 +81,7 @@ class MovingBody:
         for parts in (1, PARTS):
             for value in np.linspace(self._felt, felt, parts + 1)[1:]:
                 length = self._step / parts
-                report = self._stepper.step(length, value, self._wrench, self.robot.gravity)
-                if not report.taken:
+                if not self._stepped(length, value):
                     break
                 self._felt = value
             else:
@@ -87,6 +89,12 @@ class MovingBody:
                 return
         self._restarts += 1
         self._rest(felt)
+
+    def _stepped(self, length: float, felt: Array) -> bool:
+        try:
+            return self._stepper.step(length, felt, self._wrench, self.robot.gravity).taken
+        except InvalidInput:  # more than its sections bear
+            return False
 
     def _rest(self, felt: Array) -> None:
         """Put the body at rest, or leave it as it is where there is no equilibrium."""

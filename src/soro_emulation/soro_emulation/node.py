@@ -157,7 +157,7 @@ class EmulatorNode(Node):
         body = self._body
         if body is None:
             return
-        answer = body.answer()
+        answer = body.shape()
         if answer is not None:
             self._publish(*answer)
         error = body.error or self._device.error
@@ -167,7 +167,7 @@ class EmulatorNode(Node):
             actuation = self._device.actuation(time.monotonic())
             wrench = self._wrench.at_tip(self._tip) + self._table.hidden_wrench
             tag = self.get_clock().now().to_msg(), time.monotonic()
-            body.ask(actuation, self._device.load(wrench), tag)
+            body.ask_shape(actuation, self._device.load(wrench), tag)
 
     def _publish(self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None) -> None:
         stamp, measured = tag

@@ -38,6 +38,7 @@ class MotionProperties:
     elements: int = 8  # of every integrated piece of a rod
     retardation: float = 5e-3  # s
     drag: float = 0.0  # 1/s
+    incompressible: bool = False  # sections get thinner under pressure
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def _read_motion(body: Section) -> MotionProperties:
             s.count('elements', default.elements),
             s.quantity('retardation', 's', default.retardation, minimum=0.0),
             s.quantity('drag', '1/s', default.drag, minimum=0.0),
+            s.boolean('incompressible', default.incompressible),
         )
 
 

@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 from soro_mechanics.core.errors import SoroError
 from soro_node.parent_death import die_with_parent, OWN_GROUP
@@ -29,9 +30,15 @@ class WorkerProcess:
         Full name; its `main` calls `answer`.
     robot_file, device : str
         For the other side.
+
+    Attributes
+    ----------
+    error : str
+        Why it answers nothing any more; empty while it does.
     """
 
     def __init__(self, module: str, robot_file: str, device: str) -> None:
+        self.error, self._due = '', True  # it says when it is loaded
         ours, theirs = os.pipe(), os.pipe()
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
         arguments = [str(os.getpid()), robot_file, device, str(theirs[0]), str(ours[1])]
@@ -45,6 +52,31 @@ class WorkerProcess:
         os.close(ours[1])
         self._answers = Connection(ours[0], writable=False)
         self._questions = Connection(theirs[1], readable=False)
+
+    def ask(self, question: Any) -> bool:
+        """Ask something, unless an answer is due; whether it was asked. Never waits."""
+        if self.error or self._due:
+            return False
+        try:
+            self._questions.send(question)
+        except OSError:
+            self.error = 'its process has ended'
+        self._due = not self.error
+        return self._due
+
+    def answer(self) -> Any:
+        """Return the answer that has come; None: none yet, or there is an `error`."""
+        try:
+            if self.error or not self._answers.poll():
+                return None
+            result = self._answers.recv()
+        except (EOFError, OSError):
+            self.error = 'its process has ended'
+            return None
+        self._due = False
+        if isinstance(result, str):
+            self.error, result = result, None
+        return result
 
     def stop(self) -> None:
         """End the process."""

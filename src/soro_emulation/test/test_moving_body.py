@@ -15,7 +15,7 @@ from soro_emulation.body_process import BodyProcess
 from soro_emulation.body_time import BodyClock, BodyTime, SpeedWatch
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.moving_body import MovingBody
-from soro_emulation.perturbation import OVERRIDE
+from soro_emulation.perturbation import OVERRIDE, perturbed_robot
 from soro_mechanics.core.errors import UnknownName
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
@@ -24,6 +24,7 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 
 MOVING = ['spatial_cc', 'soft_parallel', 'stewart_gough']
+STRETCHING = ['stiff_flop', 'stiff_flop_two_segment']
 RATE = 30.0  # questions per second
 
 
@@ -66,6 +67,29 @@ def test_it_settles_where_statics_say(name):
     assert body.time.restarts == 0
 
 
+@pytest.mark.parametrize('name', STRETCHING)
+def test_chambers_stretch_their_sections_as_the_published_theory_says(name):
+    """Without weight, which ncm lets come with the pressure; it shares no code with networks."""
+    body, rest, change = still(name, retardation=0.05)
+    theory = perturbed_robot(*properties(name))
+    theory.gravity = body.robot.gravity = np.zeros(3)
+    end = rest + 2.5 * change
+    tips = run(body, lambda t: rest + min(1.0, t) * (end - rest), 4.0)
+    tip = theory.forward(end).tip[:3, 3]
+    assert tips[-1] == pytest.approx(tip, abs=2e-5)
+    assert np.linalg.norm(tip - body.robot.forward(end).tip[:3, 3]) > 1e-3  # sections as at rest
+    assert body.time.restarts == 0
+
+
+def test_muscles_swing_where_statics_put_them():
+    body, rest, change = still('pam_continuum', retardation=0.1)
+    muscles = rest + 0.2 * change - 0.1 * np.roll(change, 1) - 0.1 * np.roll(change, 2)
+    tips = run(body, lambda t: rest + min(1.0, 0.3 * t) * (muscles - rest), 9.0)
+    assert tips[-1] == pytest.approx(body.robot.forward(muscles).tip[:3, 3], abs=2e-4)
+    assert np.linalg.norm(tips[-1] - tips[0]) > 0.01
+    assert body.time.restarts == 0
+
+
 def test_it_swings_with_its_inertia_when_a_load_is_gone():
     body, rest, _ = still('spatial_cc', retardation=1e-4)
     body.set_wrench(np.array([0.2, 0.0, 0.0, 0.0, 0.0, 0.0]))
@@ -81,8 +105,9 @@ def test_it_swings_with_its_inertia_when_a_load_is_gone():
     assert 1.0 / np.diff(ups).mean() == pytest.approx(expected, rel=0.01)
 
 
-def test_what_has_no_solution_never_ends_the_body():
-    body, rest, change = still('spatial_cc')
+@pytest.mark.parametrize('name', ['spatial_cc', 'stiff_flop'])
+def test_what_has_no_solution_never_ends_the_body(name):
+    body, rest, change = still(name)
     for k, actuation in enumerate((rest, rest + 40.0 * change, rest, rest)):
         q = body.configuration(actuation, 0.1 * k)
         assert np.isfinite(q.tip).all()
@@ -115,8 +140,8 @@ def test_its_process_answers_with_its_time(monkeypatch):
     try:
         seen, end = [], time.monotonic() + 250.0
         while len(seen) < 10 and time.monotonic() < end and not process.error:
-            process.ask(np.array([2e4, 0.0, 0.0]), np.zeros(6), len(seen))
-            answer = process.answer()
+            process.ask_shape(np.array([2e4, 0.0, 0.0]), np.zeros(6), len(seen))
+            answer = process.shape()
             if answer is not None and answer[2] is not None:  # else it is still compiled
                 seen.append(answer)
             wait([process._answers], 0.1)
@@ -132,8 +157,8 @@ def test_its_process_answers_with_its_time(monkeypatch):
 
 
 def test_the_environment_decides_for_every_robot(monkeypatch):
-    assert [properties(name)[1].plant for name in MOVING] == ['dynamic'] * 3
-    assert properties('stiff_flop')[1].plant == 'quasi_static'
+    names = [*MOVING, *STRETCHING, 'pam_continuum']
+    assert {properties(name)[1].plant for name in names} == {'dynamic'}
     monkeypatch.setenv(OVERRIDE, 'quasi_static')
     assert properties('spatial_cc')[1].plant == 'quasi_static'
     monkeypatch.setenv(OVERRIDE, 'fast')

@@ -24,7 +24,7 @@ _MOVED = {
         robot_input search_tolerances status
     """,
     'haptics': """
-        flex_calibration flex_fit flex_signal hand_impedance handle_dynamics
+        flex_calibration flex_fit flex_signal hand_impedance
         linear_haptic_loop=linear_loop rendering rendering_kernels sensing sensing_kernels
         sensor_watch stable_limits virtual_environment virtual_environment_kernels
         haptic_ device device_kernels loop schema

@@ -38,7 +38,9 @@ from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.input_shaping import shaped_motion, slowest_modes
 from soro_trajectory.joint_trajectory import goal_of_trajectory
+from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
@@ -91,6 +93,10 @@ PARAMETERS = (
         choices=('auto', *FEEDBACK),
     ),
     *CONTROL_PARAMETERS,
+    Parameter(
+        'input_shaping', 'none', '', 'of motions to a target; see below',
+        choices=('none', 'zv', 'zvd'),
+    ),
     Parameter(
         'state_timeout', 0.5, 's', 'an actuator_state older than this stops the stream',
         minimum=0.01, read_only=True,
@@ -345,7 +351,7 @@ class TrajectoryPlanner(RobotNode):
             if self._track is None or self._track.busy:
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
             goal = solved()
-            self._begin(goal, generation)
+            shaping = self._begin(goal, generation)
             doubt = goal.doubt()
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
@@ -359,15 +365,29 @@ class TrajectoryPlanner(RobotNode):
         else:
             level = Level.WARN if doubt else Level.OK
             text = f'accepted: {doubt}' if doubt else 'accepted'
-            self.diagnostics.report('target', level, text, topic=topic)
+            self.diagnostics.report('target', level, text, topic=topic, **shaping)
 
-    def _begin(self, goal: Goal, generation: int) -> None:
+    def _begin(self, goal: Goal, generation: int) -> dict[str, list[float]]:
+        """Begin a motion; return what is to be said of its shaping."""
         pose, control = goal.desired, self.tip_control
         feedback = pose is not None and self.table.control == 'feedback'
         keep = feedback and control.live
-        motion = self.go_to(goal.actuation, generation, keep, goal.schedule)
+        first, schedule, shaped, said = goal.actuation, goal.schedule, None, {}
+        kind, robot = self.table.input_shaping, self._binding.robot
+        if kind != 'none' and schedule is None and not robot.violations(first):
+            found = slowest_modes(robot, first)  # takes its time: the set-point goes on meanwhile
+            start, state = self._stream.setpoint, self._feedback.first()
+            if start is None and state is not None:
+                start = nearest_feasible(robot, state.present)
+            if start is not None:
+                shaped = shaped_motion(kind, found, start, first, self._stream.rates)
+        if shaped is not None:
+            schedule, said = shaped
+            first = schedule.actuation[0]
+        motion = self.go_to(first, generation, keep, schedule)
         if pose is not None:
             control.aim(motion, lambda stamp: pose, goal.task, feedback)
+        return said
 
     def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
         frames, frame = self._binding.frames, message.header.frame_id

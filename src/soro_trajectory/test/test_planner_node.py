@@ -49,7 +49,7 @@ class Scene:
         self.planner = ros.node(
             TrajectoryPlanner,
             namespace,
-            robot=ROBOT,
+            robot=robot.name,
             settle_time=0.05,
             speed=0.05,
             acceleration=1.0,
@@ -510,3 +510,28 @@ def test_a_joint_trajectory_moves_the_actuators(one):
     topic.publish(JointTrajectory(joint_names=names[:2], points=points))
     wait_until(lambda: one.target_status()[0].startswith('refused'))
     assert one.held(MIDDLE)
+
+
+def test_a_shaped_target_is_reached_on_the_line_and_said_to_leave_nothing():
+    with RosSession('/arm') as ros:
+        scene = Scene(ros, load_robot('soft_parallel'), '/arm', input_shaping='zv')
+        scene.send_actuation(MIDDLE)
+        wait_until(lambda: scene.held(MIDDLE), 60.0)
+        message, values = scene.target_status()
+        assert message == 'accepted'
+        vibration = [float(x) for x in values['vibration'].strip('[]').split(',')]
+        assert len(vibration) == 3 and vibration[0] == 0.0
+        schedule = scene.planner._stream._schedule
+        np.testing.assert_allclose(schedule.actuation[[0, -1]], [START, MIDDLE], atol=1.0)
+        beyond = [9.0e5, 0.2e5, 0.3e5]
+        scene.send_actuation(beyond)
+        wait_until(lambda: scene.target_status()[0].startswith('refused'), 10.0)
+        assert scene.held(MIDDLE)
+
+
+def test_shaping_without_a_network_is_refused_and_nothing_moves(robot):
+    with RosSession('/arm') as ros:
+        scene = Scene(ros, robot, '/arm', input_shaping='zvd')
+        scene.send_actuation(MIDDLE)
+        wait_until(lambda: scene.target_status()[0].startswith('refused'), 20.0)
+        assert scene.planner._stream.phase is Phase.IDLE

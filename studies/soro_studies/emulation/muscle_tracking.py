@@ -125,9 +125,12 @@ class MuscleTracking:
 
 
 class Player:
-    """A control loop on a rig in virtual time that is given lengths."""
+    """A control loop on a rig in virtual time that is given lengths; `after`: every command."""
 
-    def __init__(self, description: RobotDescription) -> None:
+    def __init__(
+        self, description: RobotDescription, after: Callable[[], None] = lambda: None
+    ) -> None:
+        self._after = after
         self.rig = VirtualRig(description, EventLog(''))
         settings = self.rig.settings
         self._gate = CommandGate(description.actuators, description.coupled_limits)
@@ -164,6 +167,7 @@ class Player:
         self._loop.tick()  # tells the inlet whether commands are accepted
         self._inlet.submit(self._gate.names, self._codes, values, 'tracking', self._stamp, now)
         self.rig.link.pass_time(self._period)
+        self._after()
 
     def _tick(self) -> None:
         self._loop.tick()

@@ -19,9 +19,13 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.flex_signal import FlexSignal
 from soro_mechanics.haptics.hand_impedance import HandImpedance, NO_HAND
-from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.haptics.rendering import natural_stiffness
-from soro_mechanics.haptics.stable_limits import DAMPING_RATIO, MOTOR_LAG
+from soro_mechanics.haptics.stable_limits import (
+    DAMPING_RATIO,
+    handle_mass,
+    modal_damping,
+    MOTOR_LAG,
+)
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built import Play

@@ -179,6 +179,7 @@ class DiagnosticsWatch:
         self._prefix = robot.robot.namespace + '/'
         self.levels: dict[str, int] = {}
         self.messages: dict[str, str] = {}
+        self.values: dict[str, dict[str, str]] = {}
         robot.session.node.create_subscription(
             DiagnosticArray, '/diagnostics', self._on_message, 20
         )
@@ -189,6 +190,7 @@ class DiagnosticsWatch:
                 name = status.name.removeprefix(self._prefix)
                 self.levels[name] = level_of(status)
                 self.messages[name] = status.message
+                self.values[name] = {item.key: item.value for item in status.values}
 
 
 @contextmanager

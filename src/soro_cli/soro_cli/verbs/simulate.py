@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from soro_cli.verbs.mechanics_options import ACTUATION_HELP
 
@@ -24,6 +24,7 @@ examples:
   soro simulate stiff_flop --bag bags/stiff_flop_2026-11-20_15-50-01
 """
 MODES = 3
+FRAME = 0.02  # s between shapes of a recording
 INPUTS = ('step', 'ramp', 'chirp')
 
 
@@ -41,18 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--elements', type=int, help='of every integrated piece of a rod')
     parser.add_argument('--emulated', action='store_true', help='the emulated body of the file')
     parser.add_argument('-o', '--output', type=Path, help='default: out/simulations/ROBOT')
+    parser.add_argument('--record', type=Path, metavar='BAG', help='write what soro view plays')
     parser.add_argument('--json', action='store_true', help='print the numbers as JSON')
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.simulation_figure import draw, write_csv
+    from soro_cli.simulation_figure import draw, write_bag, write_csv
     from soro_cli.tables import note, print_json, print_table
     from soro_emulation.emulator_settings import read_emulator_settings
     from soro_emulation.perturbation import BodyProperties, NETWORK, perturbed_robot
+    from soro_mechanics.core.configuration import LoadCase
     from soro_mechanics.core.errors import SoroError
     from soro_mechanics.dynamics.modes import modes
     from soro_mechanics.dynamics.robot_motion import stepper
+    from soro_mechanics.dynamics.snapshot import snapshot
     from soro_mechanics.dynamics.stepper import Options
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.reader import read_robot_file
@@ -61,15 +65,21 @@ def run(arguments: argparse.Namespace) -> int:
 
     description = read_robot_file(find_robot_file(arguments.robot))
     device = description.foreign.get('driver', {}).get('device', 'simulated')
-    body = BodyProperties(NETWORK, 0.0, ())
-    if arguments.emulated:
-        changes = read_emulator_settings(description, device).body.changes
-        body = BodyProperties(NETWORK, 0.0, changes)
+    plant = read_emulator_settings(description, device).body
+    body = BodyProperties(NETWORK, 0.0, plant.changes if arguments.emulated else ())
     duration, signal = _input(arguments, description)
     robot = perturbed_robot(description, body)
-    options = Options(elements=arguments.elements)
+    options = Options(arguments.elements, incompressible=plant.motion.incompressible)
     step = number(arguments.step, 's', '--step')
-    motion = robot.simulate(duration, step, signal, options=options)
+    frames: list[Any] = []
+
+    def keep(t: float, moving: Any) -> float:
+        if t >= FRAME * len(frames) - 1e-9:
+            frames.append((t, snapshot(moving, signal(t), LoadCase(gravity=robot.gravity))))
+        return 1.0  # an event that never comes
+
+    events = [keep] if arguments.record else []
+    motion = robot.simulate(duration, step, signal, options=options, events=events)
     frequency: list[float] = []
     damping: list[float] = []
     try:
@@ -86,6 +96,8 @@ def run(arguments: argparse.Namespace) -> int:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     files = [write_csv(robot, motion, folder), draw(robot, motion, frequency).save(folder)]
+    if arguments.record:
+        files.append(write_bag(robot, frames, arguments.record))
     numbers = {
         'duration': float(motion.time[-1]),
         'mesh_error': motion.mesh_error,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +37,13 @@ class Drives(NamedTuple):
 def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
     """Return the drives of a network, nothing written yet, and inputs of their own."""
     drives, curves = layout.spec.drives, []
+    plain = replace(layout, spec=replace(layout.spec, incompressible=False))
     for d in drives:
         points = np.zeros((0, 2)) if d.curve is None else d.curve
         curves.append(np.column_stack([points, [curve_at(points, at)[1] for at in points[:, 0]]]))
 
     def flat(values: Floats) -> Floats:
-        found = lay.drive(layout, x, values, np.ones(len(drives)))
+        found = lay.drive(plain, x, values, np.ones(len(drives)))
         return np.concatenate([getattr(found, name).ravel() for name in DRIVEN])
 
     ones = np.ones(len(drives))
@@ -49,6 +51,9 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
     slope = np.zeros((base.size, len(drives)))
     for k, row in enumerate(np.eye(len(drives))):
         slope[:, k] = (flat(ones + span * row) - base) / span
+    ends = np.cumsum([getattr(x, name).size for name in DRIVEN])[:-1]
+    if layout.spec.incompressible:  # not linear: the stepper writes them
+        np.split(slope, ends)[-1][:] = 0.0
     place = np.flatnonzero(slope.any(axis=1))
     made = Drives(
         actuation=np.zeros(layout.actuators),
@@ -65,7 +70,7 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
         restiffened=layout.restiffened,
     )
     own = copy_inputs(x)
-    parts = np.split(made.flat, np.cumsum([getattr(x, name).size for name in DRIVEN])[:-1])
+    parts = np.split(made.flat, ends)
     shown = {n: a.reshape(getattr(x, n).shape) for n, a in zip(DRIVEN, parts, strict=True)}
     return made, Inputs(**{**own._asdict(), **shown})
 

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, Configuration, Load, LoadCase
+from soro_mechanics.core.configuration import Configuration, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.model import Model
 from soro_mechanics.core.robot_input import load_tuple, positive
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.events import Watched
@@ -23,26 +21,7 @@ from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.numerics import first_calls
 
-
-class Robot(Protocol):
-    """What of `soro_mechanics.Robot` a motion needs."""
-
-    model: str
-
-    @property
-    def actuators(self) -> tuple[Actuator, ...]:
-        """The actuators."""
-
-    @property
-    def gravity(self) -> Array:
-        """Gravity (3,) [m/s^2]."""
-
-    @property
-    def engine(self) -> Model:
-        """The model."""
-
-    def forward(self, actuation: Any) -> Configuration:
-        """Solve an equilibrium."""
+Robot = Any  # soro_mechanics.Robot, which imports this module
 
 
 def stepper(
@@ -74,7 +53,8 @@ def stepper(
     problem: Problem = q.state.problem
     near = state_near(q, made.equilibrium, problem)
     made.rest(q.actuation, q.wrench, q.gravity, near)
-    made.mesh_error = distance(q, made.tip)
+    if not made.options.incompressible:
+        made.mesh_error = distance(q, made.tip)
     return made
 
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from soro_mechanics.dynamics.step_laws import (
 )
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
+from soro_mechanics.models.network.drive_values import driven_values
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
@@ -62,6 +63,7 @@ class Options:
     trusted: float = 0.0  # residual after which one Newton step more is the solution, unseen
     max_iterations: int = MAX_ITERATIONS
     rotary_inertia: bool = True  # of the sections
+    incompressible: bool = False  # sections get thinner under pressure: `rod_sections.thin`
     # what the balls may touch; no step is trusted unseen then, and a rest does not know of them
     solids: tuple[Solid, ...] = ()
     balls: tuple[Ball, ...] = (Ball(),)
@@ -98,6 +100,7 @@ class Stepper:
         loads: tuple[Load, ...] = (),
     ) -> None:
         self.options = Options() if options is None else options
+        spec = replace(spec, incompressible=self.options.incompressible)
         self.layout = moving_layout(spec, len(rest), self.options.elements, loads)
         if self.layout.tendons.held.any():
             remedy = 'drive the tension: in time, tendons whose length is held are not there yet'
@@ -151,6 +154,11 @@ class Stepper:
         self._drives.actuation[:] = self._means.lengths(actuation)
         np.add(self._dead, wrench, out=self.inputs.dead[self.layout.tip_body])
         self.inputs.gravity[:] = gravity
+        if self.options.incompressible:
+            values, _ = driven_values(self.layout.spec.drives, self._drives.actuation)
+            found = lay.driven_sections(self.layout, values)
+            if found is not None:
+                self.inputs.section[:] = found[:, 0]
 
     def _drive(self) -> Inputs:
         s = self.layout.structure
@@ -158,7 +166,8 @@ class Stepper:
         return self.inputs
 
     def _asked(self) -> tuple[Array, ...]:
-        return self._drives.actuation, self.inputs.dead, self.inputs.gravity
+        x = self.inputs
+        return self._drives.actuation, x.dead, x.gravity, x.section
 
     def rest(
         self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None

@@ -69,6 +69,7 @@ class HapticDevice:
         self.gravity = robot.gravity
         self._place_motors()
         self._place_sensors(calibration)
+        self.across = _across(self.spec.handle_axis)
         na, ns = len(self.motor_rod), len(self.spec.strips)
         self.sizes = (na, 5, ns)
         self._work = self.equilibrium.layout.work()
@@ -91,7 +92,7 @@ class HapticDevice:
             self.sensor_motor,
             self.nodes,
             self.weights,
-            _across(self.spec.handle_axis),
+            self.across,
             angle=np.zeros(na),
             wrench=np.zeros(6),
             old=copy_state(self.equilibrium.scratch[1]),
@@ -158,6 +159,11 @@ class HapticDevice:
         if read != kernels.DONE:
             return Code.UNSTABLE
         return Code.NONE if status == kernels.DONE else Code.NOT_CONVERGED
+
+    def place(self) -> Array:
+        """Return where the handle is along its five directions, shape (5,) [m, rad]."""
+        p = self.ports
+        return np.asarray(p.axes.T @ np.concatenate([p.pose[:3, 3], so3_log(p.pose[:3, :3])]))
 
     def snapshot(self) -> CondensedPorts:
         """Return a copy of `ports` that keeps."""

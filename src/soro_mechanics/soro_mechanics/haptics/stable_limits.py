@@ -17,11 +17,10 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import UnknownName
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import HandImpedance, HANDS
-from soro_mechanics.haptics.handle_dynamics import handle_mass, modal_damping
 from soro_mechanics.haptics.linear_loop import (
     admittance_limit,
     damping_limit,
@@ -40,6 +39,7 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualEnvironment,
     VirtualObject,
 )
+from soro_mechanics.models.network.frequencies import condensed_mass
 
 MOTOR_LAG = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 DAMPING_RATIO = 0.05  # of critical damping of every mode of the legs, assumed: printed polymer
@@ -69,6 +69,25 @@ def one_direction(
         smoothing,
         speed_smoothing,
     )
+
+
+def handle_mass(device: HapticDevice) -> Array:
+    """Return the mass that moves with the handle in its five directions, shape (5, 5)."""
+    network, ports = device.network, device.ports
+    rest = network.forward(ports.angle, LoadCase(gravity=device.gravity), None)
+    linear = network.linearise(rest)
+    turn = linear.axes(1)
+    mass = ports.axes.T @ turn @ condensed_mass(linear) @ turn.T @ ports.axes
+    return np.asarray(0.5 * (mass + mass.T))
+
+
+def modal_damping(mass: Array, stiffness: Array, ratio: float) -> Array:
+    """Return the damping that gives every mode the same part of critical damping, symmetric."""
+    root = np.linalg.cholesky(mass)
+    inverse = np.linalg.inv(root)
+    values, shapes = np.linalg.eigh(inverse @ (0.5 * (stiffness + stiffness.T)) @ inverse.T)
+    part = root @ shapes
+    return np.asarray(2.0 * ratio * part @ np.diag(np.sqrt(values)) @ part.T)
 
 
 @dataclass(frozen=True)

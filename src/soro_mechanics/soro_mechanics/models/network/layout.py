@@ -30,7 +30,7 @@ from soro_mechanics.models.network.rod_loads import (
     spread_points,
 )
 from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
-from soro_mechanics.models.network.rod_sections import radius_at
+from soro_mechanics.models.network.rod_sections import radius_at, thin
 from soro_mechanics.models.network.spec import (
     BodySpec,
     EndSpec,
@@ -306,7 +306,6 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
         held = layout.tendons.actuators[layout.tendons.held].tolist()
     if 'unloaded_length' in layout.kinds:
         dilution = np.ones(len(length))
-    strain = None
     for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
         if d.kind in LENGTHS:
             length[d.rod] = x
@@ -320,11 +319,8 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
         elif d.kind == 'tension':
             p, row = layout.rod_pieces[d.rod], slot - 1 - s.shift.shape[1]
             tension[p, row] = x * s.tendon[p, row, 2]
-        else:
-            strain = layout.sections.copy() if strain is None else strain
-            p = layout.rod_pieces[d.rod]
-            strain[p, :, 0:6] += x * s.shift[p, slot - 1][:, None]
     table, section = inputs.table, inputs.section
+    strain = driven_sections(layout, value)
     if strain is not None:
         table = lane_table(strain, s.lane, int(s.counts[7]))
         section = np.ascontiguousarray(strain[:, 0])
@@ -342,6 +338,21 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
         section=section,
         map_gain=gain,
     )
+
+
+def driven_sections(layout: Layout, value: Array) -> Array | None:
+    """Return sections (pieces, stations, TABLE) with driven rest strains; None: none is driven."""
+    if layout.kinds.isdisjoint(STRAINS):
+        return None
+    out, shift = layout.sections.copy(), layout.structure.shift
+    for d, slot, x in zip(layout.spec.drives, layout.slots, value, strict=True):
+        if d.kind in STRAINS:
+            p = layout.rod_pieces[d.rod]
+            out[p, :, 0:6] += x * shift[p, slot - 1][:, None]
+    if layout.spec.incompressible:
+        for r in {d.rod for d in layout.spec.drives if d.kind == 'pressure'}:
+            thin(layout.sections[layout.rod_pieces[r]], out[layout.rod_pieces[r]])
+    return out
 
 
 def load(

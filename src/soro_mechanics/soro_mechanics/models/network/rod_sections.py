@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.kernels.lane_kernels import TABLE
 from soro_mechanics.models.network.spec import RodSpec
@@ -81,6 +82,26 @@ def _element_section(rod: RodSpec, start: float, end: float) -> tuple[Array, Arr
     if bent:
         mean[:6] = _joining_strain(rows[:, :6].reshape(parts, 2, 6), (end - start) * rod.length)
     return mean, change
+
+
+def thin(rest: Array, driven: Array) -> None:
+    """Let sections (..., TABLE) of incompressible material get thinner under pressure, in place.
+
+    The rest strain that comes in is e = c W. With EA as 1 / s and EI as 1 / s^2 of the stretch,
+    along a straight path of W, s = 1 / (1 - e_z), the curvature per length at rest is s^2 e, and
+    loads strain the section of then (Shi 2023, (13), (24), many increments). Raises InvalidInput
+    where it stretches without bound.
+    """
+    strain = driven[..., 0:6] - rest[..., 0:6]
+    room = 1.0 - strain[..., 2:3]
+    if not (room > 0.0).all():
+        expected = 'pressures that the material bears: it stretches without bound'
+        raise InvalidInput('actuation', float(strain[..., 2].max()), expected)
+    strain[..., 2:3] /= room
+    strain[..., 3:6] /= room**2
+    driven[..., 0:6] = rest[..., 0:6] + strain
+    driven[..., 6:9] = rest[..., 6:9] / room**2
+    driven[..., 9:12] = rest[..., 9:12] / room**3
 
 
 def _rows(rod: RodSpec, at: Array) -> Array:

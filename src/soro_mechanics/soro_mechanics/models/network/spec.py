@@ -111,3 +111,4 @@ class NetworkSpec:
     loads: tuple[Load, ...] = ()  # always there
     load_panels: int = 8  # of spread loads, per length of a rod
     bundles: tuple[tuple[int, ...], ...] = ()  # actuators whose mean length is free
+    incompressible: bool = False  # see `rod_sections.thin`; in motion only, no Jacobian has it

@@ -383,7 +383,8 @@ DRIVER: Table = {
     ),
 }
 _CHANGE: Table = {'path': need(TEXT), 'factor': NUMBER, 'value': FREE}
-_MOTION = {'step': _SECONDS, 'elements': WHOLE, 'retardation': _SECONDS, 'drag': q('1/s')}
+_MOTION: Table = {'step': _SECONDS, 'elements': WHOLE, 'retardation': _SECONDS, 'drag': q('1/s')}
+_MOTION['incompressible'] = FLAG
 EMULATOR: Table = {
     'seed': WHOLE,
     'body': table(
