@@ -363,7 +363,7 @@ class TrajectoryPlanner(RobotNode):
 
     def _begin(self, goal: Goal, generation: int) -> None:
         pose, control = goal.desired, self.tip_control
-        feedback = pose is not None and self.table.control == 'feedback'
+        feedback = pose is not None and self.tip_control.by_default
         keep = feedback and control.live
         motion = self.go_to(goal.actuation, generation, keep, goal.schedule)
         if pose is not None:
