@@ -9,6 +9,7 @@ import pytest
 from soro_studies.system.plant_assumptions import DELAY, SCENES
 from soro_studies.system.plant_assumptions import PLANTS as MOVING
 from soro_studies.system.tip_feedback import at_rest, path, PLANTS
+from soro_studies.system.tracker_faults import held
 
 SOFT_PARALLEL = SCENES[1]
 FIRST = ('feedforward', 'feedback')
@@ -31,3 +32,26 @@ def test_the_default_gain_does_not_swing_a_body_with_inertia(plant, monkeypatch)
 def test_feedback_is_no_worse_than_feedforward_on_fast_paths(plant, curve):
     feedforward, feedback = (path(PLANTS[plant], c, curve, 0.04, DELAY)[0] for c in FIRST)
     assert feedback < feedforward
+
+
+@pytest.mark.parametrize(
+    ('fault', 'state'),
+    [
+        ('lost', 'LOST'),
+        ('frozen', 'LOST'),
+        ('jump of 100 mm', 'OUTLIER'),
+        ('500 ms late', 'LATE'),
+        ('in a frame that TF does not know', 'NO_TRANSFORM'),
+    ],
+)
+def test_a_failing_tracker_is_named_and_the_tip_stays_where_it_was_seen_last(fault, state):
+    found = held(fault)
+    assert state in found['said']
+    assert found['before'] < 0.1e-3 and found['after'] < 0.2e-3
+    assert found['largest'] < 1e-3  # 8 mm without the correction
+
+
+def test_a_tracker_that_becomes_200_ms_late_stays_in_the_loop():
+    found = held('200 ms late')
+    assert found['said'] == 'GOOD'
+    assert found['largest'] < 0.5e-3

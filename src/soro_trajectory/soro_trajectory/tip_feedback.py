@@ -71,7 +71,7 @@ def gains_for(
     """Return the gains for a dead time, a lag [s] and a mode; `integral` is taken if positive."""
     chosen, most = 0.5 / max(dead_time, lag), math.inf
     if mode is not None:
-        chosen = min(chosen, PEAK * mode.rate)
+        chosen = min(chosen, PEAK * 4.0 * math.pi * mode.damping * mode.frequency)
         most = mode.damping * math.hypot(1.0, math.pi * mode.frequency * lag)
     chosen = integral or chosen
     return Gains(chosen, min(0.5, most, chosen * lag))

@@ -30,14 +30,14 @@ examples:
 A table has one row per leg and measurement (leg, pressure [kPa], length [mm] or stretch), or one
 per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad data is refused.
 """
+QUALITY = ('points', 'rms', 'largest', 'hysteresis', 'r_squared')  # of a fitted lambda(P)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('recording', help='folder of a bag, an .mcap file, or a CSV table')
     parser.add_argument(
-        '--robot',
-        help='name of the catalogue, or a robot file; default for a bag: the file in it',
+        '--robot', help='name of the catalogue, or a robot file; default for a bag: the file in it'
     )
     parser.add_argument('--write', metavar='FILE', help='robot file that gets the result')
     parser.add_argument('--knots', type=int, default=7, help='table only: points of each curve')
@@ -302,7 +302,6 @@ def _report(
     actuation: Any,
     picture: Path,
 ) -> None:
-
     worse = 'postures that the fit had not seen are met worse than before: nothing is written'
     if not found.better:
         note(f'soro: {worse}')
@@ -410,26 +409,14 @@ def _of_table(arguments: argparse.Namespace) -> int:
                 fit.leg: {
                     'pressures': fit.curve.pressures.tolist(),
                     'stretch': fit.curve.values.tolist(),
-                    'points': fit.points,
-                    'rms': fit.rms,
-                    'largest': fit.largest,
-                    'hysteresis': fit.hysteresis,
-                    'r_squared': fit.r_squared,
+                    **{name: getattr(fit, name) for name in QUALITY},
                 }
                 for fit in fits
             }
         )
         return 0
     rows = [
-        (
-            fit.leg,
-            f'{fit.curve.values[-1]:.4f}',
-            str(fit.points),
-            f'{fit.rms:.4f}',
-            f'{fit.largest:.4f}',
-            f'{fit.hysteresis:.4f}',
-            f'{fit.r_squared:.5f}',
-        )
+        (fit.leg, f'{fit.curve.values[-1]:.4f}', *(f'{getattr(fit, q):.5g}' for q in QUALITY))
         for fit in fits
     ]
     header = ('leg', 'largest', 'points', 'rms', 'worst', 'hysteresis', 'R^2')

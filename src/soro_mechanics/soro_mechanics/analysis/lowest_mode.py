@@ -23,11 +23,6 @@ class Mode(NamedTuple):
     frequency: float  # undamped [Hz]
     damping: float  # part of the critical one
 
-    @property
-    def rate(self) -> float:
-        """Gain [1/s] at which an integrator at this mode alone begins to swing: 2 zeta omega."""
-        return 4.0 * math.pi * self.damping * self.frequency
-
 
 def lowest_mode(description: RobotDescription, gravity: Array) -> Mode | None:
     """Return the lowest mode at rest in a gravity (3,) [m/s^2], actuators held; None without any.
