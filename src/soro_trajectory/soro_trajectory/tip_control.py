@@ -104,7 +104,7 @@ class TipControl:
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
         self._defaults = robot.description.structure.get('control', ClosedLoop())
-        self._mode = lowest_mode(robot.description, robot.gravity)
+        self._mode = lowest_mode(robot)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
         self._aim: Aim | None = None
         self._used: TipSample | None = None
@@ -151,13 +151,9 @@ class TipControl:
         control, reason = self._state
         if self._stream.phase is Phase.IDLE:
             control, reason = ControlState.IDLE, ''
-        names = {
-            ControlState.IDLE: 'idle',
-            ControlState.FEEDFORWARD: 'feedforward',
-            ControlState.FEEDBACK: 'feedback',
-        }
         level = Level.WARN if reason else Level.OK
-        text = f'{names[control]}: {reason}' if reason else names[control]
+        name = ('idle', *MODES)[control]
+        text = f'{name}: {reason}' if reason else name
         gain = self._gains().integral
         values = {'latency': self.measured.latency, 'gain': gain, 'lost': self.lost}
         self._node.diagnostics.report('control', level, text, **values)

@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import NamedTuple
 
-from soro_mechanics.core.configuration import Array
+import numpy as np
+
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.closed_loop import ClosedLoop
-from soro_mechanics.robot_file.reader import describe_robot, read_yaml, RobotDescription
 
-RETARDATION = 5e-3  # s (assumed) of all rods, as `dynamics.stepper.Options` has it
+RETARDATION = 5e-3  # s (assumed) of all stiffness, as `dynamics.stepper.Options` has it
+STEP = 0.1  # m/s^2 of gravity
 
 
 class Mode(NamedTuple):
@@ -24,22 +24,27 @@ class Mode(NamedTuple):
     damping: float  # part of the critical one
 
 
-def lowest_mode(description: RobotDescription, gravity: Array) -> Mode | None:
-    """Return the lowest mode at rest in a gravity (3,) [m/s^2], actuators held; None without any.
+def lowest_mode(robot: Robot) -> Mode | None:
+    """Return the lowest mode at rest, actuators held; None where the model has no weight.
 
-    The frequency is that of the body as a network, whatever models the file names; the damping
-    the file's ``control.damping``, else that of an assumed retardation of all stiffness.
+    By how far the tip falls in a gravity, omega^2 = g / delta: right for a mass at the tip, and
+    below the mode by a fifth where all mass is spread along a uniform beam (Rayleigh). The damping
+    is that of the file's ``control.damping``, else of an assumed retardation.
     """
+    weighed = Robot(robot.description, robot.model)
+    rest, falls, q = [a.rest for a in robot.actuators], [], None
     try:
-        data = read_yaml(Path(description.file))
-        data['models'].setdefault('network', {})  # every body has one
-        robot = Robot(describe_robot(data, description.file), 'network')
-        robot.gravity = gravity
-        q = robot.forward([a.rest for a in robot.actuators])
-        frequency = float(robot.network.natural_frequencies(q, 1)[0])
-    except (SoroError, AttributeError):  # no equilibrium; schema 1, whose models are a list
+        for push in STEP * np.concatenate([np.eye(3), -np.eye(3)]):
+            weighed.gravity = robot.gravity + push
+            q = weighed.forward(rest, guess=q)
+            if not q.status.converged:
+                return None
+            falls.append(q.tip[:3, 3])
+    except SoroError:
         return None
-    if not math.isfinite(frequency):  # no mass
+    slope = np.linalg.norm(np.subtract(falls[:3], falls[3:]) / (2.0 * STEP), 2)
+    if not slope > 1e-9:  # s^2: 5 kHz
         return None
-    stated: ClosedLoop = description.structure.get('control', ClosedLoop())
+    frequency = 1.0 / (2.0 * math.pi * math.sqrt(slope))
+    stated: ClosedLoop = robot.description.structure.get('control', ClosedLoop())
     return Mode(frequency, stated.damping or min(1.0, math.pi * frequency * RETARDATION))
