@@ -68,11 +68,7 @@ class SeenPose:
 class EmulatedTracker:
     """One tracker.
 
-    Parameters
-    ----------
-    values : mapping
-        `PARAMETERS`, read anew for every pose.
-    seed : int
+    `values`: `PARAMETERS`, read anew for every pose.
     """
 
     def __init__(self, values: Mapping[str, Any], seed: int) -> None:
@@ -129,8 +125,6 @@ class EmulatedTracker:
 def tracker_fault(values: dict[str, Any]) -> tuple[str, float]:
     """Return kind and length of a fault of the tracker.
 
-    Raises
-    ------
-    UnknownName, InvalidInput
+    Raises UnknownName, InvalidInput.
     """
     return choice(values, 'kind', KINDS[0], KINDS), finite(values, 'by', 0.05)

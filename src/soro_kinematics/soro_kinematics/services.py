@@ -40,19 +40,11 @@ from soro_node.robot_binding import RobotBinding
 class Services:
     """Answers of the kinematics solver.
 
-    Parameters
-    ----------
-    feedback : LatestFeedback
-        For requests about the present state.
-    latest : callable
-        Returns the newest solved configuration or None. Questions about the present state start
-        from it; others only where that cannot change their answer.
-    tolerances : callable
-        Returns the node's (position [m], orientation [rad]) tolerances.
-    now : callable
-        Returns the stamp of a response.
-    external : callable
-        Returns the external wrench of this moment, for requests about the present state.
+    `feedback`: for requests about the present state. `latest`: returns the newest solved
+    configuration or None. Questions about the present state start from it; others only where that
+    cannot change their answer. `tolerances`: returns the node's (position [m], orientation [rad])
+    tolerances. `now`: returns the stamp of a response. `external`: returns the external wrench of
+    this moment, for requests about the present state.
     """
 
     def __init__(

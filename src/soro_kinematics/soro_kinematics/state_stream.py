@@ -25,15 +25,8 @@ EARLY, WAITING = 0.75, 0.25
 class StateStream(PolledFeedback):
     """Feedback that is followed state by state, or read when it is asked for.
 
-    Parameters
-    ----------
-    robot : Robot or RobotDescription
-    timeout : float
-        Feedback older than this [s] does not count.
-    rate : float
-        At most so many states a second are followed [Hz].
-    follow : callable
-        Gets each of them, in the thread that spins.
+    `timeout`: feedback older than this [s] does not count. `rate`: at most so many states a second
+    are followed [Hz]. `follow`: gets each of them, in the thread that spins.
     """
 
     def __init__(

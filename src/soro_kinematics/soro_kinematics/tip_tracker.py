@@ -59,12 +59,8 @@ class _Believed:
 class TipTracker:
     """The newest believed pose of one tracker, and what became of the others.
 
-    Attributes
-    ----------
-    refused : int
-        Poses that were not believed, since the start.
-    newest : MarkerPose or None
-        The last one that came, believed or not.
+    `refused`: poses that were not believed, since the start. `newest`: the last one that came,
+    believed or not.
     """
 
     def __init__(self, rules: TrackerRules) -> None:
@@ -90,16 +86,9 @@ class TipTracker:
 
         Its rotation is the identity where the tracker measures positions alone.
 
-        Parameters
-        ----------
-        to_base : ndarray, shape (4, 4), or None
-            Pose of the tracker's frame in base_link; None when no transform connects them.
-        model : ndarray, shape (4, 4), or None
-            The model's tip at the measured actuation; None while that is unknown.
-        now : int
-            In the clock of stamps [ns].
-        arrival : float
-            Steady clock [s].
+        `to_base` (4, 4): pose of the tracker's frame in base_link; None when no transform connects
+        them. `model` (4, 4): the model's tip at the measured actuation; None while that is
+        unknown. `now`: in the clock of stamps [ns]. `arrival`: steady clock [s].
         """
         before, self.newest = self.newest, seen
         latency = (now - seen.stamp) * NANO

@@ -64,10 +64,7 @@ STATE_PERIOD = 0.2  # s
 class TrackerInput:
     """The tracker of one robot: `configure`, then from `open` to `close`.
 
-    Parameters
-    ----------
-    node : RobotNode
-        Hears, publishes and reports; its table has `PARAMETERS`.
+    `node`: hears, publishes and reports; its table has `PARAMETERS`.
     """
 
     def __init__(self, node: Any) -> None:
@@ -84,12 +81,8 @@ class TrackerInput:
     ) -> None:
         """Begin anew, for this robot.
 
-        Parameters
-        ----------
-        robot : Robot
-            Its kernels are ready.
-        model_tip : callable
-            The model's tip (4, 4) at the measured actuation; None while it is unknown.
+        `robot`: its kernels are ready. `model_tip`: the model's tip (4, 4) at the measured
+        actuation; None while it is unknown.
         """
         table = self._node.table
         self._base, self._model_tip = frames.base_link, model_tip

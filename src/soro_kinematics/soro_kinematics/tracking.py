@@ -14,16 +14,9 @@ from soro_mechanics.robot import Robot
 class ConfigurationTracker:
     """Solves a stream of actuations with warm starts.
 
-    Attributes
-    ----------
-    latest : Configuration or None
-        The last converged solution.
-    last : Configuration or None
-        What the last call returned, converged or not.
-    last_time : float
-        Solve time of the last call, both attempts together [s]; NaN before the first.
-    cold_starts : int
-        How often a warm start failed and a cold one was tried.
+    `latest`: the last converged solution. `last`: what the last call returned, converged or not.
+    `last_time`: solve time of the last call, both attempts together [s]; NaN before the first.
+    `cold_starts`: how often a warm start failed and a cold one was tried.
     """
 
     def __init__(self, robot: Robot) -> None:

@@ -33,10 +33,7 @@ class _Link:
 class TransformTree:
     """Frames and their parents.
 
-    Parameters
-    ----------
-    timeout : float
-        A transform that is not static counts for so long [s].
+    `timeout`: a transform that is not static counts for so long [s].
     """
 
     def __init__(self, timeout: float = 1.0) -> None:

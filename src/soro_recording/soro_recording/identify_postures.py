@@ -32,10 +32,7 @@ def postures(
     slower than `speed` [m/s]. Each is averaged over `WINDOW`: less noise than in one message. A
     hold gives one, its calmest: two of them, one held out, would test the fit with its own data.
 
-    Raises
-    ------
-    UserError
-        The robot never held still enough.
+    Raises UserError: the robot never held still enough.
     """
     data = run.actuation()
     span = np.array([a.maximum - a.minimum for a in run.actuators])

@@ -50,10 +50,7 @@ def draw_report(
     scales = np.ones(0) if offsets is None else offsets.scales
     centre = np.concatenate([found.factors, 1.0 + values / scales])
     width = [o.high - o.value for o in found.offsets] / scales
-    names = [
-        *found.names,
-        *(f'{o.name}: {shown(o.value, o.unit)}' for o in found.offsets),
-    ]
+    names = [*found.names, *(f'{o.name}: {shown(o.value, o.unit)}' for o in found.offsets)]
     rows = np.arange(len(names))
     right.errorbar(
         centre,

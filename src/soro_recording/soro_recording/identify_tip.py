@@ -37,17 +37,9 @@ class Measured:
 def measured_tip(run: RunData, topic: str | None) -> Measured:
     """Return the poses that count as measured.
 
-    Parameters
-    ----------
-    topic : str, optional
-        Relative name of a topic of PoseStamped, TipEstimate or Configuration; default: the
-        emulated robot's true configuration.
-
-    Raises
-    ------
-    UserError
-        Not recorded, of another type, computed by the model, not in the robot's base frame, or
-        by a clock that is not the actuators'.
+    `topic`: relative name of a topic of PoseStamped, TipEstimate or Configuration; default: the
+    emulated robot's true configuration. Raises UserError: not recorded, of another type, computed
+    by the model, not in the robot's base frame, or by a clock that is not the actuators'.
     """
     name = topic or TRUTH
     if name in MODELLED:

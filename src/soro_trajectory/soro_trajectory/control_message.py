@@ -30,17 +30,8 @@ def control_message(
 ) -> ControlState:
     """Return the message; what is not known is NaN, and then `reference` is zero.
 
-    Parameters
-    ----------
-    control : int
-        Constant of ControlState.
-    reason : str
-        Why it is not feedback where that was asked for.
-    frame_id : str
-        base_link.
-    stamp : Time
-    desired : ndarray, shape (4, 4), or None
-        At the stamp of the sample.
+    `control`: constant of ControlState. `reason`: why it is not feedback where that was asked for.
+    `frame_id`: base_link. `desired` (4, 4): at the stamp of the sample.
     """
     message = ControlState(control=control, reason=reason, saturated=list(saturated))
     message.header.frame_id, message.header.stamp = frame_id, stamp

@@ -31,15 +31,9 @@ class ErrorSample:
 class ErrorRecord:
     """Compares measured tip positions with a schedule; safe from any thread.
 
-    Parameters
-    ----------
-    start : int
-        When the first command was sent [ns], in the clock of the measurements' stamps.
-    delay : float
-        From a command to the robot's answer [s]: the desired position is that many seconds behind
-        the command, which is what sending commands early does.
-    clock : callable
-        Steady clock [s].
+    `start`: when the first command was sent [ns], in the clock of the measurements' stamps.
+    `delay`: from a command to the robot's answer [s]: the desired position is that many seconds
+    behind the command, which is what sending commands early does. `clock`: steady clock [s].
     """
 
     def __init__(

@@ -26,10 +26,7 @@ class InverseUnderLoad:
     repeated with the wrench at the tip of the one before, until the tip that the actuation has
     under its own wrench is the one that was solved for.
 
-    Parameters
-    ----------
-    wrench_at : callable
-        From the pose of the tip to the wrench (6,) there, axes of base_link.
+    `wrench_at`: from the pose of the tip to the wrench (6,) there, axes of base_link.
     """
 
     def __init__(self, robot: Robot, wrench_at: WrenchAt) -> None:

@@ -25,19 +25,9 @@ def goal_of_trajectory(robot: Robot, message: Any, rates: Array) -> Goal:
     Straight lines between the points. The first is approached at the planner's own pace; from
     there on the differences of `time_from_start` count.
 
-    Parameters
-    ----------
-    robot : Robot
-    message : trajectory_msgs/JointTrajectory
-        Every actuator once, positions in SI.
-    rates : ndarray, shape (m,)
-        Allowed of a motion [SI/s].
-
-    Raises
-    ------
-    InvalidInput
-        INVALID_SIZE, NOT_FINITE, UNKNOWN_NAME; OUT_OF_RANGE: beyond a limit, faster than `rates`,
-        or times that do not increase; UNSUPPORTED: efforts are asked for.
+    `message`: every actuator once, positions in SI. `rates` (m,): allowed of a motion [SI/s].
+    Raises InvalidInput: INVALID_SIZE, NOT_FINITE, UNKNOWN_NAME; OUT_OF_RANGE: beyond a limit,
+    faster than `rates`, or times that do not increase; UNSUPPORTED: efforts are asked for.
     """
     points = message.points
     if not 0 < len(points) <= MAX_POINTS:

@@ -38,17 +38,8 @@ class TipSample:
 class MeasuredTip:
     """The newest measured tip, read when it is asked for; safe from any thread.
 
-    Parameters
-    ----------
-    node : Node
-        Hears the topic, from `open` to `close`.
-    timeout : float
-        An older one [s] does not count.
-
-    Attributes
-    ----------
-    latency : float
-        Mean time from stamp to arrival [s].
+    `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count.
+    `latency`: mean time from stamp to arrival [s].
     """
 
     def __init__(self, node: Node, timeout: float) -> None:

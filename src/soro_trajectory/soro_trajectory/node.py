@@ -370,7 +370,7 @@ class TrajectoryPlanner(RobotNode):
     def _begin(self, goal: Goal, generation: int) -> dict[str, list[float]]:
         """Begin a motion; return what is to be said of its shaping."""
         pose, control = goal.desired, self.tip_control
-        feedback = pose is not None and self.table.control == 'feedback'
+        feedback = pose is not None and self.tip_control.by_default
         keep = feedback and control.live
         first, schedule, shaped, said = goal.actuation, goal.schedule, None, {}
         kind, robot = self.table.input_shaping, self._binding.robot

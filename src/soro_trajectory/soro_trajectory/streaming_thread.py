@@ -15,23 +15,9 @@ import time
 class StreamingThread:
     """Calls ``step(now)`` at absolute deadlines; deadlines that have passed are left out.
 
-    Parameters
-    ----------
-    period : float
-        [s]
-    step : callable
-        Gets the steady time [s].
-    failed : callable
-        Gets the exception that ended the thread.
-    name : str
-        Of the thread.
-
-    Attributes
-    ----------
-    missed : int
-        Deadlines left out.
-    latest : float
-        The longest that a call came after its deadline [s].
+    `period`: [s]. `step`: gets the steady time [s]. `failed`: gets the exception that ended the
+    thread. `name`: of the thread. `missed`: deadlines left out. `latest`: the longest that a call
+    came after its deadline [s].
     """
 
     def __init__(

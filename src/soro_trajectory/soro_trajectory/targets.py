@@ -56,18 +56,9 @@ def goal_for_pose(
 ) -> Goal:
     """Return where a target pose (4, 4) leads.
 
-    Parameters
-    ----------
-    pose : ndarray, shape (4, 4)
-    wrench_at : callable or None
-        From the pose of the tip to the external wrench (6,) there; None without any.
-    tolerances : tuple of float
-        [m], [rad]
-
-    Raises
-    ------
-    TargetRefused
-        UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE, with the distance that remains.
+    `pose` (4, 4). `wrench_at`: from the pose of the tip to the external wrench (6,) there; None
+    without any. `tolerances`: [m], [rad]. Raises TargetRefused: UNREACHABLE, AT_LIMIT,
+    NOT_CONVERGED or UNSTABLE, with the distance that remains.
     """
     solver = robot if wrench_at is None else InverseUnderLoad(robot, wrench_at)
     solution = solver.inverse(pose, np.zeros(6), guess, (), task, *tolerances)
@@ -79,10 +70,7 @@ def goal_for_pose(
 def goal_of_command(robot: Robot, message: Any, near: Callable[[], Configuration | None]) -> Goal:
     """Return where an ActuatorCommand that is used as a target leads, solved from `near`.
 
-    Raises
-    ------
-    InvalidInput
-        Names, sizes, quantities or values are wrong.
+    Raises InvalidInput: names, sizes, quantities or values are wrong.
     """
     if not len(message.name) == len(message.quantity) == len(message.value) > 0:
         counts = (len(message.name), len(message.quantity), len(message.value))
@@ -111,11 +99,8 @@ def goal_of_command(robot: Robot, message: Any, near: Callable[[], Configuration
 def task_of(target: Any) -> Task:
     """Return what of a TipTarget must be met.
 
-    Raises
-    ------
-    InvalidInput
-        It is no task, or the target asks for a velocity or a wrench, which no controller here
-        follows yet (UNSUPPORTED).
+    Raises InvalidInput: it is no task, or the target asks for a velocity or a wrench, which no
+    controller here follows yet (UNSUPPORTED).
     """
     if target.task not in list(Task):
         choices = ', '.join(f'{t.name} ({t.value})' for t in Task)

@@ -19,10 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from soro_mechanics.analysis.lowest_mode import lowest_mode
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.offsets import body_length
+from soro_mechanics.robot_file.closed_loop import ClosedLoop, MODES
 from soro_msgs.msg import ControlState
+from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.diagnostics import Level
 from soro_node.parameters import Parameter
 from soro_node.robot_binding import RobotBinding
@@ -30,17 +33,18 @@ from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
 from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.streaming_thread import StreamingThread
-from soro_trajectory.tip_feedback import Gains, gains_for, pose_error, TipFeedback
+from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error, TipFeedback, Turn
 
 PARAMETERS = (
     Parameter(
-        'control', 'feedforward', '',
-        'the model alone, or corrected by tip_measured',
-        choices=('feedforward', 'feedback'),
+        'control', 'auto', '',
+        "the model alone, or corrected by tip_measured; auto: as the robot file says",
+        choices=('auto', *MODES),
     ),
     Parameter(
         'control_gain', 0.0, '1/s',
-        'of the integral; 0: half the inverse of response_time, or of the latency if longer',
+        "of the integral; 0: the robot file's, else 0.5 / response_time (or latency, if longer), "
+        'at most 2/3 zeta omega of the lowest mode',
         minimum=0.0, maximum=100.0,
     ),
     Parameter(
@@ -80,16 +84,8 @@ class Aim:
 class TipControl:
     """The controller of one planner: `configure`, then from `open` to `close`.
 
-    Parameters
-    ----------
-    node : TrajectoryPlanner
-        Its table, clock, diagnostics and `solved`.
-
-    Attributes
-    ----------
-    measured : MeasuredTip
-    lost : float
-        For how long the motion under way went without the feedback it should have [s].
+    `node`: its table, clock, diagnostics and `solved`. `lost`: for how long the motion under way
+    went without the feedback it should have [s].
     """
 
     def __init__(self, node: Any) -> None:
@@ -107,6 +103,8 @@ class TipControl:
         length = body_length(robot)
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
+        self._defaults = robot.description.structure.get('control', ClosedLoop())
+        self._mode = lowest_mode(robot)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
         self._aim: Aim | None = None
         self._used: TipSample | None = None
@@ -129,6 +127,12 @@ class TipControl:
         return ended
 
     @property
+    def by_default(self) -> bool:
+        """Whether the measured tip corrects motions that do not say it."""
+        control = self._node.table.control
+        return bool((self._defaults.mode if control == 'auto' else control) == 'feedback')
+
+    @property
     def live(self) -> bool:
         """Whether a tracker is live."""
         return self.measured.fresh() is not None
@@ -147,13 +151,9 @@ class TipControl:
         control, reason = self._state
         if self._stream.phase is Phase.IDLE:
             control, reason = ControlState.IDLE, ''
-        names = {
-            ControlState.IDLE: 'idle',
-            ControlState.FEEDFORWARD: 'feedforward',
-            ControlState.FEEDBACK: 'feedback',
-        }
         level = Level.WARN if reason else Level.OK
-        text = f'{names[control]}: {reason}' if reason else names[control]
+        name = ('idle', *MODES)[control]
+        text = f'{name}: {reason}' if reason else name
         gain = self._gains().integral
         values = {'latency': self.measured.latency, 'gain': gain, 'lost': self.lost}
         self._node.diagnostics.report('control', level, text, **values)
@@ -172,7 +172,8 @@ class TipControl:
 
     def _gains(self) -> Gains:
         table = self._node.table
-        return gains_for(self.measured.latency + DEAD, table.response_time, table.control_gain)
+        chosen = table.control_gain or self._defaults.gain
+        return gains_for(self.measured.latency + DEAD, table.response_time, chosen, self._mode)
 
     def _current(self) -> Aim | None:
         aim = self._aim
@@ -204,13 +205,24 @@ class TipControl:
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
-            self._law.integrate(error, (sample.stamp - before.stamp) * 1e-9, self._gains())
+            seconds = (sample.stamp - before.stamp) * 1e-9
+            self._law.integrate(error, seconds, self._gains(), self._turns(aim, sample, seconds))
         else:
             self._law.rest()
         q, jacobian = linear
         self._stream.correct(
             aim.motion, self._law.correction(jacobian, q.tip, aim.task, feedforward)
         )
+
+    def _turns(self, aim: Aim, sample: TipSample, since: float) -> tuple[Turn, Turn] | None:
+        """Return how the path has turned `since` [s], and will until a correction acts."""
+
+        def at(time: float) -> Array:
+            return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
+
+        acts = self.measured.latency + DEAD + self._node.table.response_time
+        follows = self._stream.phase is Phase.FOLLOW
+        return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None
 
     def _settled(self, now: float) -> bool:
         """Whether the error is one of where the tip shall be, not of a ramp on its way."""

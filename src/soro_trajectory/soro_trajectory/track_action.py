@@ -50,10 +50,7 @@ FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error i
 class TrackAction:
     """Executes goals of TrackTrajectory, one at a time.
 
-    Parameters
-    ----------
-    node : TrajectoryPlanner
-        Its table, `near` and `go_to`.
+    `node`: its table, `near` and `go_to`.
     """
 
     def __init__(
@@ -151,7 +148,7 @@ class TrackAction:
     def _wants_feedback(self, goal: Any) -> bool:
         """Whether the measured tip is to correct the motion; one that cannot is refused."""
         if goal.control == goal.DEFAULT:
-            return bool(self._node.table.control == 'feedback')
+            return bool(self._node.tip_control.by_default)
         if goal.control == goal.FEEDBACK and not self._node.tip_control.live:
             raise StreamError(Code.NO_STATE, f'control FEEDBACK: {NO_TRACKER}')
         return bool(goal.control == goal.FEEDBACK)

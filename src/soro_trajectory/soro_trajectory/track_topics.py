@@ -48,12 +48,8 @@ def topic_of(reference: int, usual: str, live: bool) -> str:
 
     `usual` is the parameter `feedback`, `live` whether there is a tracker.
 
-    Raises
-    ------
-    InvalidInput
-        It is no reference.
-    StreamError
-        NO_STATE: a tracker's tip is asked for, and there is none.
+    Raises InvalidInput: it is no reference; StreamError: NO_STATE: a tracker's tip is asked for,
+    and there is none.
     """
     if usual == 'auto':
         usual = 'tip_measured' if live else 'tip_pose'
@@ -88,12 +84,7 @@ def trajectory_message(schedule: Schedule, names: list[str], frame_id: str) -> J
 class TrackTopics:
     """Publishes the paths and listens to the tip while a path is followed.
 
-    Attributes
-    ----------
-    record : ErrorRecord or None
-        Where measured positions go.
-    actual : Pose
-        The newest measured pose.
+    `record`: where measured positions go. `actual`: the newest measured pose.
     """
 
     def __init__(self, node: Node) -> None:

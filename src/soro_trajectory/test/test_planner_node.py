@@ -49,7 +49,7 @@ class Scene:
         self.planner = ros.node(
             TrajectoryPlanner,
             namespace,
-            robot=robot.name,
+            robot=robot.description.file,
             settle_time=0.05,
             speed=0.05,
             acceleration=1.0,

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner with a tracker: what its errors refer to, feedback, and what remains without it."""
 
+from pathlib import Path
+
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
 from rclpy.parameter import Parameter
 from test_planner_node import MIDDLE, Scene
+import yaml
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
@@ -117,3 +120,22 @@ def test_without_a_tracker_feedback_is_refused_or_said_to_be_missing(scene):
     assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
     assert 'tip_measured was lost for' in result.error_message
     assert result.error_reference == 0  # no tip_pose either
+
+
+def test_a_robot_file_asks_for_feedback_and_its_gain_and_a_parameter_decides(tmp_path):
+    robot = load_robot('spatial_cc')
+    data = yaml.safe_load(Path(robot.description.file).read_text(encoding='utf-8'))
+    data['control'] = {'mode': 'feedback', 'gain': '3 1/s'}
+    file = tmp_path / 'mine.yaml'
+    file.write_text(yaml.safe_dump(data, sort_keys=False), encoding='utf-8')
+    with RosSession('/arm') as ros:
+        scene = Tracked(ros, load_robot(file), '/arm')
+        target = robot.forward(MIDDLE).tip[:3, 3]
+        scene.send_pose(target)
+        wait_until(lambda: scene.away(target) < NEAR)
+        assert scene.row('control') == (0, 'feedback')
+        assert scene.planner.tip_control._gains().integral == 3.0
+        scene.decide('feedforward')
+        scene.send_pose(target)
+        wait_until(lambda: scene.held() and scene.row('control') == (0, 'feedforward'))
+        wait_until(lambda: scene.away(target) > 0.9 * np.linalg.norm(OFF))

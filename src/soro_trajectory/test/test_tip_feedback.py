@@ -9,8 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.lowest_mode import Mode
 from soro_mechanics.core.configuration import Task
-from soro_trajectory.tip_feedback import Gains, gains_for, pose_error, TipFeedback
+from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error, TipFeedback
 
 LENGTH, LONGEST = 0.04, 0.02
 NOISE, RATE, DEAD, LAG = 0.2e-3, 30.0, 0.1, 0.1
@@ -153,3 +154,95 @@ def test_the_linearised_tip_moves_as_the_offset_says_and_what_is_free_stays_free
     assert np.abs(turned[:axes]).max(initial=0.0) < 1e-6
     if axes < 3:
         assert np.abs(turned[axes:]).max() > 1e-6
+
+
+@pytest.mark.parametrize('lag', [0.05, 0.1, 0.2])
+@pytest.mark.parametrize('mode', [Mode(5.0, 0.08), Mode(1.8, 0.03), Mode(10.0, 0.16)])
+def test_the_loop_peaks_far_below_one_at_the_lowest_mode(mode, lag):
+    """The robot may lag as told, by half of it, or by twice."""
+    gains = gains_for(0.08, 0.1, 0.0, mode)
+    assert gains.integral <= gains_for(0.08, 0.1).integral
+    s = 1j * 2.0 * np.pi * np.linspace(0.9 * mode.frequency, 50.0, 20001)
+    omega = 2.0 * np.pi * mode.frequency
+    body = omega**2 / (s**2 + 2.0 * mode.damping * omega * s + omega**2)
+    loop = (gains.proportional + gains.integral / s) * body / (lag * s + 1.0)
+    assert np.abs(loop).max() < 0.6
+
+
+class Circling:
+    """A linear robot behind lag and delay, whose tip follows a circle at so many rad/s.
+
+    Without feedback the tip is where it shall be, but for an error that turns with the path, and
+    one that stays.
+    """
+
+    def __init__(self, robot, rate, factor, behind=0.0, beside=0.0):
+        self.law = TipFeedback(robot.description, LENGTH, LONGEST)
+        self.feedforward = robot.limits.mean(axis=1) / 2.0
+        self.q = robot.forward(self.feedforward)
+        self.jacobian, self.rate = robot.jacobian(self.q), rate
+        self.lag, self.behind, self.beside = factor * LAG, behind, beside
+        self.late = [np.zeros(3)] * round(factor * DEAD * RATE)
+
+    def at(self, time):
+        angle = self.rate * time
+        return 6e-3 * np.array([np.cos(angle), np.sin(angle), 0.0])
+
+    def errors(self, seconds, begin=0.0, turns=True):
+        """Return the distances of the tip from the path [m], from an error of `begin` [m] on."""
+        gains, moved, found = gains_for(DEAD, LAG), np.zeros(3), []
+        for k in range(round(seconds * RATE)):
+            now, error = k / RATE, np.zeros(6)
+            chord = self.at(now) - self.at(now - 1e-3)
+            error[:3] = self.behind * chord / max(np.linalg.norm(chord), 1e-9) - moved
+            error[0] += self.beside + (begin if k == 0 else 0.0)
+            path = [
+                path_turn(lambda t, now=now: self.at(now + t), *times)
+                for times in ((-1.0 / RATE, 0.0), (0.0, DEAD + LAG))
+            ]
+            self.law.integrate(error, 1.0 / RATE, gains, tuple(path) if turns else None)
+            du = self.law.correction(self.jacobian, self.q.tip, Task.POSITION, self.feedforward)
+            self.late.append((self.jacobian @ du)[:3])
+            moved = moved + (1.0 - np.exp(-1.0 / RATE / self.lag)) * (self.late.pop(0) - moved)
+            found.append(np.linalg.norm(error[:3]))
+        return np.array(found)
+
+
+@pytest.mark.parametrize('rate', [0.0, 1.0, 2.0, 4.0])
+def test_it_follows_turning_paths_stably_with_twice_the_lag_and_delay(robot, rate):
+    errors = Circling(robot, rate, 2.0).errors(15.0, begin=1e-3)
+    assert errors[-60:].max() < 0.2 * errors[: round(RATE)].max()
+
+
+@pytest.mark.parametrize('rate', [2.0, 3.0, 6.7])
+def test_an_error_that_turns_with_the_path_is_corrected_and_never_made_worse(robot, rate):
+    behind = 2e-3
+    errors = Circling(robot, rate, 1.0, behind).errors(10.0)
+    assert errors[-60:].mean() < 0.1 * behind
+    assert errors.mean() < behind
+    fixed = Circling(robot, rate, 1.0, behind).errors(10.0, turns=False)
+    assert errors[-60:].mean() < 0.3 * fixed[-60:].mean()
+    assert rate < 5.0 or fixed[-60:].mean() > behind  # what turns that fast is made worse so
+
+
+def test_an_error_that_stays_is_corrected_while_the_path_turns(robot):
+    errors = Circling(robot, 3.0, 1.0, beside=2e-3).errors(10.0)
+    assert errors[-60:].mean() < 0.2e-3
+
+
+def test_a_path_turns_by_its_angles_and_not_at_corners():
+    def arc(time):
+        return np.array([np.cos(3.0 * time), np.sin(3.0 * time), 0.0])
+
+    turn = path_turn(arc, 0.1, 0.413)
+    assert turn.angle == pytest.approx(3.0 * 0.313)
+    for part in (turn.rotation[:3, :3], turn.rotation[3:, 3:]):
+        assert Rotation.from_matrix(part).as_rotvec() == pytest.approx([0.0, 0.0, turn.angle])
+
+    def corner(time):
+        return np.array([min(time, 1.0), max(time - 1.0, 0.0), 0.0])
+
+    for at, begin, end in ((corner, 0.5, 1.5), (corner, 0.2, 0.4), (lambda t: np.ones(3), 0, 1)):
+        turn = path_turn(at, begin, end)
+        assert turn.angle == 0.0
+        assert np.array_equal(turn.rotation, np.eye(6))

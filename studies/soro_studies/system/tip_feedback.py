@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from soro_emulation.emulated_body import EmulatedBody
-from soro_emulation.emulated_tracker import EmulatedTracker
+from soro_emulation.emulated_tracker import EmulatedTracker, SeenPose
 from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.moving_body import MovingBody
@@ -108,7 +108,7 @@ class VirtualTip:
         self._creep = Creep(count, CreepProperties((plant.creep,)), 1.0)
         self._body.set_wrench(np.array([plant.load, 0.0, 0.0, 0.0, 0.0, 0.0]))
         values = {p.name: p.default for p in TRACKER_PARAMETERS} | {'rate': 30.0}
-        self._tracker = EmulatedTracker(values, settings.seed)
+        self.values, self.tracker = values, EmulatedTracker(values, settings.seed)
         self._late = deque([np.zeros(count)])
         self._sample: TipSample | None = None
         self._next_truth = self._next_look = 0.0
@@ -156,16 +156,24 @@ class VirtualTip:
                 felt = self._creep.apply(self._bank.pressure, self.now)
                 moves = (self.now,) if isinstance(self._body, MovingBody) else ()
                 tip = self._body.configuration(felt, *moves).tip
-                self._tracker.see(tip, self.now, self.now, self.now + ANSWER)
+                self.tracker.see(tip, self.now, self.now, self.now + ANSWER)
                 if due is not None:
                     errors.append(float(np.linalg.norm(tip[:3, 3] - due(self.now))))
-            for seen in self._tracker.due(self.now):
-                stamp = round(seen.stamp * NANOSECONDS)
-                self._sample = TipSample(stamp, seen.pose, True, self.now)
+            for seen in self.tracker.due(self.now):
+                self.hear(seen)
             if self.now >= self._next_look:
                 self._next_look = self.now + LOOK - 1e-9
                 self.control._step(self.now)
         return errors
+
+    def hear(self, seen: SeenPose) -> None:
+        """Take a pose as the tip: the kinematics node's rules are left out."""
+        stamp = round(seen.stamp * NANOSECONDS)
+        self._sample = TipSample(stamp, seen.pose, True, self.now)
+
+    def fresh(self) -> TipSample | None:
+        """Return what the controller knows of the tip."""
+        return self._sample
 
     def _controller(self, gain: float) -> TipControl:
         """Return the planner's controller, without the planner's node."""
@@ -177,7 +185,7 @@ class VirtualTip:
             solved=lambda actuation: (self.robot.forward(actuation), None),
         )
         control = TipControl(node)
-        measured: Any = SimpleNamespace(fresh=lambda: self._sample, latency=0.03)
+        measured: Any = SimpleNamespace(fresh=lambda: self.fresh(), latency=0.03)
         control.measured = measured
         binding: Any = SimpleNamespace(robot=self.robot)
         control.configure(self.stream, binding)

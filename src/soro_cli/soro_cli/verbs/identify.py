@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ examples:
   soro identify bags/run --fix bending_stiffness --tip tracker/pose --marker-offset
   soro identify bags/run --tip tracker/pose --gravity 0 0 9.81m/s^2
   soro identify bags/run --offsets-only --sensor-offset pair_1 --sensor-offset pair_2
+  soro identify theirs.csv --robot my_robot.yaml --mapping theirs.yaml
   soro identify legs.csv --robot soft_parallel
   soro identify tips.csv --robot soft_parallel --write my_robot.yaml
   soro launch my_robot.yaml namespace:=mine
@@ -27,18 +30,24 @@ examples:
 A table has one row per leg and measurement (leg, pressure [kPa], length [mm] or stretch), or one
 per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad data is refused.
 """
+QUALITY = ('points', 'rms', 'largest', 'hysteresis', 'r_squared')  # of a fitted lambda(P)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('recording', help='folder of a bag, an .mcap file, or a CSV table')
     parser.add_argument(
-        '--robot',
-        help='name of the catalogue, or a robot file; default for a bag: the file in it',
+        '--robot', help='name of the catalogue, or a robot file; default for a bag: the file in it'
     )
     parser.add_argument('--write', metavar='FILE', help='robot file that gets the result')
     parser.add_argument('--knots', type=int, default=7, help='table only: points of each curve')
-    bag = parser.add_argument_group('bag only')
+    parser.add_argument(
+        '--mapping',
+        metavar='FILE',
+        help='which columns, or fields of topics, of data that soro '
+        'did not record are actuators and tip (docs/recording.md)',
+    )
+    bag = parser.add_argument_group('bags, and tables with a mapping')
     bag.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     bag.add_argument('--model', help="default: the one that ran, else the robot's first")
     bag.add_argument('--tip', metavar='TOPIC', help='measured poses of the tip (relative name)')
@@ -94,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     path = Path(arguments.recording)
-    if path.suffix == '.mcap' or path.is_dir() or not path.exists():
+    if arguments.mapping or path.suffix == '.mcap' or path.is_dir() or not path.exists():
         return _of_bag(arguments, path)
     return _of_table(arguments)
 
@@ -104,24 +113,14 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
     from soro_mechanics.identification.parameters import ParameterSpace
     from soro_mechanics.robot import Robot
     from soro_node import display_units
-    from soro_recording.identify_postures import postures
     from soro_recording.identify_report import draw_report, save_figure
-    from soro_recording.identify_tip import measured_tip
-    from soro_recording.open_bag import open_bag
-    from soro_recording.results import default_folder
-    from soro_recording.run_data import choose_namespace, RunData
 
     speed = display_units.number(arguments.speed, 'm/s', '--speed')
     settling = display_units.number(arguments.settling, 's', '--settling')
     _check_choice(arguments)
-    with open_bag(path) as bag:
-        data = RunData(bag, choose_namespace(bag, arguments.namespace), arguments.robot)
-        for text in data.notes:
-            note(f'soro: {text}')
+    with _recorded(arguments, path, speed, settling) as (data, tip, observations, folder):
         model = arguments.model or _model(data)
         robot = Robot(data.description, model)
-        tip = measured_tip(data, arguments.tip)
-        observations = postures(data, tip, speed, settling)
         gravity, by = _gravity(arguments, data)
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot, data.actuation())
@@ -143,14 +142,43 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
             hold_out=arguments.hold_out,
             seed=arguments.seed,
         )
-        folder = arguments.output or default_folder('identify', bag, data.namespace)
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
-        picture = save_figure(figure, folder / 'identification.png')
+        picture = save_figure(figure, (arguments.output or folder) / 'identification.png')
         if arguments.write and found.better and found.names:
             with writing(Path(arguments.write)):
                 space.write(found.factors.tolist(), Path(arguments.write))
     _report(arguments, space, found, observations, gravity, data.actuation(), picture)
     return 0 if found.better else 1
+
+
+@contextmanager
+def _recorded(
+    arguments: argparse.Namespace, path: Path, speed: float, settling: float
+) -> Iterator[tuple[Any, Any, Any, Path]]:
+    """Open a recording: yield the run, its measured tip, the postures, and where results go."""
+    from soro_recording.identify_postures import postures
+    from soro_recording.identify_tip import measured_tip
+    from soro_recording.mapped_run import MappedRun
+    from soro_recording.open_bag import open_bag
+    from soro_recording.results import default_folder
+    from soro_recording.run_data import choose_namespace, RunData
+
+    if arguments.mapping:
+        if not arguments.robot or arguments.tip or arguments.namespace:
+            raise UserError('--mapping needs --robot, and says itself what --tip and -n would')
+        mapped = MappedRun(path, Path(arguments.mapping), arguments.robot)
+        folder = Path('out', 'identify', path.stem)
+        yield mapped, mapped.tip, mapped.observations(speed, settling), folder
+        return
+    with open_bag(path) as bag:
+        data = RunData(bag, choose_namespace(bag, arguments.namespace), arguments.robot)
+        for text in data.notes:
+            note(f'soro: {text}')
+        tip, folder = (
+            measured_tip(data, arguments.tip),
+            default_folder('identify', bag, data.namespace),
+        )
+        yield data, tip, postures(data, tip, speed, settling), folder
 
 
 def _model(data: Any) -> str:
@@ -274,7 +302,6 @@ def _report(
     actuation: Any,
     picture: Path,
 ) -> None:
-
     worse = 'postures that the fit had not seen are met worse than before: nothing is written'
     if not found.better:
         note(f'soro: {worse}')
@@ -382,26 +409,14 @@ def _of_table(arguments: argparse.Namespace) -> int:
                 fit.leg: {
                     'pressures': fit.curve.pressures.tolist(),
                     'stretch': fit.curve.values.tolist(),
-                    'points': fit.points,
-                    'rms': fit.rms,
-                    'largest': fit.largest,
-                    'hysteresis': fit.hysteresis,
-                    'r_squared': fit.r_squared,
+                    **{name: getattr(fit, name) for name in QUALITY},
                 }
                 for fit in fits
             }
         )
         return 0
     rows = [
-        (
-            fit.leg,
-            f'{fit.curve.values[-1]:.4f}',
-            str(fit.points),
-            f'{fit.rms:.4f}',
-            f'{fit.largest:.4f}',
-            f'{fit.hysteresis:.4f}',
-            f'{fit.r_squared:.5f}',
-        )
+        (fit.leg, f'{fit.curve.values[-1]:.4f}', *(f'{getattr(fit, q):.5g}' for q in QUALITY))
         for fit in fits
     ]
     header = ('leg', 'largest', 'points', 'rms', 'worst', 'hysteresis', 'R^2')

@@ -16,10 +16,7 @@ from soro_mechanics.robot_file.reader import OLD_SCHEMA
 def default_parameters(robot: Robot) -> list[FitParameter]:
     """Return what recordings without known loads usually can tell, for the robot's model.
 
-    Raises
-    ------
-    InvalidInput
-        There is no such list for the model; the caller has to name paths.
+    Raises InvalidInput: there is no such list for the model; the caller has to name paths.
     """
     section = registry.MODELS[robot.model][0]
     tree = file_tree(robot.description.file)

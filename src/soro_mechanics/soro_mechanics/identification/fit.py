@@ -109,28 +109,11 @@ def identify(
 ) -> Identification:
     """Fit the parameters of a space, and constant errors of the recording, to observations.
 
-    Parameters
-    ----------
-    space : ParameterSpace
-        May be empty where offsets are asked for.
-    model : str
-        Of the robot.
-    data : Observations
-    offsets : Offsets, optional
-        Of sensors and marker; default: they are zero.
-    gravity : ndarray, shape (3,), optional [m/s^2]
-        Default: the robot file's.
-    hold_out : float
-        Share of the postures that the fit does not see.
-    seed : int
-        Of the choice of those.
-
-    Raises
-    ------
-    InvalidInput
-        Nothing to fit, too few postures, not finite, no equilibrium at the start, or no end.
-    NotIdentifiable
-        The data cannot tell parameters apart.
+    `space`: may be empty where offsets are asked for. `model`: of the robot. `offsets`: of sensors
+    and marker; default: they are zero. `gravity` (3,) [m/s^2]: default: the robot file's.
+    `hold_out`: share of the postures that the fit does not see. `seed`: of the choice of those.
+    Raises InvalidInput: nothing to fit, too few postures, not finite, no equilibrium at the start,
+    or no end; NotIdentifiable: the data cannot tell parameters apart.
     """
     from scipy.optimize import least_squares
     from scipy.stats import t as student

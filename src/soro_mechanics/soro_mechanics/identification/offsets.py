@@ -40,12 +40,7 @@ class Offsets:
     `scales` (k,) is what one in the fit is: a tenth of an actuator's range, or of the body's
     length at rest.
 
-    Raises
-    ------
-    UnknownName
-        No such actuator.
-    InvalidInput
-        A sensor twice.
+    Raises UnknownName: no such actuator; InvalidInput: a sensor twice.
     """
 
     def __init__(self, robot: Robot, sensors: Sequence[str] = (), marker: bool = False) -> None:
@@ -91,10 +86,7 @@ class Offsets:
 def body_length(robot: Robot) -> float:
     """Return the length of the longest backbone with all actuators at rest [m].
 
-    Raises
-    ------
-    InvalidInput
-        The robot has no extent.
+    Raises InvalidInput: the robot has no extent.
     """
     q: Configuration = robot.forward([a.rest for a in robot.actuators])
     length = max(

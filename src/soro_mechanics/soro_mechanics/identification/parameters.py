@@ -54,18 +54,8 @@ class FitParameter:
 class ParameterSpace:
     """A robot file and the parameters that are varied.
 
-    Parameters
-    ----------
-    description : RobotDescription
-        Of a file that still exists.
-    parameters : sequence of FitParameter
-
-    Raises
-    ------
-    RobotFileError
-        A path leads nowhere, or to no number.
-    InvalidInput
-        One name twice.
+    `description`: of a file that still exists. Raises RobotFileError: a path leads nowhere, or to
+    no number; InvalidInput: one name twice.
     """
 
     def __init__(self, description: RobotDescription, parameters: Sequence[FitParameter]) -> None:
@@ -101,10 +91,7 @@ class ParameterSpace:
     def robot(self, factors: Sequence[float], model: str) -> Robot:
         """Return the robot with changed numbers.
 
-        Raises
-        ------
-        RobotFileError
-            The changed robot is impossible.
+        Raises RobotFileError: the changed robot is impossible.
         """
         tree = copy.deepcopy(self._tree)
         for place, line in self._lines(factors).items():
@@ -119,11 +106,8 @@ class ParameterSpace:
 
         `path` may be the robot's own file.
 
-        Raises
-        ------
-        RobotFileError
-            An alias shares a number with one that stays or changes otherwise, or the new file
-            could not be read back; nothing is written then.
+        Raises RobotFileError: an alias shares a number with one that stays or changes otherwise,
+        or the new file could not be read back; nothing is written then.
         """
         text = self._text
         for (start, end), new in sorted(self._edits(factors).items(), reverse=True):
@@ -174,10 +158,7 @@ def parameter_from_text(text: str) -> FitParameter:
 def places(tree: Any, path: str, file: str) -> list[Place]:
     """Return every place in a parsed robot file that a path leads to.
 
-    Raises
-    ------
-    RobotFileError
-        There is none, or no number stands there.
+    Raises RobotFileError: there is none, or no number stands there.
     """
     found = [
         place for start in _matching(tree, path.split('.'), ()) for place in _numbers(tree, start)

@@ -49,12 +49,9 @@ def identify_stretch(
 ) -> tuple[LegFit, ...]:
     """Fit lambda(P) of every leg by evenly spaced knots from zero to `maximum` (legs,) [Pa].
 
-    Raises
-    ------
-    InvalidInput
-        With the leg and what is wrong with its data: too few, not finite, a stretch no leg has,
-        pressures that do not cover the range or leave a knot without data, a rest length that is
-        not one, an outlier, or scatter no monotone curve explains.
+    Raises InvalidInput: with the leg and what is wrong with its data: too few, not finite, a
+    stretch no leg has, pressures that do not cover the range or leave a knot without data, a rest
+    length that is not one, an outlier, or scatter no monotone curve explains.
     """
     if knots < 3:
         raise InvalidInput('knots', knots, 'three or more')

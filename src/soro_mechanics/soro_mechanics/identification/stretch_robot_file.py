@@ -21,10 +21,8 @@ def write_identified(
 
     `target` may be the robot's own file.
 
-    Raises
-    ------
-    RobotFileError
-        The file is of schema 1, or does not hold the legs; nothing is written then.
+    Raises RobotFileError: the file is of schema 1, or does not hold the legs; nothing is written
+    then.
     """
     document = RoundTrip(robot.file)
     if document.tree['schema'] == OLD_SCHEMA:

@@ -38,10 +38,7 @@ class StretchTable:
 def read_stretch_table(file: str | os.PathLike[str], model: Ancf) -> StretchTable:
     """Read a table of either kind, legs by their names or by those of their drives.
 
-    Raises
-    ------
-    InvalidInput
-        With the line and what stands there.
+    Raises InvalidInput: with the line and what stands there.
     """
     table = read_unit_table(file)
     if 'leg' in table.header:
@@ -55,10 +52,7 @@ def stretches_at(model: Ancf, positions: Array) -> Array:
     The model's weight and stiffness are those of the robot file; Algorithm 3 of Huang 2022 needs
     no lambda(P).
 
-    Raises
-    ------
-    InvalidInput
-        A position that the model cannot hold, with its index.
+    Raises InvalidInput: a position that the model cannot hold, with its index.
     """
     weight = model.kernel_loads(LoadCase(gravity=model.description.gravity))
     state, found = model.rest, []

@@ -19,6 +19,7 @@ PARSERS: dict[str, str] = {
     'kirchhoff': 'models.kirchhoff.schema:read_kirchhoff',
     'network': 'models.network.schema:read_network',
     'haptic': 'haptics.schema:read_haptic',
+    'control': 'robot_file.closed_loop:read_closed_loop',
 }
 
 # Model name -> (section it is built from, class, one line for people).

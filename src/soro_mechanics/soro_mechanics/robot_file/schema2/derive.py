@@ -139,9 +139,8 @@ def _sensors(made: Derived) -> None:
     if bends:
         made.tree['network']['sensors'] = bends
     control = made.data.get('control', {})
-    for key in ('law', 'gain'):
-        if key in control:
-            made.refuse(f'control.{key}', control[key], ('*',), 'remove it; haptic is there')
+    if loop := {key: value for key, value in control.items() if key != 'haptic'}:
+        made.tree['control'] = loop
     haptic = control.get('haptic')
     if flex and haptic is None:
         sensor = made.data['sensors'][int(flex[0][0][8:-1])]

@@ -307,8 +307,9 @@ SENSOR = Variants(
 )  # fmt: skip
 CONTROL: Table = {
     'haptic': table({'handle_axis': need(q('1', size=3)), 'torque_limit': need(q('N m'))}),
-    'law': text(about='of a closed loop'),
-    'gain': q('1/s'),
+    'mode': text('feedforward', 'feedback', about='of the planner where a goal names none'),
+    'gain': q('1/s', 'of the integral of the error of the tip'),
+    'damping': q('1', 'of the lowest mode, part of the critical one: bounds the gain'),
 }
 
 _SEGMENTS: Table = {

@@ -1,0 +1,57 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Feedback on the measured tip against plants that are not the model: rows of two studies."""
+
+from dataclasses import replace
+
+import pytest
+
+from soro_studies.system.plant_assumptions import DELAY, SCENES
+from soro_studies.system.plant_assumptions import PLANTS as MOVING
+from soro_studies.system.tip_feedback import at_rest, path, PLANTS
+from soro_studies.system.tracker_faults import held
+
+SOFT_PARALLEL = SCENES[1]
+FIRST = ('feedforward', 'feedback')
+
+
+@pytest.mark.parametrize('plant', ['as the robot file says', 'stiffness - 20 %'])
+def test_the_default_gain_does_not_swing_a_body_with_inertia(plant, monkeypatch):
+    """It did, by centimetres: the gain that follows from dead times alone is at 2 zeta omega."""
+    moving = replace(MOVING[plant], scene=SOFT_PARALLEL)
+    mean, largest = at_rest(moving, 'feedback')
+    assert mean < 0.1e-3 and largest < 0.3e-3
+    feedforward, feedback = (path(moving, c, 'circle', 0.01, DELAY)[0] for c in FIRST)
+    assert feedback < 0.25 * feedforward
+    monkeypatch.setattr('soro_trajectory.tip_control.lowest_mode', lambda *known: None)
+    assert path(moving, 'feedback', 'circle', 0.01, DELAY)[0] > 3.0 * feedback
+
+
+@pytest.mark.parametrize('plant', ['emulated robot of the file', 'lag doubled'])
+@pytest.mark.parametrize('curve', ['circle', 'spiral'])
+def test_feedback_is_no_worse_than_feedforward_on_fast_paths(plant, curve):
+    feedforward, feedback = (path(PLANTS[plant], c, curve, 0.04, DELAY)[0] for c in FIRST)
+    assert feedback < feedforward
+
+
+@pytest.mark.parametrize(
+    ('fault', 'state'),
+    [
+        ('lost', 'LOST'),
+        ('frozen', 'LOST'),
+        ('jump of 100 mm', 'OUTLIER'),
+        ('500 ms late', 'LATE'),
+        ('in a frame that TF does not know', 'NO_TRANSFORM'),
+    ],
+)
+def test_a_failing_tracker_is_named_and_the_tip_stays_where_it_was_seen_last(fault, state):
+    found = held(fault)
+    assert state in found['said']
+    assert found['before'] < 0.1e-3 and found['after'] < 0.2e-3
+    assert found['largest'] < 1e-3  # 8 mm without the correction
+
+
+def test_a_tracker_that_becomes_200_ms_late_stays_in_the_loop():
+    found = held('200 ms late')
+    assert found['said'] == 'GOOD'
+    assert found['largest'] < 0.5e-3
