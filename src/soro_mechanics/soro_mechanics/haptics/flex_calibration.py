@@ -268,7 +268,7 @@ def _in_metres(fit: SensorFit, lever: float, places: Array | None) -> SensorCali
     size = float(np.abs(fit.coefficients).sum()) / len(fit.nodes)
     gain = lever / size
     # The converter's own step is a floor: a perfect fit still has it.
-    deviation = gain * max(fit.rms, 1.0 / np.sqrt(12.0))
+    deviation = float(gain * max(fit.rms, 1.0 / np.sqrt(12.0)))
     return SensorCalibration(
         fit.name,
         fit.offset,

@@ -307,8 +307,8 @@ def _judge_quality(fit: SensorFit, deviation: float, limits: FitLimits) -> list[
             f'drifted by {abs(fit.drift) / fit.range:.0%} of the range during the recording, '
             f'{limits.drift:.0%} are allowed: let it warm up'
         )
-    # One count: two errors below the resolution of the converter are equal.
-    if fit.error > limits.overfit * max(fit.training_error, 1.0):
+    # Two errors below the resolution of the converter, or a hundredth of the range, are equal.
+    if fit.error > limits.overfit * max(fit.training_error, 1.0, 0.01 * fit.range):
         reasons.append(
             f'{fit.error / fit.training_error:.1f} times the error on held-out data: '
             'the recording does not cover the motion'

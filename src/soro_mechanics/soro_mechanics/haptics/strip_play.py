@@ -13,11 +13,13 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 
-NOISE = 3.0  # deviations within which a reading does not move
+NOISE = 4.0  # deviations within which a reading does not move
 # By how much the leg is taken to have moved more than the strip where that begins to move back,
 # until the dead band is crossed: at once would be a jump of the force. Assumed.
 CATCH_UP = 4.0
-RECENT = 0.1  # s: a strip that moved within it moves. Assumed.
+# Deviations that a strip moves, less what is older than so many seconds, until it counts as
+# moving, and that are remembered. Assumed.
+MOVES, KNOWN, RECENT = 1.0, 3.0, 0.1
 UNSEEN = 2.0 / np.sqrt(3.0)  # root mean square of what is even within 0 and 2
 
 
@@ -42,7 +44,7 @@ class StripPlay:
     """
 
     def __init__(self, half: Array, deviation: Array) -> None:
-        self.half, self._noise = half, NOISE * deviation
+        self.half, self._deviation = half, deviation
         self.reset()
 
     def reset(self) -> None:
@@ -50,7 +52,7 @@ class StripPlay:
         count = len(self.half)
         self.reading = self.elongation = np.zeros(count)
         self._anchor = np.full(count, np.nan)
-        self.slack, self._still = np.zeros(count), np.full(count, np.inf)
+        self.slack, self._way = np.zeros(count), np.zeros(count)
         self.exact = self.half == 0.0
 
     def follow(self, reading: Array, seconds: float) -> Array:
@@ -58,12 +60,14 @@ class StripPlay:
 
         Both of shape (ns,) [m]; NaN is no reading.
         """
-        anchor = np.fmin(np.fmax(self._anchor, reading - self._noise), reading + self._noise)
+        noise = NOISE * self._deviation
+        anchor = np.fmin(np.fmax(self._anchor, reading - noise), reading + noise)
         moved = np.nan_to_num(anchor - self._anchor)  # the first one moves nothing
         self.reading, self._anchor = reading, anchor
         self.slack = np.clip(self.slack - CATCH_UP * moved, -self.half, self.half)
-        self._still = np.where(moved != 0.0, 0.0, self._still + seconds)
-        moving = (np.abs(self.slack) == self.half) & (self._still < RECENT)
+        way = max(0.0, 1.0 - seconds / RECENT) * self._way + np.abs(moved)
+        self._way = np.minimum(way, KNOWN * self._deviation)
+        moving = (np.abs(self.slack) == self.half) & (self._way > MOVES * self._deviation)
         self.exact = moving | (self.half == 0.0)
         self.elongation = reading - self.slack
         return self.elongation
