@@ -157,6 +157,13 @@ class CalibrationMotion:
             self._stay(stop)
             here = stop
 
+    def hold(self, seconds: float, words: str) -> None:
+        """Hold the motors where they are, for a person to do something."""
+        here, end = self._wait_for_angles(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._send_checked(here)
+            self._tell(0.0, words, 0)
+
     def _wait_for_angles(self) -> Array:
         last = time.monotonic() + START_PATIENCE
         while not self._motors.fresh:

@@ -18,6 +18,7 @@ from soro_mechanics.haptics.flex_calibration import (
     FlexRecording,
     read_calibration,
     save_calibration,
+    UNKNOWN_MATERIAL,
 )
 from soro_mechanics.haptics.flex_fit import PoorFit
 
@@ -81,8 +82,15 @@ def residual_in_metres(fit: object, lever: float) -> float:
     return metres_per_count(fit, lever) * fit.rms
 
 
-def keep_fit(report: CalibrationReport, path: Path, strips: Sequence[str]) -> FlexCalibration:
+def keep_fit(
+    report: CalibrationReport,
+    path: Path,
+    strips: Sequence[str],
+    material: tuple[float, float] = (1.0, UNKNOWN_MATERIAL),
+) -> FlexCalibration:
     """Save a calibration of all strips of the robot: the new fits, and old ones for the rest.
+
+    `material` is the scale of the modulus that the model had, and its relative deviation.
 
     Raises
     ------
@@ -99,7 +107,12 @@ def keep_fit(report: CalibrationReport, path: Path, strips: Sequence[str]) -> Fl
     missing = [name for name in strips if name not in found]
     if missing:
         raise InvalidInput('sensor_name', list(found), f'{", ".join(missing)} too, once')
-    whole = replace(new, sensors=tuple(found[name] for name in strips))
+    whole = replace(
+        new,
+        sensors=tuple(found[name] for name in strips),
+        material=material[0],
+        material_deviation=material[1],
+    )
     save_calibration(whole, path)
     return whole
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `flex_calibration`: moves the motors, records the flex sensors, fits, keeps the fit.
 
+With a known weight on the handle the same shows the modulus of the legs (`~/weigh`).
+
 It commands nothing itself: targets go to whoever commands the motors (haptic renderer or
 trajectory planner), whose limits and refusals hold.
 """
@@ -39,7 +41,14 @@ from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_calibration import (
+    CalibrationReport,
+    FlexRecording,
+    read_calibration,
+    UNKNOWN_MATERIAL,
+)
 from soro_mechanics.haptics.flex_fit import METHODS, PoorFit
+from soro_mechanics.haptics.known_weight import weigh
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
@@ -54,7 +63,8 @@ from soro_node.user_data import calibration_path
 from soro_node.worker_queue import WorkerQueue
 
 SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
-RECORDING = 'flex_recording.npz'
+RECORDING, WEIGHED = 'flex_recording.npz', 'flex_weighed.npz'
+FEWER = 1000  # readings of either recording, from which the modulus is found
 STOP_TIMEOUT = 0.8  # s
 RELOAD_POLL = 0.02  # s
 RELOAD_PATIENCE = 20.0  # s: half a second's work, on a computer that may be busy
@@ -100,6 +110,14 @@ PARAMETERS = (
         'the range alone', minimum=0.0, maximum=0.01,
     ),
     Parameter(
+        'weight', 0.2, 'kg', 'what is hung on the middle of the handle for ~/weigh',
+        minimum=0.01, maximum=2.0,
+    ),
+    Parameter(
+        'weight_time', 15.0, 's', 'for a person to hang the weight on, and to take it off, while '
+        'the motors hold', minimum=0.0, maximum=600.0,
+    ),
+    Parameter(
         'seed', 0, '', 'of the random order; negative: another one each time', minimum=-1,
     ),
     Parameter(
@@ -141,7 +159,9 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._strips = tuple(strip.name for strip in haptic.strips)
         self.path = calibration_path(self.table.values(), self.get_namespace(), self._robot.name)
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
-        self._queue.create_action(CalibrateFlexSensors, '~/calibrate', self._execute)
+        for name, run in (('~/calibrate', self._calibrate), ('~/weigh', self._weigh)):
+            execute = functools.partial(self._execute, run)
+            self._queue.create_action(CalibrateFlexSensors, name, execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 
     def activate(self) -> None:
@@ -180,7 +200,9 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     # The action --------------------------------------------------------------------------------
 
-    def _execute(self, handle: Any) -> CalibrateFlexSensors.Result:
+    def _execute(
+        self, run: Callable[[Any, Any, GoalEnd], None], handle: Any
+    ) -> CalibrateFlexSensors.Result:
         result = CalibrateFlexSensors.Result()
         try:
             self.check_active()
@@ -188,7 +210,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
                 raise Refused(Code.BUSY, 'another calibration is running')
             try:
                 end = GoalEnd(lambda: handle.is_cancel_requested, self._ending)
-                self._calibrate(handle, result, end)
+                run(handle, result, end)
             finally:
                 self._busy.release()
         except SoroError as error:
@@ -215,16 +237,14 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         if not (np.isfinite(goal.max_residual) and goal.max_residual >= 0.0):
             expected = 'a length of zero or more [m]'
             raise InvalidInput('max_residual', goal.max_residual, expected)
-        stored = self.path.with_name(RECORDING)
         if goal.use_recorded:
-            raw = RawRecording.load(stored)
-            if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
-                raise InvalidInput('use_recorded', str(stored), 'a recording of this robot')
+            raw = self._stored(RECORDING)
         else:
             raw = self._move_and_record(handle, goal, end)
-            self._try(lambda: raw.save(stored))
+            self._try(lambda: raw.save(self.path.with_name(RECORDING)))
         _tell(handle, MOVING, 'solving the model at every reading', 0)
-        recording = raw.with_model(self._model(), end.check)
+        material = self._material()
+        recording = raw.with_model(self._model(material[0]), end.check)
         end.check()
         _tell(handle, 0.95, 'fitting', 0)
         most = goal.max_residual if goal.max_residual > 0.0 else self.table.max_residual
@@ -242,12 +262,61 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._try(lambda: write_report(report, recording, self.path.parent, *notes))
         if report.reasons:
             raise PoorFit(tuple(filter(None, (*report.reasons, raw.warning))))
-        if goal.keep:
+        self._keep(handle, result, end, report, material)
+
+    def _weigh(self, handle: Any, result: CalibrateFlexSensors.Result, end: GoalEnd) -> None:
+        """Find the modulus from the last calibration's readings and those under a weight."""
+        free = self._stored(RECORDING)
+        if handle.request.use_recorded:
+            raw = self._stored(WEIGHED)
+        else:
+            raw = self._move_and_record(handle, handle.request, end, self.table.weight_time)
+            self._try(lambda: raw.save(self.path.with_name(WEIGHED)))
+        _tell(handle, MOVING, 'solving the model at every reading', 0)
+        force = self.table.weight * self._model(1.0).gravity
+
+        def solved(readings: RawRecording, load: Array, scale: float) -> FlexRecording:
+            return readings.thinned(FEWER).with_model(self._model(scale), end.check, load)
+
+        report, *material = weigh(
+            functools.partial(solved, free, np.zeros(3)),
+            functools.partial(solved, raw, force),
+            lambda r: fit_recording(
+                self._robot.name, r, self._spec.distance, (), self.table.method, 0.0
+            ),
+        )
+        self._fill(result, report, len(raw.angles))
+        self.get_logger().info(f'modulus {material[0]:.3f} of the robot file, +-{material[1]:.1%}')
+        self._keep(handle, result, end, report, (material[0], material[1]))
+
+    def _keep(
+        self,
+        handle: Any,
+        result: CalibrateFlexSensors.Result,
+        end: GoalEnd,
+        report: CalibrationReport,
+        material: tuple[float, float],
+    ) -> None:
+        if handle.request.keep:
             end.check()  # who ends a goal wants the calibration as it was
-            keep_fit(report, self.path, self._strips)
+            keep_fit(report, self.path, self._strips, material)
             result.saved_to = str(self.path)
             self._use(handle)
         _tell(handle, 1.0, 'done', 0)
+
+    def _stored(self, name: str) -> RawRecording:
+        """Return what was recorded before."""
+        raw = RawRecording.load(self.path.with_name(name))
+        if raw.names != self._strips or raw.angles.shape[1] != len(self._robot.actuators):
+            raise InvalidInput('use_recorded', name, 'a recording of this robot')
+        return raw
+
+    def _material(self) -> tuple[float, float]:
+        """Return scale and deviation of the modulus that a weight has shown."""
+        if not self.path.is_file():
+            return 1.0, UNKNOWN_MATERIAL
+        known = read_calibration(self.path, self._robot.name)
+        return known.material, known.material_deviation
 
     def _try(self, write: Callable[[], None]) -> None:
         """Write what the calibration does not need; a failure is said, and costs nothing else."""
@@ -256,8 +325,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         except Exception as error:  # noqa: BLE001 - a picture has many ways to fail
             self.get_logger().warning(f'in {self.path.parent}, not written: {error}')
 
-    def _move_and_record(self, handle: Any, goal: Any, end: GoalEnd) -> RawRecording:
-        """Return what was measured."""
+    def _move_and_record(
+        self, handle: Any, goal: Any, end: GoalEnd, pause: float = 0.0
+    ) -> RawRecording:
+        """Return what was measured; before and after the motors hold for a pause [s]."""
         table = self.table
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
@@ -279,7 +350,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         )
         self._recorder = recorder
         try:
+            motion.hold(pause, f'hang the weight on: {pause:.0f} s')
             motion.visit([*stops, limits.mean(axis=1)])
+            self._recorder = None
+            motion.hold(pause, f'take the weight off: {pause:.0f} s')
         finally:
             self._recorder = None
         raw = recorder.recording()
@@ -287,15 +361,16 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             self.get_logger().warning(raw.warning)
         return raw
 
-    def _model(self) -> Any:
-        if self._device is None:
-            from soro_mechanics.haptics.device import HapticDevice
+    def _model(self, scale: float) -> Any:
+        """Return the model with a modulus `scale` times that of the robot file."""
+        if self._device is None or self._scale != scale:
+            from soro_mechanics.haptics.device import HapticDevice, softened
             from soro_mechanics.robot import Robot
 
             robot = Robot(self._robot, 'network')
             if len(self.table.gravity):
                 robot.gravity = np.array(self.table.gravity)
-            self._device = HapticDevice(robot)
+            self._device, self._scale = HapticDevice(softened(robot, scale)), scale
         return self._device
 
     def _use(self, handle: Any) -> None:

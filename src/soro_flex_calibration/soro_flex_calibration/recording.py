@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 import threading
@@ -45,6 +45,11 @@ class RawRecording:
     counts: Array  #: (samples, sensors)
     taken: str = ''  #: when, UTC; empty where a file does not say
     flagged: tuple[str, ...] = ()  #: sensors that the device called faulty meanwhile
+
+    def thinned(self, samples: int) -> RawRecording:
+        """Return about so many samples, evenly."""
+        step = -(-len(self.angles) // samples)
+        return replace(self, angles=self.angles[::step], counts=self.counts[::step])
 
     @property
     def warning(self) -> str:
@@ -90,7 +95,10 @@ class RawRecording:
         return cls(names, angles, counts, taken, flagged)
 
     def with_model(
-        self, device: HapticDevice, check: Callable[[], None] = lambda: None
+        self,
+        device: HapticDevice,
+        check: Callable[[], None] = lambda: None,
+        force: Array | None = None,
     ) -> FlexRecording:
         """Solve the model at every sample and return rotations of the nodes with the counts.
 
@@ -99,6 +107,8 @@ class RawRecording:
         device : HapticDevice
         check : callable
             Called before every sample; raises where nobody wants the result any more.
+        force : ndarray, shape (3,), optional [N]
+            On the handle all the time, axes of base_link.
 
         Raises
         ------
@@ -110,7 +120,7 @@ class RawRecording:
         rotations: list[list[Array]] = [[] for _ in self.names]
         for angle in self.angles:
             check()
-            _walk(device, here, angle)
+            _walk(device, here, angle, np.zeros(3) if force is None else force)
             here = angle
             for i, name in enumerate(self.names):
                 rotations[i].append(device.node_rotations(name))
@@ -122,17 +132,15 @@ class RawRecording:
         )
 
 
-def _walk(device: HapticDevice, start: Array, end: Array) -> None:
+def _walk(device: HapticDevice, start: Array, end: Array, force: Array) -> None:
     """Let the model follow the motors in steps that its solver for the loop can take."""
-    free = np.zeros(len(device.ports.force))
     steps = max(1, int(np.ceil(np.abs(end - start).max() / MAX_STEP)))
     for k in range(1, steps + 1):
         angle = start + (k / steps) * (end - start)
-        code = device.update(angle, free)
-        for _ in range(MORE_STEPS):
+        for _ in range(1 + MORE_STEPS):
+            code = device.update(angle, device.ports.axes[:3].T @ force)
             if code is not Code.NOT_CONVERGED:
                 break
-            code = device.update(angle, free)
         if code is not Code.NONE:
             expected = 'angles at which the model has a stable equilibrium'
             raise InvalidInput('angle', angle, expected, Code.NOT_CONVERGED)

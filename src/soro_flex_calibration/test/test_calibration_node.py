@@ -9,15 +9,17 @@ import threading
 import numpy as np
 import pytest
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from soro_flex_calibration.motor_path import extremes, MotorPath
 import soro_flex_calibration.node as node_module
-from soro_flex_calibration.node import FlexCalibrationNode, RECORDING
+from soro_flex_calibration.node import FlexCalibrationNode, RECORDING, WEIGHED
 from soro_flex_calibration.recording import RawRecording
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.haptics.flex_calibration import read_calibration, UNKNOWN_MATERIAL
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
@@ -39,6 +41,7 @@ class FakeRobot(Node):
         self.angle, self.at = np.zeros(6), np.zeros(6)
         self.follows, self.talks, self.active, self.stuck = True, True, True, False
         self.reloads, self.refuses, self.flagged = 0, False, 0
+        self.load = np.zeros(3)  # N, on the handle
         self.count = 0
         self._states = self.create_publisher(ActuatorState, 'actuator_state', 20)
         self._flex = self.create_publisher(FlexState, 'flex_state', 20)
@@ -61,7 +64,7 @@ class FakeRobot(Node):
             return
         step = np.clip(self.angle - self.at, -0.05, 0.05)
         self.at = self.at + step
-        self.device.update(self.at, np.zeros(5))
+        self.device.update(self.at, self.device.ports.axes[:3].T @ self.load)
         self.count += 1
         stamp = self.get_clock().now().to_msg()
         state = ActuatorState(name=NAMES, measured=self.at.tolist(), flags=[0] * 6)
@@ -94,7 +97,9 @@ def rig(tmp_path):
         client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
         wait_until(client.server_is_ready)
         wait_until(lambda: node.count_publishers('actuator_state') > 0)
-        yield Rig(ros, robot, node, client, tmp_path / 'c.yaml')
+        rig = Rig(ros, robot, node, client, tmp_path / 'c.yaml')
+        rig.weigher = ros.action_client(CalibrateFlexSensors, 'flex_calibration/weigh')
+        yield rig
 
 
 class Rig:
@@ -109,10 +114,16 @@ class Rig:
     def run(self, **goal):
         return wait_for(self.send(**goal).get_result_async(), 120.0).result
 
+    def weigh(self, feedback=None, **goal):
+        request = CalibrateFlexSensors.Goal(**{'poses': 8, 'amplitude': 0.4, **goal})
+        sent = wait_for(self.weigher.send_goal_async(request, feedback))
+        return wait_for(sent.get_result_async(), 120.0).result
 
-def good_recording():
+
+def good_recording(robot=None):
     """Return what the fake robot would give, without waiting for it."""
-    device, random = HapticDevice(load_robot('haptic_5dof')), np.random.default_rng(1)
+    device = HapticDevice(load_robot('haptic_5dof') if robot is None else robot)
+    random = np.random.default_rng(1)
     here, angles, counts = np.zeros(6), [], []
     for stop in extremes(np.radians([[-60.0, 60.0]] * 6), 0.4, 8, random):
         path = MotorPath(here, stop, 1.0, 0.0)
@@ -139,6 +150,35 @@ def test_a_calibration_is_fitted_kept_and_used(rig):
     assert again.saved_to == ''
     assert rig.file.read_text() == before
     np.testing.assert_array_equal(rig.robot.at, moved)
+
+
+def test_a_known_weight_shows_the_modulus_and_the_next_calibration_keeps_it(rig):
+    assert rig.weigh().error_code == Code.NO_STATE  # nothing was recorded without the weight
+    soft = softened(load_robot('haptic_5dof'), 0.85)
+    good_recording(soft).save(rig.file.with_name(RECORDING))
+    rig.robot.device = HapticDevice(soft)
+    rig.do(lambda: rig.node.set_parameters([Parameter('weight_time', value=0.3)]))
+    steps = []
+
+    def hang(message):
+        steps.append(message.feedback.step)
+        off = any('take the weight off' in step for step in steps)
+        rig.robot.load = np.zeros(3) if off else np.array([0.0, 0.0, -0.2 * 9.81])
+
+    result = rig.weigh(hang, keep=True)
+    assert result.error_code == Code.NONE, result.error_message
+    assert 'hang the weight on' in steps[0] and not rig.robot.load.any()
+    known = read_calibration(rig.file)
+    assert known.material == pytest.approx(0.85, rel=0.02)
+    assert known.material_deviation < UNKNOWN_MATERIAL
+    wait_until(lambda: rig.robot.reloads == 1)
+    # A strip that is calibrated anew changes nothing about the legs.
+    assert rig.run(use_recorded=True, sensor_name=['flex_2'], keep=True).error_code == Code.NONE
+    assert read_calibration(rig.file).material == known.material
+    # The same readings as if nothing hung there are no weight.
+    good_recording(soft).save(rig.file.with_name(WEIGHED))
+    assert rig.weigh(use_recorded=True, keep=True).error_code == Code.POOR_FIT
+    assert read_calibration(rig.file).material == known.material
 
 
 def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(rig):
@@ -269,13 +309,13 @@ def test_a_new_configuration_solves_the_robot_file_as_it_is_then(tmp_path):
     with RosSession('/arm') as ros:
         node = ros.node(FlexCalibrationNode, '/arm', robot=str(file))
         assert ros.start(node)
-        stiff = node._model()
-        assert node._model() is stiff
+        stiff = node._model(1.0)
+        assert node._model(1.0) is stiff
         ros.do(node, node.trigger_deactivate)
         ros.do(node, node.trigger_cleanup)
         file.write_text(text.replace('young: {value: 76.4 MPa', 'young: {value: 60 MPa'))
         assert ros.start(node)
-        assert node._model().ports.ee[0, 0] > 1.1 * stiff.ports.ee[0, 0]
+        assert node._model(1.0).ports.ee[0, 0] > 1.1 * stiff.ports.ee[0, 0]
 
 
 def test_the_model_is_solved_under_the_gravity_of_the_mounting():
@@ -283,6 +323,6 @@ def test_the_model_is_solved_under_the_gravity_of_the_mounting():
         node = ros.node(FlexCalibrationNode, '/arm', robot='haptic_5dof', gravity=[9.81, 0.0, 0.0])
         assert ros.start(node)
         upright = HapticDevice(load_robot('haptic_5dof')).ports.pose
-        hanging = node._model().ports.pose
+        hanging = node._model(1.0).ports.pose
         np.testing.assert_allclose(hanging[0, 3], -upright[2, 3], rtol=0.5)
         np.testing.assert_allclose(hanging[2, 3], 0.0, atol=0.05 * abs(upright[2, 3]))

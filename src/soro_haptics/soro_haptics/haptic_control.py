@@ -132,7 +132,7 @@ class HapticControl(Law):
             self._streams.feed(loop.law.environment.live, loop.law.sensing.pose)
         code = loop.tick(encoder, guard.elongation, self._periods(now))
         self.estimated = loop.law.sensing.code is Code.NONE
-        lost = guard.after(encoder) or lost
+        lost = guard.after(encoder, loop.law.strips.elongation) or lost
         self._computing = time.perf_counter() - begin
         if lost and accepting and self._on_sensor_loss == STOP:
             raise DeviceError(guard.reason, Fault.SENSOR)

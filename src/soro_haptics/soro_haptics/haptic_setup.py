@@ -63,9 +63,10 @@ def make_haptics(
         robot = softened(robot, calibration.material)
     device = HapticDevice(robot, calibration)
     names = tuple(strip.name for strip in device.spec.strips)
-    deviation = np.full(len(names), device.spec.deviation)
+    deviation, play = np.full(len(names), device.spec.deviation), 0.0
     if calibration is not None:
-        deviation = np.array([calibration.sensor(name).deviation for name in names])
+        fits = [calibration.sensor(name) for name in names]
+        deviation, play = np.array([(f.deviation, f.play) for f in fits]).T
     rate = np.array([a.rate for a in description.actuators])
     rendering = rendering_setup(
         period,
@@ -80,7 +81,11 @@ def make_haptics(
     loop = HapticLoop(
         device,
         sensing_setup(
-            device.ports, values['encoder_deviation'], deviation, values['force_deviation']
+            device.ports,
+            values['encoder_deviation'],
+            deviation,
+            values['force_deviation'],
+            sensor_play=play,
         ),
         rendering,
         environment,

@@ -73,10 +73,12 @@ class SensorGuard:
         self._sensing = sensing
         self._watch = SensorWatch(sensing, period, limits or PATIENT)
         self._offset, self._gain = np.zeros(count), np.full(count, np.nan)
+        self._rests = np.full(count, STUCK_COUNTS)  # while the others move by so much
         if calibration is not None:
             fits = [calibration.sensor(name) for name in names]
             self._offset[:] = [f.offset for f in fits]
             self._gain[:] = [f.gain for f in fits]
+            self._rests[:] += [2.0 * f.play / abs(f.gain) for f in fits]
         self.elongation = np.full(count, np.nan)
         self._raw, self._faulty = np.zeros(count), np.zeros(count, bool)
         self._same = np.zeros(count, np.int64)
@@ -150,8 +152,8 @@ class SensorGuard:
             self._give_up(lost, f'{self._named(lost)}: no readings')
         return bool(lost.any())
 
-    def after(self, encoder: Array) -> bool:
-        """Judge the reading, after sensing; whether a sensor was given up because of it."""
+    def after(self, encoder: Array, elongation: Array) -> bool:
+        """Judge what sensing got of the reading; whether a sensor was given up because of it."""
         frozen = self._frozen(encoder)
         if self._paused or not self._watch.good.any():
             return False
@@ -159,7 +161,7 @@ class SensorGuard:
         if frozen:
             self._give_up(was, 'flex sensors do not change while the motors turn')
             return True
-        if self._watch.update(self._raw, self._faulty, encoder, self.elongation):
+        if self._watch.update(self._raw, self._faulty, encoder, elongation):
             lost = was & ~self._watch.good
             self._note(f'{self._named(lost)}: stuck')
             self._count_directions()
@@ -176,7 +178,7 @@ class SensorGuard:
         self._then[changed] = raw
 
     def _stuck(self) -> NDArray[np.bool_]:
-        moved = np.abs(self._raw - self._then) > STUCK_COUNTS
+        moved = np.abs(self._raw - self._then) > self._rests[:, None]
         return (self._same >= STUCK_SAMPLES) & (
             moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1)
         )

@@ -13,7 +13,9 @@ from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 def main(words: list[str] | None = None) -> int:
     """Run one study."""
     parser = argparse.ArgumentParser(prog='python -m soro_studies.haptics', description=__doc__)
-    parser.add_argument('study', choices=('rendering', 'z_width', 'held', 'workspace', 'loop'))
+    parser.add_argument(
+        'study', choices=('rendering', 'z_width', 'held', 'force', 'workspace', 'loop')
+    )
     parser.add_argument('--robot', default='haptic_5dof')
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
     parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
@@ -53,6 +55,12 @@ def main(words: list[str] | None = None) -> int:
         store = page.with_suffix('.json')
         measure_held(robot, store, not arguments.go_on)
         write_held_page(robot.name, store, page)
+    elif arguments.study == 'force':
+        from soro_studies.haptics import force_study
+
+        store = page.with_suffix('.json')
+        force_study.measure_forces(robot, store)
+        force_study.write_force_page(store, page)
     elif arguments.study == 'rendering':
         from soro_studies.haptics.rendering_page import write_rendering_page
 

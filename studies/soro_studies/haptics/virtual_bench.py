@@ -222,9 +222,8 @@ class VirtualBench:
         fits = [calibration.sensor(name) for name in names]
         self._offset = np.array([f.offset for f in fits])
         self._gain = np.array([f.gain for f in fits])
-        sensing = sensing_setup(
-            model.ports, DEVIATION, np.array([f.deviation for f in fits]), FORCES
-        )
+        deviation, play = np.array([(f.deviation, f.play) for f in fits]).T
+        sensing = sensing_setup(model.ports, DEVIATION, deviation, FORCES, sensor_play=play)
         rendering = rendering_setup(self.dt, model.motor_limits(), SPEED, energy=self.setup.energy)
         environment = VirtualEnvironment(objects)
         self.loop = (

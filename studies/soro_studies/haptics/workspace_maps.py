@@ -14,7 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.analysis.polytope import (
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.robot import Robot
+from soro_studies.haptics.polytope import (
     disc_grid,
     FORCE,
     isotropic_effort,
@@ -22,10 +26,6 @@ from soro_mechanics.analysis.polytope import (
     SENSES,
     TORQUE,
 )
-from soro_mechanics.core.configuration import Array
-from soro_mechanics.haptics.device import HapticDevice, softened
-from soro_mechanics.numerics.lie import so3_exp
-from soro_mechanics.robot import Robot
 from soro_studies.haptics.reach import hold_within, reach
 
 MATERIALS = (1.0, 0.2)  # parts of the published modulus

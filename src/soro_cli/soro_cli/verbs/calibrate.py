@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from soro_cli.robot_choice import add_robot_options
+from soro_cli.robot_choice import add_robot_options, RunningRobot
 from soro_cli.tables import print_json, print_table
 from soro_cli.verbs.mechanics_options import conclude
+from soro_node.user_errors import UserError
 
 SUMMARY = 'calibrate the flex sensors of a haptic device; the robot moves'
 EPILOG = """\
@@ -19,6 +20,7 @@ measured is kept in any case and can be fitted again (--recorded).
 examples:
   soro calibrate                     64 extremes of the motors in random order, then fit and keep
   soro calibrate --poses 16 --try    fewer, and only report
+  soro calibrate --weight 200g       then: hang a weight on when asked to; shows how stiff legs are
 """
 
 
@@ -30,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--settle', default='0', help='rest at each extreme, for example 200ms')
     parser.add_argument('--samples', type=int, default=0, help='readings at each extreme')
     parser.add_argument('--max-residual', default='0', help='RMS above which a fit is refused')
+    parser.add_argument('--weight', help='of what is hung on the handle, to find the modulus')
     parser.add_argument('--recorded', action='store_true', help='fit the last recording again')
     parser.add_argument('--try', action='store_true', dest='only_try', help='do not keep the fit')
     add_robot_options(parser, offline=False)
@@ -51,11 +54,38 @@ def run(arguments: argparse.Namespace) -> int:
         use_recorded=arguments.recorded,
         keep=not arguments.only_try,
     )
-    name = 'flex_calibration/calibrate'
+    weight = None if arguments.weight is None else number(arguments.weight, 'kg', '--weight')
+
+    def prepared(robot: RunningRobot) -> CalibrateFlexSensors.Goal:
+        if weight is not None:
+            _set_weight(robot, weight)
+        return goal
+
+    name = 'flex_calibration/calibrate' if weight is None else 'flex_calibration/weigh'
     result = run_shown(
-        arguments, CalibrateFlexSensors, name, lambda _: goal, 'calibrate', lambda f: f.step
+        arguments, CalibrateFlexSensors, name, prepared, 'calibrate', lambda f: f.step
     )
     return _finish(arguments, result)
+
+
+def _material(file: str) -> str:
+    from soro_mechanics.haptics.flex_calibration import read_calibration
+
+    known = read_calibration(file)
+    return f'; modulus {known.material:.3f} of the robot file, +-{known.material_deviation:.1%}'
+
+
+def _set_weight(robot: RunningRobot, weight: float) -> None:
+    """Tell the node what is hung on, before it asks for it."""
+    from rcl_interfaces.srv import SetParameters
+    from rclpy.parameter import Parameter
+
+    request = SetParameters.Request()
+    request.parameters.append(Parameter('weight', value=weight).to_parameter_msg())
+    name = f'{robot.namespace}/flex_calibration/set_parameters'
+    reply = robot.session.call(SetParameters, name, request).results[0]
+    if not reply.successful:
+        raise UserError(reply.reason)
 
 
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
@@ -81,5 +111,5 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         head = ('sensor', 'offset', 'per count', 'RMS error', 'largest')
         print_table(f'{result.samples} readings', head, rows)
         if result.saved_to:
-            print(f'kept in {result.saved_to}')
+            print(f'kept in {result.saved_to}{_material(result.saved_to)}')
     return conclude(result)

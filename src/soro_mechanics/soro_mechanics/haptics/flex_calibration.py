@@ -51,11 +51,13 @@ class SensorCalibration:
     gain: float  #: [m/count]
     nodes: tuple[int, ...]  #: nodes under the sensor, as the recording counted them
     weights: Array  #: [m/rad]; of their rotations; the row of H (16)
-    deviation: float  #: standard deviation of the elongation, noise and misfit together [m]
+    #: standard deviation of the elongation, noise and misfit together, play apart [m]
+    deviation: float
     error_share: float  #: mean absolute error over the range, on held-out data
     #: [m]; Where those nodes are along the rod; empty in files that do not say it. Node numbers of
     #: another mesh, or of a strip glued elsewhere, mean other places.
     places: tuple[float, ...] = ()
+    play: float = 0.0  #: half the dead band with which the strip follows its leg [m]
 
     def elongation(self, counts: float | Array) -> float | Array:
         """Return the elongation [m] of a reading."""
@@ -119,13 +121,13 @@ class CalibrationReport:
         """Return a table for people."""
         lines = [
             f'{"sensor":10s} {"nodes":8s} {"offset":>8s} {"range":>7s} {"error":>7s} {"share":>6s}'
-            f' {"largest":>8s} {"drift":>7s}  [counts]'
+            f' {"largest":>8s} {"drift":>7s} {"play":>6s}  [counts]'
         ]
         for fit in self.fits:
             nodes = ' '.join(str(n) for n in fit.nodes) or '-'
             lines.append(
                 f'{fit.name:10s} {nodes:8s} {fit.offset:8.1f} {fit.range:7.0f} {fit.error:7.1f}'
-                f' {fit.error_share:6.1%} {fit.largest:8.1f} {fit.drift:7.1f}'
+                f' {fit.error_share:6.1%} {fit.largest:8.1f} {fit.drift:7.1f} {fit.play:6.1f}'
                 f'  {"refused" if fit.reasons else "good"}'
             )
         return '\n'.join([*lines, *(f'refused: {reason}' for reason in self.reasons)])
@@ -184,6 +186,7 @@ def save_calibration(calibration: FlexCalibration, path: Path | str) -> Path:
                 'gain': f'{s.gain!r} m',
                 'nodes': [_written_node(s, k) for k in range(len(s.nodes))],
                 'deviation': f'{s.deviation!r} m',
+                'play': f'{s.play!r} m',
                 'error_share': s.error_share,
             }
             for s in calibration.sensors
@@ -253,9 +256,10 @@ def _read_sensor(item: Section) -> SensorCalibration:
         if places and len(places) != len(nodes):
             raise item.error('nodes', 'write the place of every node, or of none')
         deviation = item.quantity('deviation', 'm', positive=True)
+        play = item.quantity('play', 'm', 0.0, minimum=0.0)
         share = item.number('error_share', minimum=0.0)
     return SensorCalibration(
-        name, offset, gain, tuple(nodes), np.array(weights), deviation, share, tuple(places)
+        name, offset, gain, tuple(nodes), np.array(weights), deviation, share, tuple(places), play
     )
 
 
@@ -264,7 +268,7 @@ def _in_metres(fit: SensorFit, lever: float, places: Array | None) -> SensorCali
     size = float(np.abs(fit.coefficients).sum()) / len(fit.nodes)
     gain = lever / size
     # The converter's own step is a floor: a perfect fit still has it.
-    deviation = gain * max(fit.rms, 1.0 / np.sqrt(12.0))
+    deviation = float(gain * max(fit.rms, 1.0 / np.sqrt(12.0)))
     return SensorCalibration(
         fit.name,
         fit.offset,
@@ -274,4 +278,5 @@ def _in_metres(fit: SensorFit, lever: float, places: Array | None) -> SensorCali
         deviation,
         fit.error_share,
         () if places is None else tuple(float(places[n]) for n in fit.nodes),
+        gain * fit.play,
     )

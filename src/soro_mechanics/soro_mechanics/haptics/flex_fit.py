@@ -8,6 +8,9 @@ Two ways to choose the nodes, both limited to an offset and two nodes:
   small least-squares problems, and the result is the best there is.
 - `published`: the l1-regularised problem (14) for a range of gamma with cvxpy, its sparsity
   patterns refitted without regularisation (15), the best with few enough coefficients taken.
+
+Beyond the paper, a strip that slides with friction follows its leg with a dead band, the play
+operator (Krasnosel'skii and Pokrovskii, Systems with Hysteresis, 1989), whose width is fitted too.
 """
 
 from __future__ import annotations
@@ -28,6 +31,10 @@ MAX_NODES = 2  # three coefficients with the offset, as published
 # Range of gamma in (14), relative to the value at which the solution is zero: from nearly plain
 # least squares to nearly nothing.
 GAMMAS = tuple(np.geomspace(1e-5, 0.9, 25))
+# Half widths of a dead band that are tried, as parts of the range; the best is refined once.
+PLAYS = np.linspace(0.0, 0.25, 26)
+WORTH_PLAY = 0.8  # of the error without it, or the strip is taken to follow at once
+ROUNDS = 4  # of nodes and play in turn
 BLOCKS = 16  # contiguous parts of a recording; every fourth is held out
 HOLD_OUT = 4
 
@@ -53,11 +60,12 @@ class FitLimits:
     overfit: float = 1.5  #: Held-out error over training error
     samples: int = 100  #: least number of samples
     gain_deviation: float = 0.1  #: relative standard deviation of the larger coefficient
+    play: float = 0.15  #: half of the dead band
 
 
 @dataclass(frozen=True)
 class SensorFit:
-    """A fitted sensor: ``counts = offset + sum(coefficient * rotation of node)``."""
+    """A fitted sensor: ``counts = offset + sum(coefficient * rotation of node)``, with play."""
 
     name: str
     offset: float  #: [counts]
@@ -72,6 +80,7 @@ class SensorFit:
     drift: float  #: trend of the residual over the whole recording [counts]
     samples: int
     reasons: tuple[str, ...]  #: why the fit is refused; empty when it can be used
+    play: float = 0.0  #: half the dead band with which the strip follows its leg [counts]
 
     @property
     def error_share(self) -> float:
@@ -79,8 +88,9 @@ class SensorFit:
         return self.error / self.range if self.range > 0.0 else float('nan')
 
     def predict(self, rotations: Array) -> Array:
-        """Return counts for node rotations, shape (samples, nodes) [rad]."""
-        return self.offset + rotations[:, list(self.nodes)] @ self.coefficients
+        """Return counts for node rotations in the order of time, shape (samples, nodes) [rad]."""
+        leg = self.offset + rotations[:, list(self.nodes)] @ self.coefficients
+        return leg + slack(leg[:, None], np.array([self.play]))[:, 0]
 
 
 def fit_sensor(
@@ -116,9 +126,14 @@ def fit_sensor(
     block = np.arange(samples) * BLOCKS // samples
     held = block % HOLD_OUT == HOLD_OUT - 1
     choose = exact_nodes if method == 'exact' else published_nodes
-    nodes = choose(rotations[~held], counts[~held])
-    offset, coefficients, deviation = _refit(rotations[~held], counts[~held], nodes)
-    residual = counts - offset - rotations[:, list(nodes)] @ coefficients
+    nodes, behind, play = choose(rotations[~held], counts[~held]), np.zeros(samples), 0.0
+    for _ in range(ROUNDS):
+        play, behind = _fit_play(rotations[:, list(nodes)], counts, ~held)
+        before, nodes = nodes, choose(rotations[~held], (counts - behind)[~held])
+        if nodes == before:
+            break
+    offset, coefficients, deviation = _refit(rotations[~held], (counts - behind)[~held], nodes)
+    residual = counts - behind - offset - rotations[:, list(nodes)] @ coefficients
     time = np.linspace(-0.5, 0.5, samples)
     fit = SensorFit(
         name,
@@ -134,6 +149,7 @@ def fit_sensor(
         float(residual @ time / (time @ time)),
         samples,
         (),
+        play,
     )
     reasons = _judge(fit, counts, deviation, limits)
     return SensorFit(**{**vars(fit), 'reasons': reasons})
@@ -207,6 +223,47 @@ def _refit(rotations: Array, counts: Array, nodes: tuple[int, ...]) -> tuple[flo
     return offset, coefficients, float(np.sqrt(variance[largest]) / abs(coefficients[largest]))
 
 
+def slack(leg: Array, half: Array) -> Array:
+    """Return by how much strips are ahead of their legs that follow with a dead band.
+
+    Parameters
+    ----------
+    leg : ndarray, shape (samples, k)
+        In the order of time; the strips begin in the middle of their dead bands.
+    half : ndarray, shape (k,)
+        Of the dead bands, in the unit of `leg`.
+    """
+    strip, at = np.empty_like(leg), leg[0]
+    for i, low, high in zip(range(len(leg)), leg - half, leg + half, strict=True):
+        at = np.minimum(np.maximum(at, low), high)
+        strip[i] = at
+    return strip - leg
+
+
+def _fit_play(rotations: Array, counts: Array, used: Array) -> tuple[float, Array]:
+    """Return half the dead band [counts], and how far the strip is ahead at every sample."""
+    matrix = np.column_stack([np.ones(len(counts)), rotations])
+    inverse = np.linalg.pinv(matrix[used])
+
+    def follow(half: Array) -> tuple[Array, Array]:
+        ahead = np.zeros((len(counts), len(half)))
+        for _ in range(ROUNDS):
+            leg = matrix @ (inverse @ (counts[:, None] - ahead)[used])
+            ahead = slack(leg, half)
+        rest = (counts[:, None] - ahead - leg)[used]
+        return np.mean(rest**2, axis=0), ahead
+
+    coarse = PLAYS * np.ptp(counts)
+    errors, _ = follow(coarse)
+    near = coarse[int(np.argmin(errors))] + coarse[1] * np.linspace(-1.0, 1.0, len(PLAYS))
+    half, without = np.maximum(near, 0.0), errors[0]
+    errors, ahead = follow(half)
+    best = int(np.argmin(errors))
+    if not errors[best] < WORTH_PLAY**2 * without:
+        return 0.0, np.zeros(len(counts))
+    return float(half[best]), ahead[:, best]
+
+
 def _judge(fit: SensorFit, counts: Array, deviation: float, limits: FitLimits) -> tuple[str, ...]:
     """Say in sentences what is wrong with a fit."""
     reasons = []
@@ -238,6 +295,11 @@ def _judge_quality(fit: SensorFit, deviation: float, limits: FitLimits) -> list[
             f'mean error {fit.error_share:.1%} of the range on held-out data, '
             f'{limits.error:.0%} are allowed'
         )
+    if fit.play > limits.play * fit.range:
+        reasons.append(
+            f'the strip slides by +-{fit.play / fit.range:.0%} of the range before it follows, '
+            f'{limits.play:.0%} are allowed: fix it better'
+        )
     # A model that does not fit leaves a trend too: a drift is most of what is left.
     mostly = fit.drift**2 / 12.0 > 0.5 * fit.rms**2
     if mostly and not abs(fit.drift) <= limits.drift * fit.range:
@@ -245,8 +307,8 @@ def _judge_quality(fit: SensorFit, deviation: float, limits: FitLimits) -> list[
             f'drifted by {abs(fit.drift) / fit.range:.0%} of the range during the recording, '
             f'{limits.drift:.0%} are allowed: let it warm up'
         )
-    # One count: two errors below the resolution of the converter are equal.
-    if fit.error > limits.overfit * max(fit.training_error, 1.0):
+    # Two errors below the resolution of the converter, or a hundredth of the range, are equal.
+    if fit.error > limits.overfit * max(fit.training_error, 1.0, 0.01 * fit.range):
         reasons.append(
             f'{fit.error / fit.training_error:.1f} times the error on held-out data: '
             'the recording does not cover the motion'

@@ -3,61 +3,75 @@
 """How stiff a device's material is, from a known weight on its handle.
 
 Encoders and flex sensors measure shape; the model turns shape into force by its modulus E, so a
-sensed force is wrong by as much as E is. A known weight gives the scale: what it should change
-the sensed force by, against what it does.
+sensed force is wrong by as much as E is. The motors take the same kind of path without and with a
+known weight: one scale of E explains by how much more the legs bend under it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.flex_calibration import FlexCalibration, UNKNOWN_MATERIAL
+from soro_mechanics.haptics.flex_calibration import (
+    CalibrationReport,
+    FlexRecording,
+    UNKNOWN_MATERIAL,
+)
+from soro_mechanics.haptics.flex_fit import PoorFit
 
 PLAUSIBLE = 0.3, 3.0  # of the modulus in the robot file; beyond it the weight is another
+STEP = 0.02  # between two moduli whose readings are compared, relative
+GEOMETRY = 0.01  # of the scale, by shapes that differ from the robot file. Assumed.
+ROUNDS = 3  # of Newton's method
 
 
-def weighed(
-    calibration: FlexCalibration,
-    before: tuple[Array, Array],
-    after: tuple[Array, Array],
-    force: Array,
-) -> FlexCalibration:
-    """Return the calibration with the scale of the material that a weight shows.
+def weigh(
+    free: Callable[[float], FlexRecording],
+    loaded: Callable[[float], FlexRecording],
+    fit: Callable[[FlexRecording], CalibrationReport],
+) -> tuple[CalibrationReport, float, float]:
+    """Find the scale of the material, and the fits of the sensors that belong to it.
 
     Parameters
     ----------
-    calibration : FlexCalibration
-        That the forces were sensed with.
-    before, after : tuple of ndarray, shapes (6,) and (6, 6)
-        Mean of the sensed wrench without and with the weight, and its covariance, at the tip,
-        axes of base_link; with the handle held (`HOLD`).
-    force : ndarray, shape (3,) [N]
-        Of the weight, axes of base_link.
+    free, loaded : callable
+        What was recorded without and with the weight, solved for a scale of the material.
+    fit : callable
+        Fits all sensors of a recording.
+
+    Returns
+    -------
+    report, scale, deviation
+        The scale of the modulus in the robot file, and its relative standard deviation: by how
+        much the sensors differ about it, and `GEOMETRY`.
 
     Raises
     ------
-    InvalidInput
-        POOR_FIT: the sensed force does not follow the weight, or too vaguely to learn from it.
+    PoorFit
+        A sensor is refused, or the readings do not follow the weight, or too vaguely.
     """
-    size = float(np.linalg.norm(force))
-    if not (size > 0.0 and np.isfinite(size)):
-        raise InvalidInput('force', force, 'a force that is not zero')
-    along = force / size
-    change = float(along @ (after[0] - before[0])[:3])
-    share = size / change if change > 0.0 else np.inf
-    scale = calibration.material * share
-    if not PLAUSIBLE[0] < scale < PLAUSIBLE[1]:
-        expected = f'a sensed change near {size:.3g} N, not {change:.3g} N: another weight?'
-        raise InvalidInput('force', size, expected, Code.POOR_FIT)
-    # Hysteresis of the strips makes the errors of the two states independent.
-    variance = along @ (before[1] + after[1])[:3, :3] @ along
-    deviation = float(np.sqrt(variance)) / change
+    scale = 1.0
+    for _ in range(ROUNDS):
+        report = fit(free(scale))
+        if report.reasons:
+            raise PoorFit(report.reasons)
+        here, near = loaded(scale), loaded(scale * (1.0 + STEP))
+        counts = np.asarray(here.counts)
+        moved, rest = [], []
+        for i, f in enumerate(report.fits):
+            expected = f.predict(here.rotations[i])
+            moved.append((f.predict(near.rotations[i]) - expected) / STEP)
+            rest.append(counts[:, i] - expected)
+        sizes = np.array([m @ m for m in moved])
+        shares = np.array([m @ r for m, r in zip(moved, rest, strict=True)]) / sizes
+        change = float(np.average(shares, weights=sizes))
+        scale *= 1.0 + change
+        if not PLAUSIBLE[0] < scale < PLAUSIBLE[1]:
+            raise PoorFit((f'{scale:.2g} times the modulus explains it: another weight?',))
+    # Not less for more sensors: the shape of the legs lets them err together.
+    spread = float(np.sqrt(np.average((shares - change) ** 2, weights=sizes)))
+    deviation = float(np.hypot(spread, GEOMETRY))
     if not deviation < UNKNOWN_MATERIAL:
-        expected = f'a heavier weight: this one shows the stiffness to {deviation:.0%} only'
-        raise InvalidInput('force', size, expected, Code.POOR_FIT)
-    return replace(calibration, material=scale, material_deviation=deviation)
+        raise PoorFit((f'it shows the modulus to {deviation:.0%} only: a heavier weight?',))
+    return report, scale, deviation

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
-from soro_mechanics.analysis.polytope import MotorLimits
+from soro_mechanics.analysis.motor_limits import MotorLimits
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -25,6 +25,7 @@ from soro_mechanics.haptics import rendering_kernels as kernels
 from soro_mechanics.haptics.oscillation import OscillationWatch, SLOW
 from soro_mechanics.haptics.sensing import Sensing
 from soro_mechanics.haptics.sensing_kernels import Ports
+from soro_mechanics.haptics.strip_play import StripPlay
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 CODES = {
@@ -38,6 +39,8 @@ DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their
 # that a force of `rest_force` bends the legs by, above what encoders and solver leave. Assumed.
 AT_REST = 5e-4, 0.01
 NEW_CONTACT = 0.1  # s without any before one that has its own allowance of energy. Assumed.
+# Of a strip's reading. Assumed; noise alone passes it once in some 1e6 samples.
+DEVIATIONS = 6.0
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
@@ -234,10 +237,10 @@ class HapticLaw:
         self._smoothing = setup.share(setup.time_constant)
         self._slow_smoothing = setup.share(max(setup.time_constant, SLOW))
         self.oscillation = OscillationWatch(setup.period, setup.length)
+        self.strips = StripPlay(sensing.setup.sensor_play, sensing.setup.sensor_deviation)
         self._moved, self._interval = np.zeros(6), setup.period
         self._speed_smoothing = setup.share(setup.speed_time_constant)
         self._work = np.zeros(kernels.limit_workspace(na, ne))
-        self._rest_work = np.zeros(78)
         self._started = False
         self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
         self.approach()
@@ -250,24 +253,25 @@ class HapticLaw:
         self.environment.reset()
         self.monitor.reset()
         self.oscillation.reset()
+        self.strips.reset()
         self.speed[:] = 0.0
 
     def hand_rests(self, force: float) -> bool:
         """Whether what is sensed may be nobody's hand.
 
-        Below a force [N] (moments count at `length`), and what the sensors may err by beyond it:
-        along a direction in which they see little, more counts as nobody. Never with force 0.
+        Every strip reads what it would without a hand, within `DEVIATIONS` of its error, what a
+        resting one conceals, and what a force [N] changes (moments count at `length`). Never with
+        force 0.
         """
+        if not force > 0.0:
+            return False
         sensing = self.sensing
-        return bool(
-            kernels.hand_rests(
-                sensing.wrench,
-                sensing.wrench_covariance,
-                force,
-                self.setup.length,
-                self._rest_work,
-            )
-        )
+        expected, change = sensing.without_hand()
+        used, error = sensing.used, DEVIATIONS * sensing.setup.sensor_deviation
+        apart = self.strips.apart(expected)[used]
+        reach = force * np.sqrt(self.rendering.weight) * change[used]
+        band = np.diag(error[used] ** 2) + reach @ reach.T
+        return bool(apart @ np.linalg.solve(band, apart) < 1.0)
 
     def nothing_to_do(self, force: float) -> bool:
         """Whether the motors may stay: nobody's hand (`hand_rests`), and the goal is reached.
@@ -326,7 +330,7 @@ class HapticLaw:
         Parameters
         ----------
         encoder, sensor : ndarray, shapes (na,) and (ns,)
-            Motor angles and elongations of the sensors.
+            Motor angles and elongations of the strips.
         periods : int
             Since the last tick; more than one where the loop missed slots.
 
@@ -338,7 +342,9 @@ class HapticLaw:
         """
         sensing = self.sensing
         self._periods += periods
-        code = sensing.update(encoder, sensor)
+        elongation = self.strips.follow(sensor, periods * self.setup.period)
+        sensing.widen(self.strips.unseen)
+        code = sensing.update(encoder, elongation)
         if code is not Code.NONE:
             return code
         if not self._started:

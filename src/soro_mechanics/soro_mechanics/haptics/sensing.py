@@ -50,6 +50,8 @@ class SensingSetup:
     torque_deviation: Array
     torque_limit: Array  #: (na,) [N m]; the motors cannot give more; infinite: no bound
     force_limit: Array  #: (ne,) [N, N m]; no hand gives more; infinite: no bound
+    #: (ns,); half the dead band with which each sensor follows (`strip_play`), in its unit
+    sensor_play: Array
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def sensing_setup(
     torque_deviation: float = np.inf,
     torque_limit: float = np.inf,
     force_limit: ArrayLike = np.inf,
+    sensor_play: ArrayLike = 0.0,
 ) -> SensingSetup:
     """Fill a setup: a number stands for all ports of its kind; see `SensingSetup`.
 
@@ -91,7 +94,7 @@ def sensing_setup(
         array = np.array(value, dtype=float)
         if array.shape not in ((), (size,)):
             raise InvalidInput(name, value, f'a number or shape ({size},)', Code.INVALID_SIZE)
-        if not np.all(array > 0.0):
+        if not np.all(array >= 0.0 if name == 'sensor_play' else array > 0.0):
             raise InvalidInput(name, value, 'greater than zero')
         return np.array(np.broadcast_to(array, (size,)))
 
@@ -102,13 +105,14 @@ def sensing_setup(
         spread('torque_deviation', torque_deviation, na),
         spread('torque_limit', torque_limit, na),
         spread('force_limit', force_limit, ne),
+        spread('sensor_play', sensor_play, ns),
     )
 
 
 class Sensing:
     """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
 
-    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
+    `used` are the sensors that count. The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
     copies them. One thread at a time.
     """
 
@@ -165,7 +169,13 @@ class Sensing:
             expected = f'shapes ({na},) and ({ns},)'
             raise InvalidInput('use', (encoders, sensors), expected, Code.INVALID_SIZE)
         self.arrays.weight[:na] = encoders / self.setup.encoder_deviation
-        self.arrays.weight[na:] = sensors / self.setup.sensor_deviation
+        self.used = np.array(sensors, bool)
+        self.widen(np.zeros(ns))
+
+    def widen(self, deviation: Array) -> None:
+        """Let the sensors err by more, shape (ns,): a standard deviation beside the setup's."""
+        total = np.hypot(self.setup.sensor_deviation, deviation)
+        self.arrays.weight[self.sizes[0] :] = self.used / total
 
     def update(self, encoder: Array, sensor: Array) -> Code:
         """Estimate from one sample, shapes (na,) [rad] and (ns,); the loop's call, unchecked."""
@@ -216,18 +226,31 @@ class Sensing:
         na, ne, _ = self.sizes
         return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
 
+    def without_hand(self) -> tuple[Array, Array]:
+        """Return what the sensors would read without a hand, the motors where they are.
+
+        Returns
+        -------
+        ndarray, ndarray, shapes (ns,) and (ns, ne)
+            The values, and what a force along each effector direction adds to them.
+        """
+        p = self.ports
+        turned = np.linalg.solve(p.aa, p.sa.T).T
+        change = p.se - turned @ p.ae
+        return p.sensor + turned @ (self.angle() - p.angle) - change @ p.force, change
+
     def mean_square_residual(self, encoder: Array, sensor: Array) -> float:
         """Return the weighted squared residual of the last update per degree of freedom.
 
         Near one where deviations are right and nothing is broken; NaN without redundancy.
         """
-        used = self._weight > 0.0
+        used = self.arrays.weight > 0.0
         free = int(used.sum() + np.sum(self._prior > 0.0)) - self.z.size
         if free <= 0:
             return float('nan')
         gap = np.concatenate([self.angle() - encoder, self.expected_sensor() - sensor])
         total = self._state + self.z
-        rest = np.concatenate([self._weight[used] * gap[used], self._prior * total])
+        rest = np.concatenate([self.arrays.weight[used] * gap[used], self._prior * total])
         return float(rest @ rest) / free
 
 

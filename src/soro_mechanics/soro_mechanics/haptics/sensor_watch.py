@@ -99,6 +99,7 @@ class SensorWatch:
         self._last = np.array(raw, float)
         moved = np.abs(expected - self._expected_then)
         far = self._limits.stuck_motion * sensing.setup.sensor_deviation
+        far += 2.0 * sensing.setup.sensor_play  # a strip may rest that long
         stuck = (self._same >= self._limits.stuck_samples) & (moved > far)
         bad = (stuck | faulty | ~np.isfinite(sensor)) & self.good
         square = sensing.mean_square_residual(encoder, sensor)
