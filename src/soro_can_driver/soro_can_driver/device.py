@@ -71,9 +71,7 @@ class CanDevice(SessionDevice):
                 'framing', 'write classic: socketcand carries no FD frames; with FD, socketcan'
             )
         if endpoint is not None:
-            wiring = replace(
-                wiring, interface='socketcand', host='127.0.0.1', port=endpoint.port, serial=0
-            )
+            wiring = replace(wiring.emulated(endpoint), serial=0)
         return cls(wiring)
 
     def link_counts(self) -> dict[str, int]:

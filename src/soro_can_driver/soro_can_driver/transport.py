@@ -26,7 +26,7 @@ from soro_can_driver.board import (
     PROTOCOL_MAJOR,
     Status,
 )
-from soro_can_driver.bus import CanBus, POLL
+from soro_can_driver.bus import CanBus
 from soro_can_driver.cyclic_frames import (
     Command,
     CommandFd,
@@ -46,6 +46,7 @@ from soro_can_driver.protocol import (
     ParameterFrame,
 )
 from soro_can_driver.wiring import CanWiring
+from soro_driver.can_bus import POLL
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
 
 Array = NDArray[np.float64]

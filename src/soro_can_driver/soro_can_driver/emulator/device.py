@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 import gc
 import threading
 import time
@@ -14,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from soro_can_driver.board import CanId, EmergencyCode, FIRST_MOTORS, minor_for, PROTOCOL_MAJOR
-from soro_can_driver.bus import resource_of
-from soro_can_driver.emulator.bus_faults import BUS_FAULTS, BusFaults
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.emulator.socketcand_server import SocketcandServer
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import CanWiring, read_wiring
+from soro_emulation.bus_faults import BUS_FAULTS, BusFaults
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.haptic_plant import (
     GRIP_TIME,
@@ -29,6 +26,7 @@ from soro_emulation.haptic_plant import (
     RELEASED,
 )
 from soro_emulation.injected_fault import actuator_index, choice, finite, whole_number
+from soro_emulation.socketcand_server import SocketcandServer
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
 from soro_mechanics.robot_file.section import Section
@@ -73,9 +71,7 @@ class CanEmulator(DeviceEmulator):
         self._bus = BusFaults(self._receive, self._idle, context.seed)
         self._server = SocketcandServer(context.endpoint.port, self._bus.receive, self._bus.idle)
         self._address = context.endpoint.address
-        self._resource = resource_of(
-            replace(wiring, interface='socketcand', host='127.0.0.1', port=context.endpoint.port)
-        )
+        self._resource = wiring.emulated(context.endpoint).resource
         self._plant = HapticPlantProcess(context.robot.file, 'can', inputs)
         self._hand, self._wrench = RELEASED, np.zeros(6)
         self._noted, self._measured = now, False

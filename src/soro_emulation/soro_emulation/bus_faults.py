@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from soro_can_driver.emulator.socketcand_server import ERROR_FRAME
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine
+from soro_emulation.socketcand_server import ERROR_FRAME
 from soro_mechanics.core.errors import UnknownName
 
 Wire = Iterable[tuple[int, bytes]]
