@@ -14,7 +14,6 @@ from soro_can_driver.board import BoardState, EmergencyCode, Status
 from soro_can_driver.transport import CanTransport
 from soro_can_driver.wiring import CanWiring, read_wiring
 from soro_driver.device import (
-    Array,
     DEVICE_FAULT_SHIFT,
     DeviceError,
     Fault,
@@ -101,16 +100,10 @@ class CanDevice(SessionDevice):
             self._reason(),
         )
 
-    def write(self, values: Array, ttl: float) -> None:
-        """Send set-points [rad]."""
-        self.check_armed()
-        self.transport.command(values, ttl)
-
     def make_safe(self) -> None:
         """Disarm the board; an emergency stop where it does not confirm."""
-        self._armed = False
         try:
-            self.transport.disarm()
+            super().make_safe()
         except DeviceError:
             self.transport.stop_at_once(0)
             raise

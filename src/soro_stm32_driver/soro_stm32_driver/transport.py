@@ -181,12 +181,13 @@ class Stm32Transport:
         for seq, command in self.window.due(now):
             self.session.link.send(command, seq)
 
-    def command(self, lengths: Array, ttl: float, now: float) -> None:
+    def command(self, values: Array, ttl: float, now: float | None = None) -> None:
         """Bring the muscles toward lengths (m,) [m]; the board goes safe `ttl` [s] later."""
-        if not np.all(np.isfinite(lengths)):
-            raise DeviceError(f'set-points {lengths} are not finite')
+        if not np.all(np.isfinite(values)):
+            raise DeviceError(f'set-points {values} are not finite')
+        now = self.now() if now is None else now
         self._alive_until = now + ttl
-        ahead = self._ahead(lengths, now)
+        ahead = self._ahead(values, now)
         if self.window.full or not self.clock.known:
             return
         pending = self.window.pending(self.estimate.worked)
@@ -222,7 +223,7 @@ class Stm32Transport:
         self.exhausted_by_device = None
         self.window.restart(self.estimate.worked)
 
-    def make_safe(self) -> None:
+    def disarm(self) -> None:
         """Disarm; the board closes everything and vents."""
         self._alive_until = math.inf
         self.window.restart(self.estimate.worked)

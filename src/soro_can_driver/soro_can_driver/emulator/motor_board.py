@@ -302,6 +302,8 @@ class MotorBoard:
         if index in self.limits.of:
             return 0 if self.limits.write(Parameter(index), motor, value) else Abort.OUT_OF_RANGE
         if index == Parameter.FRAMING:
+            if value and (self.count, self.inputs) != (FIRST_MOTORS, FIRST_MOTORS):
+                return Abort.OUT_OF_RANGE
             self._fd = bool(value)
             return 0
         if index == Parameter.DISARM:
