@@ -13,14 +13,7 @@ import numpy as np
 from soro_can_driver.board import BoardState, EmergencyCode, Status
 from soro_can_driver.transport import CanTransport
 from soro_can_driver.wiring import CanWiring, read_wiring
-from soro_driver.device import (
-    DEVICE_FAULT_SHIFT,
-    DeviceError,
-    Fault,
-    Flag,
-    Reading,
-    SensorReading,
-)
+from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading, SensorReading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription

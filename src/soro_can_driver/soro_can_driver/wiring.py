@@ -10,12 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_can_driver.board import (
-    flex_groups_of,
-    groups_of,
-    MAX_MOTORS,
-    minor_for,
-)
+from soro_can_driver.board import flex_groups_of, groups_of, MAX_MOTORS, minor_for
 from soro_driver.can_port import CanPort, FRAME_BITS, MAX_LOAD, read_port
 from soro_driver.channels import read_channels
 from soro_driver.settings import MAX_STEP, read_rate
