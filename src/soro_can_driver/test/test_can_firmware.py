@@ -22,7 +22,7 @@ from soro_can_driver.frame import Control
 from soro_can_driver.protocol import EmergencyStop, FRAMES, HostHeartbeat, ParameterFrame
 from soro_emulation.host_firmware import build
 
-RUNS = 6 * int(os.environ.get('SORO_FUZZ', '1'))
+RUNS = 4 * int(os.environ.get('SORO_FUZZ', '1'))
 STEPS = 220
 SANITIZERS = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
 # A millisecond and a bit: no time that is compared is ever equal to its limit.
@@ -91,13 +91,16 @@ class Pair:
     def fail(board, code, motors):
         board.fail(code, motors)
 
-    def command(self, angles, seq, enable=True, code=3, drop=()):
-        control = Control(enable, Mode.POSITION, code)
+    def command(self, angles, seq, code=3, wrong=''):
+        """Send a set-point; `wrong`: its last group is lost, of another number, or not enabled."""
         whole = [*angles, *[0] * (-len(angles) % 3)]
-        parts = [whole[k : k + 3] for k in range(0, len(whole), 3)]
-        for group, part in enumerate(parts):
-            if group not in drop:
-                self.send(Command(group, seq & 0xFF, control, tuple(part)))
+        last = len(whole) // 3 - 1
+        for group in range(last + 1):
+            odd = wrong if group == last else ''
+            control = Control(odd != 'off', Mode.POSITION, code)
+            part = tuple(whole[3 * group : 3 * group + 3])
+            if odd != 'lost':
+                self.send(Command(group, (seq + (odd == 'late')) & 0xFF, control, part))
         self.send(Sync(seq & 0xFF))
 
     def arm(self, generator, session):
@@ -109,16 +112,19 @@ class Pair:
 
     def work(self, generator, session, here):
         """Command an armed board, mostly as a host does."""
+        if generator.random() < 0.3:  # nothing but the heartbeat stands guard
+            self.pass_time(generator.choice([298, 299, 300, 301]))
         goal = [generator.randint(-400, 400) for _ in here]
-        step = generator.choice([20, 60, 300])
+        step, beats = generator.choice([20, 60, 300]), generator.choice([0.3, 0.3, 0.0])
+        pauses = [1, 2, 2, 4] if beats else [9, 10, 11]
         for _ in range(generator.randint(5, 40)):
-            self.seq += generator.choice([1] * 8 + [0, 2, 9, 12, -3])
+            self.seq += generator.choice([1] * 12 + [0, 2, 9, 12, -3, 127, 128, 129])
             here = [h + max(-step, min(step, g - h)) for h, g in zip(here, goal, strict=True)]
-            lost = {0} if generator.random() < 0.05 else ()
-            self.command(here, self.seq, code=generator.choice([2, 3, 3, 7]), drop=lost)
-            if generator.random() < 0.3:
+            wrong = generator.choice(['lost', 'late', 'off']) if generator.random() < 0.1 else ''
+            self.command(here, self.seq, generator.choice([2, 3, 3, 7]), wrong)
+            if generator.random() < beats:
                 self.send(HostHeartbeat(session))
-            self.pass_time(generator.choice([1, 2, 2, 4]))
+            self.pass_time(generator.choice(pauses))
         self.pass_time(generator.choice([0, 5, 20, 49, 50, 51, 210, 260, 320]))
 
 

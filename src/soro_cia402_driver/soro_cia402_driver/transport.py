@@ -192,7 +192,7 @@ class Cia402Transport:
         self.bus.put([(co.NMT, bytes([co.PRE_OPERATIONAL, node]))])
         self._map(i, 0x1400, co.RPDO + node, (co.CONTROL, w.mode.goal))
         self._map(i, 0x1800, co.NO_REMOTE | co.TPDO + node, (co.STATUS, w.mode.present))
-        power = -4 if w.period <= 0.0255 else -3
+        power = -3 if math.isclose(1e3 * w.period, round(1e3 * w.period)) else -4
         settings = {
             co.WATCHED: 0,
             co.ON_SILENCE: co.RELEASE_ON_SILENCE,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 
 import pytest
+import yaml
 
 from soro_cia402_driver.emulator.device import Cia402Emulator
 from soro_driver.endpoint import Endpoint
@@ -18,6 +19,7 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
 from soro_node.testing import wait_until
 
+TTL = 0.5  # s
 EXAMPLE = find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_drives.yaml'
 
 
@@ -28,9 +30,13 @@ def pass_time(seconds):
 
 
 @pytest.fixture(scope='module')
-def robot():
-    """Read the catalogue's arm."""
-    return read_robot_file(EXAMPLE)
+def robot(tmp_path_factory):
+    """Read the catalogue's arm; as patient as a driver may be, a busy computer must not decide."""
+    data = yaml.safe_load(EXAMPLE.read_text())
+    data['driver']['time_to_live'] = f'{TTL} s'
+    file = tmp_path_factory.mktemp('arm') / 'tendon_arm_drives.yaml'
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
+    return read_robot_file(file)
 
 
 @pytest.fixture

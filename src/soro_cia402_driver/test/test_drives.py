@@ -5,7 +5,7 @@
 from dataclasses import replace
 import time
 
-from drives_on_a_bus import bench, EXAMPLE, pass_time, robot  # noqa: F401
+from drives_on_a_bus import bench, EXAMPLE, pass_time, robot, TTL  # noqa: F401
 import numpy as np
 import pytest
 import yaml
@@ -26,7 +26,6 @@ from soro_mechanics.robot_file.section import Section
 from soro_node.testing import wait_until
 
 COUNT = 2.0 * np.pi / (4096 * 14)
-TTL = 0.1
 
 
 def made(robot, place):  # noqa: F811
@@ -100,26 +99,26 @@ def test_arming_moves_nothing(device, bench):  # noqa: F811
 def test_silence_releases_them_and_nothing_resumes(device, bench):  # noqa: F811
     device.arm()
     cycle(device, np.full(6, 0.1), 0.4)
-    device.write(np.full(6, 0.7), TTL)
+    device.write(np.full(6, 0.5), TTL)
     since = time.monotonic()
     wait_until(lambda: states(bench[0]) == {State.SWITCH_ON_DISABLED})
     assert time.monotonic() - since > 0.5 * TTL
     here = bench[0].actuation(0.0)
-    reading = cycle(device, np.full(6, 0.7), 1.0, lambda r: r.tripped)
+    reading = cycle(device, np.full(6, 0.5), 1.0, lambda r: r.tripped)
     assert reading.tripped
-    cycle(device, np.full(6, 0.7), 0.2)
+    cycle(device, np.full(6, 0.5), 0.2)
     assert np.allclose(bench[0].actuation(0.0), here)
     device.make_safe()
     device.arm()
-    cycle(device, np.full(6, 0.7), 1.0)
-    assert np.allclose(bench[0].actuation(0.0), 0.7, atol=2.0 * COUNT)
+    cycle(device, np.full(6, 0.5), 1.0)
+    assert np.allclose(bench[0].actuation(0.0), 0.5, atol=2.0 * COUNT)
 
 
 def test_nobody_is_watched_while_nothing_is_armed(device, bench):  # noqa: F811
     device.arm()
     cycle(device, np.full(6, 0.1), 0.2)
     device.make_safe()
-    pass_time(3.0 * TTL)
+    pass_time(2.0 * TTL)
     reading = device.read()
     assert reading.faults == 0
     assert not device.transport.errors.any()
@@ -219,7 +218,7 @@ def test_an_unplugged_bus_is_a_lost_device(device, bench):  # noqa: F811
 
 def test_forces_are_torques_of_the_rated_one(tmp_path):
     data = yaml.safe_load(EXAMPLE.with_name('tendon_arm.yaml').read_text())
-    bus = yaml.safe_load(EXAMPLE.read_text())['driver']
+    bus = yaml.safe_load(EXAMPLE.read_text())['driver'] | {'time_to_live': f'{TTL} s'}
     for key in ('counts', 'zero', 'tracking_error'):
         del bus['cia402'][key]
     bus['cia402'] |= {'drum': '10 mm', 'ratio': 2, 'direction': '1 1 1 -1 -1 -1'}

@@ -23,6 +23,7 @@ class WiredEmulator(DeviceEmulator):
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
         self._lock = threading.Lock()  # of the device, between the wire's thread and others
+        self._moves = False
 
     def start(self) -> None:
         """Listen."""
@@ -45,6 +46,16 @@ class WiredEmulator(DeviceEmulator):
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         """Break the device, or repair it ('none')."""
         raise NotImplementedError
+
+    def _note(self, moves: bool, now: float) -> None:
+        """Log whether the device could move, where that has changed."""
+        if moves != self._moves:
+            self._moves = moves
+            self._log.write('state', now, state='ARMED' if moves else 'SAFE')
+
+    def in_use(self, now: float) -> bool:
+        """Whether the device could move."""
+        return self._moves
 
     @property
     def counters(self) -> dict[str, int]:

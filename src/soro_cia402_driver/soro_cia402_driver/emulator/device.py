@@ -35,7 +35,7 @@ class Cia402Emulator(WiredEmulator):
         with context.properties:
             pass  # nothing to set
         self._wiring = w = read_wiring(context.wiring, context.robot)
-        self._state, self._started = 'SAFE', list[int]()
+        self._started = list[int]()
         self._angles = w.mode.goal is co.GOAL
         self._per_count = w.per_count if self._angles else RATED * w.per_count
         rest = np.array([a.rest for a in context.robot.actuators]) - w.zero
@@ -51,10 +51,6 @@ class Cia402Emulator(WiredEmulator):
             drives = [self.drives[node] for node in self._wiring.nodes]
             counts = np.array([d.position if self._angles else d.torque for d in drives])
         return self._wiring.zero + self._per_count * counts
-
-    def in_use(self, now: float) -> bool:
-        """Whether a drive has power."""
-        return self._state == 'ARMED'
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         node = self._wiring.nodes[actuator_index(values, self._wiring.names)]
@@ -72,7 +68,7 @@ class Cia402Emulator(WiredEmulator):
         now = time.monotonic()
         with self._lock:
             frames = [f for d in self.drives.values() for f in d.receive(identifier, data, now)]
-            self._note(now)
+            self._note(any(d.state is State.ENABLED for d in self.drives.values()), now)
         return frames
 
     def _idle(self) -> Wire:
@@ -81,12 +77,5 @@ class Cia402Emulator(WiredEmulator):
             started, self._started = self._started, []
             frames = [f for node in started for f in self.drives[node].restart()]
             frames += [f for d in self.drives.values() for f in d.advance(now)]
-            self._note(now)
+            self._note(any(d.state is State.ENABLED for d in self.drives.values()), now)
         return frames
-
-    def _note(self, now: float) -> None:
-        armed = any(d.state is State.ENABLED for d in self.drives.values())
-        state = 'ARMED' if armed else 'SAFE'
-        if state != self._state:
-            self._state = state
-            self._log.write('state', now, state=state)

@@ -34,7 +34,6 @@ class DynamixelEmulator(WiredEmulator):
         with context.properties:
             pass  # nothing to set
         self._wiring = w = read_wiring(context.wiring, context.robot)
-        self._state = 'SAFE'
         rates = np.array([2.0 * a.rate for a in context.robot.actuators]) / np.abs(w.per_count)
         rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
         rows = zip(w.ids, rest, rates.tolist(), strict=True)
@@ -67,17 +66,10 @@ class DynamixelEmulator(WiredEmulator):
         elif fault == 'reboot':
             servo.restart(servo.heard)
 
-    def in_use(self, now: float) -> bool:
-        """Whether a servo has torque."""
-        return self._state == 'ARMED'
-
     def _tick(self, now: float) -> list[Packet]:
         for servo in self.servos.values():
             servo.advance(now)
-        state = 'ARMED' if any(s.moves for s in self.servos.values()) else 'SAFE'
-        if state != self._state:
-            self._state = state
-            self._log.write('state', now, state=state)
+        self._note(any(s.moves for s in self.servos.values()), now)
         return []
 
     def _receive(self, packet: Packet, now: float) -> list[Packet]:
