@@ -41,7 +41,10 @@ class Pair:
     def __init__(self, program, motors, inputs):
         self.counts = np.full(inputs, 2000.0)
         arguments = (0xABCD, 77, lambda now: self.counts, 0.0, motors, inputs)
-        self.python, self.c = MotorBoard(*arguments), FirmwareBoard(*arguments, program, TICK)
+        self.python, self.c = (
+            MotorBoard(*arguments),
+            FirmwareBoard(*arguments, program=program, tick=TICK),
+        )
         turn = self.python.motors.turn  # for exactly a tick, not for what a clock makes of it
         self.python.motors.turn = lambda target, fastest, _: turn(target, fastest, TICK)
         self.ticks, self.motors, self.sent, self.seq = 0, motors, 0, 0

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from soro_can_driver.board import BoardState, CanId, EmergencyCode, FIRST_MOTORS, Status
+from soro_can_driver.board import BoardState, CanId, EmergencyCode, Status
 from soro_can_driver.emulator.emulated_motors import TIME_CONSTANT
-from soro_can_driver.emulator.motor_board import Array, MotorBoard
+from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_emulation.host_firmware import HostFirmware
 
 PACKAGE = 'soro_can_driver'
@@ -23,21 +23,11 @@ Wire = list[tuple[int, bytes]]
 class FirmwareBoard(MotorBoard):
     """Stands for `MotorBoard`; of its counters it keeps `torn`."""
 
-    def __init__(
-        self,
-        boot_id: int,
-        serial: int,
-        flex: Callable[[float], Array],
-        now: float,
-        count: int = FIRST_MOTORS,
-        inputs: int = FIRST_MOTORS,
-        program: Path | None = None,
-        tick: float = TICK,
-    ) -> None:
-        super().__init__(boot_id, serial, flex, now, count, inputs)
-        self._born, self._ticks, self._tick = now, 0, tick
+    def __init__(self, *board: Any, program: Path | None = None, tick: float = TICK) -> None:
+        super().__init__(*board)
+        self._born, self._ticks, self._tick = self._time, 0, tick
         left = math.exp(-tick / TIME_CONSTANT)
-        numbers = (serial, boot_id, count, inputs, repr(tick), repr(left))
+        numbers = (self.serial, self.boot_id, self.count, self.inputs, repr(tick), repr(left))
         self._firmware = HostFirmware(PACKAGE, numbers, program)
         self._broken, self._late = '', Wire()
 

@@ -20,16 +20,7 @@ from nidaqmx._stubs import nidaqmx_pb2_grpc
 from session_pb2 import Session
 
 from soro_mechanics.core.errors import InvalidInput
-from soro_nidaq_driver.emulator.card import (
-    CardError,
-    Cards,
-    COUNTERS,
-    INPUTS,
-    INVALID_VALUE,
-    LINES,
-    MODEL,
-    OUTPUTS,
-)
+from soro_nidaq_driver.emulator import card as daq
 
 # DAQmx attributes that the client asks for.
 VERSION = {0x1272: 25, 0x1923: 8, 0x2F22: 0}
@@ -49,11 +40,11 @@ def _call(method: Callable[..., Any]) -> Callable[..., Any]:
             self.wait_while_silent()
             with self.lock:
                 if not context.is_active():  # given up by the client: must have no effect
-                    raise CardError(-200474, 'The request came too late.')
+                    raise daq.CardError(-200474, 'The request came too late.')
                 self.raise_injected(method.__name__)
                 values = method(self, request) or {}
                 return getattr(pb, f'{method.__name__}Response')(**values)
-        except CardError as error:
+        except daq.CardError as error:
             context.set_trailing_metadata((('ni-error', str(error.code)),))
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
             raise AssertionError('abort returns never') from None
@@ -71,7 +62,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         ``volts(inputs)`` converts the named analog inputs once.
     """
 
-    def __init__(self, cards: Cards, volts: Callable[[list[str]], list[float]]) -> None:
+    def __init__(self, cards: daq.Cards, volts: Callable[[list[str]], list[float]]) -> None:
         self.lock = threading.Lock()
         self._cards = cards
         self._volts = volts
@@ -112,7 +103,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     def raise_injected(self, call: str) -> None:
         """Raise the error that was injected for a call."""
         if call in self._injected:
-            raise CardError(self._injected[call], f'injected error {self._injected[call]}')
+            raise daq.CardError(self._injected[call], f'injected error {self._injected[call]}')
 
     @property
     def counters(self) -> dict[str, int]:
@@ -133,7 +124,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     @_call
     def GetDeviceAttributeString(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_card(request.device_name)
-        value = MODEL if request.attribute_raw == PRODUCT_TYPE else ''
+        value = daq.MODEL if request.attribute_raw == PRODUCT_TYPE else ''
         return dict(value=value)
 
     @_call
@@ -191,23 +182,25 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
 
     @_call
     def CreateAIVoltageChan(self, request: Any) -> Fields:  # noqa: N802, D102
-        self._cards.check_terminal(request.physical_channel, 'ai', INPUTS)
+        self._cards.check_terminal(request.physical_channel, 'ai', daq.INPUTS)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         task.inputs.append(request.physical_channel)
 
     @_call
     def CreateAOVoltageChan(self, request: Any) -> Fields:  # noqa: N802, D102
-        self._cards.check_terminal(request.physical_channel, 'ao', OUTPUTS)
+        self._cards.check_terminal(request.physical_channel, 'ao', daq.OUTPUTS)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         if not -10.0 <= request.min_val < request.max_val <= 10.0:
-            raise CardError(INVALID_VALUE, 'Requested value is not supported: minimum, maximum')
+            raise daq.CardError(
+                daq.INVALID_VALUE, 'Requested value is not supported: minimum, maximum'
+            )
         task.analog, task.limits = request.physical_channel, (request.min_val, request.max_val)
 
     @_call
     def CreateCOPulseChanFreq(self, request: Any) -> Fields:  # noqa: N802, D102
-        self._cards.check_terminal(request.counter, 'ctr', COUNTERS)
+        self._cards.check_terminal(request.counter, 'ctr', daq.COUNTERS)
         self._cards.check_duty(request.duty_cycle)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
@@ -215,7 +208,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
 
     @_call
     def CreateDOChan(self, request: Any) -> Fields:  # noqa: N802, D102
-        self._cards.check_terminal(request.lines, 'port0/line', LINES)
+        self._cards.check_terminal(request.lines, 'port0/line', daq.LINES)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         task.line = request.lines
