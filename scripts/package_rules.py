@@ -55,6 +55,7 @@ KEYS = {
 }
 # No key of rosdep brings these; whoever needs one says where it comes from.
 PIP_ONLY = {
+    'canopen',
     'dask',
     'dynamixel_sdk',
     'elastica',

@@ -17,7 +17,14 @@ from dataclasses import dataclass
 import struct
 
 from soro_can_driver.board import CanId, PER_GROUP
-from soro_can_driver.frame import Control, Frame, group_of, ProtocolError, state_of
+from soro_can_driver.frame import Control, Frame, ProtocolError, status_of
+
+
+def motor_of(value: int) -> int:
+    """Return the place of a motor in a group."""
+    if value >= PER_GROUP:
+        raise ProtocolError(f'duty of motor {value}')
+    return value
 
 
 @dataclass(frozen=True)
@@ -26,16 +33,7 @@ class Sync(Frame):
 
     counter: int
     layout = struct.Struct('<B')
-    id = CanId.SYNC
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.counter)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> Sync:
-        """Read the data bytes."""
-        return cls(*cls.layout.unpack(data))
+    first = CanId.SYNC
 
 
 @dataclass(frozen=True)
@@ -47,22 +45,8 @@ class Command(Frame):
     control: Control
     angles: tuple[int, int, int]
     layout = struct.Struct('<BB3h')
-
-    @property
-    def id(self) -> int:
-        """Identifier."""
-        return CanId.COMMAND_A + self.group
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.seq, self.control.byte(), *self.angles)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> Command:
-        """Read the data bytes."""
-        seq, control, *angles = cls.layout.unpack(data)
-        group = group_of(can_id, CanId.COMMAND_A)
-        return cls(group, seq, Control.from_byte(control), (angles[0], angles[1], angles[2]))
+    first, key, parts = CanId.COMMAND_A, ('group',), (0, 0, 3)
+    reads = {1: Control.from_byte}
 
 
 @dataclass(frozen=True)
@@ -74,23 +58,8 @@ class Position(Frame):
     status: int
     angles: tuple[int, int, int]
     layout = struct.Struct('<BB3h')
-
-    @property
-    def id(self) -> int:
-        """Identifier."""
-        return CanId.POSITION_A + self.group
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.seq, self.status, *self.angles)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> Position:
-        """Read the data bytes."""
-        seq, status, *angles = cls.layout.unpack(data)
-        state_of(status)
-        group = group_of(can_id, CanId.POSITION_A)
-        return cls(group, seq, status, (angles[0], angles[1], angles[2]))
+    first, key, parts = CanId.POSITION_A, ('group',), (0, 0, 3)
+    reads = {1: status_of}
 
 
 @dataclass(frozen=True)
@@ -102,24 +71,8 @@ class Velocity(Frame):
     motor: int  # 0-2, turns with every frame
     duty: int
     layout = struct.Struct('<3hBb')
-
-    @property
-    def id(self) -> int:
-        """Identifier."""
-        return CanId.VELOCITY_A + self.group
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(*self.speeds, self.motor, self.duty)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> Velocity:
-        """Read the data bytes."""
-        *speeds, motor, duty = cls.layout.unpack(data)
-        if motor >= PER_GROUP:
-            raise ProtocolError(f'duty of motor {motor}')
-        group = group_of(can_id, CanId.VELOCITY_A)
-        return cls(group, (speeds[0], speeds[1], speeds[2]), motor, duty)
+    first, key, parts = CanId.VELOCITY_A, ('group',), (3,)
+    reads = {3: motor_of}
 
 
 @dataclass(frozen=True)
@@ -131,22 +84,7 @@ class Flex(Frame):
     seq: int  # counter of the SYNC that it answers
     temperature: int  # deg C
     layout = struct.Struct('<3HBb')
-
-    @property
-    def id(self) -> int:
-        """Identifier."""
-        return CanId.FLEX_A + self.group
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(*self.samples, self.seq, self.temperature)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> Flex:
-        """Read the data bytes."""
-        *samples, seq, temperature = cls.layout.unpack(data)
-        group = group_of(can_id, CanId.FLEX_A)
-        return cls(group, (samples[0], samples[1], samples[2]), seq, temperature)
+    first, key, parts = CanId.FLEX_A, ('group',), (3,)
 
 
 @dataclass(frozen=True)
@@ -157,17 +95,8 @@ class CommandFd(Frame):
     control: Control
     angles: tuple[int, ...]
     layout = struct.Struct('<BB6h2x')
-    id = CanId.COMMAND_FD
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.seq, self.control.byte(), *self.angles)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> CommandFd:
-        """Read the data bytes."""
-        seq, control, *angles = cls.layout.unpack(data)
-        return cls(seq, Control.from_byte(control), tuple(angles))
+    first, parts = CanId.COMMAND_FD, (0, 0, 6)
+    reads = {1: Control.from_byte}
 
 
 @dataclass(frozen=True)
@@ -182,31 +111,5 @@ class FeedbackFd(Frame):
     samples: tuple[int, ...]
     time: int
     layout = struct.Struct('<BBbx6h6h6HI4x')
-    id = CanId.FEEDBACK_FD
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(
-            self.seq,
-            self.status,
-            self.temperature,
-            *self.angles,
-            *self.speeds,
-            *self.samples,
-            self.time,
-        )
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> FeedbackFd:
-        """Read the data bytes."""
-        seq, status, temperature, *rest = cls.layout.unpack(data)
-        state_of(status)
-        return cls(
-            seq,
-            status,
-            temperature,
-            tuple(rest[:6]),
-            tuple(rest[6:12]),
-            tuple(rest[12:18]),
-            rest[18],
-        )
+    first, parts = CanId.FEEDBACK_FD, (0, 0, 0, 6, 6, 6)
+    reads = {1: status_of}

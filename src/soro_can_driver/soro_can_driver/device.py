@@ -13,15 +13,7 @@ import numpy as np
 from soro_can_driver.board import BoardState, EmergencyCode, Status
 from soro_can_driver.transport import CanTransport
 from soro_can_driver.wiring import CanWiring, read_wiring
-from soro_driver.device import (
-    Array,
-    DEVICE_FAULT_SHIFT,
-    DeviceError,
-    Fault,
-    Flag,
-    Reading,
-    SensorReading,
-)
+from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading, SensorReading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -71,9 +63,7 @@ class CanDevice(SessionDevice):
                 'framing', 'write classic: socketcand carries no FD frames; with FD, socketcan'
             )
         if endpoint is not None:
-            wiring = replace(
-                wiring, interface='socketcand', host='127.0.0.1', port=endpoint.port, serial=0
-            )
+            wiring = replace(wiring.emulated(endpoint), serial=0)
         return cls(wiring)
 
     def link_counts(self) -> dict[str, int]:
@@ -103,16 +93,10 @@ class CanDevice(SessionDevice):
             self._reason(),
         )
 
-    def write(self, values: Array, ttl: float) -> None:
-        """Send set-points [rad]."""
-        self.check_armed()
-        self.transport.command(values, ttl)
-
     def make_safe(self) -> None:
         """Disarm the board; an emergency stop where it does not confirm."""
-        self._armed = False
         try:
-            self.transport.disarm()
+            super().make_safe()
         except DeviceError:
             self.transport.stop_at_once(0)
             raise

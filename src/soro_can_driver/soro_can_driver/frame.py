@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import struct
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from soro_can_driver.board import BoardState, CanId, MAX_GROUPS, Mode, TTL_MS
+from soro_can_driver.board import BoardState, MAX_GROUPS, Mode, TTL_MS
+
+F = TypeVar('F', bound='Frame')
 
 
 class ProtocolError(ValueError):
@@ -16,24 +19,58 @@ class ProtocolError(ValueError):
 
 
 class Frame:
-    """One frame: `id`, `pack()`, and `unpack` of its class."""
+    """One frame: a frozen dataclass whose fields are those of `layout`, in order.
+
+    Attributes
+    ----------
+    first : int
+        Identifier; of group 0 where there are groups.
+    key : tuple of str
+        The field ahead of `layout` that the identifier tells, if any.
+    parts : tuple of int
+        Values in each field, 0: not a tuple; empty: in none.
+    reads : dict
+        What reads the value at a place; it raises ProtocolError for one without a meaning.
+    """
 
     layout: ClassVar[struct.Struct]
+    first: ClassVar[int]
+    key: ClassVar[tuple[str, ...]] = ()
+    parts: ClassVar[tuple[int, ...]] = ()
+    reads: ClassVar[dict[int, Callable[[int], int]]] = {}
 
     @property
     def id(self) -> int:
         """Identifier."""
-        raise NotImplementedError
+        return self.first + getattr(self, 'group', 0)
 
     def pack(self) -> bytes:
         """Return the data bytes; out-of-range fields raise ProtocolError."""
-        raise NotImplementedError
-
-    def _pack(self, *values: int) -> bytes:
+        values: list[int] = []
+        for name, value in vars(self).items():
+            if isinstance(value, tuple):
+                values += value
+            elif name not in self.key:
+                values.append(value)
         try:
             return self.layout.pack(*values)
         except struct.error as error:
             raise ProtocolError(f'{type(self).__name__}: {error}') from None
+
+    @classmethod
+    def unpack(cls: type[F], can_id: int, data: bytes) -> F:
+        """Read the data bytes. Raises ProtocolError."""
+        values = list(cls.layout.unpack(data))
+        for place, read in cls.reads.items():
+            values[place] = read(values[place])
+        for place, size in enumerate(cls.parts):
+            if size:
+                values[place : place + size] = [tuple(values[place : place + size])]
+        return cls(*([cls._key(can_id)] if cls.key else []), *values)
+
+    @classmethod
+    def _key(cls, can_id: int) -> int:
+        return group_of(can_id, cls.first)
 
 
 @dataclass(frozen=True)
@@ -44,7 +81,7 @@ class Control:
     mode: Mode
     ttl_code: int
 
-    def byte(self) -> int:
+    def __index__(self) -> int:
         """Return bit 0 enable, bits 1-2 mode, bits 3-5 time to live."""
         if not 0 <= self.ttl_code < len(TTL_MS):
             raise ProtocolError(f'time-to-live code {self.ttl_code}')
@@ -65,11 +102,17 @@ def ttl_code(seconds: float) -> int:
     return codes[-1] if codes else 0
 
 
-def group_of(can_id: int, first: CanId) -> int:
+def group_of(can_id: int, first: int) -> int:
     """Return the group, from 0, whose frame an identifier names; `first` is that of group 0."""
     if not 0 <= can_id - first < MAX_GROUPS:
         raise ProtocolError(f'identifier {can_id:#05x} of another frame')
     return can_id - first
+
+
+def status_of(value: int) -> int:
+    """Return a status byte whose state is known."""
+    state_of(value)
+    return value
 
 
 def state_of(status: int) -> BoardState:

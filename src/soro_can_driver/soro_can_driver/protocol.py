@@ -25,25 +25,31 @@ from soro_can_driver.cyclic_frames import (
 from soro_can_driver.frame import Frame, ProtocolError, state_of
 
 
+def access_of(value: int) -> Access:
+    """Return what the first byte of a parameter frame says."""
+    if value not in tuple(Access):
+        raise ProtocolError(f'parameter access {value:#04x}')
+    return Access(value)
+
+
 @dataclass(frozen=True)
 class EmergencyStop(Frame):
     """Stop everything, from the host. Sent three times."""
 
     reason: int
-    layout = struct.Struct('<HB')
-    id = CanId.ESTOP
+    layout = struct.Struct('<2sB')
+    first = CanId.ESTOP
 
     def pack(self) -> bytes:
         """Return the data bytes."""
-        return self._pack(ESTOP_MAGIC, self.reason)
+        return ESTOP_MAGIC.to_bytes(2, 'little') + bytes([self.reason])
 
     @classmethod
     def unpack(cls, can_id: int, data: bytes) -> EmergencyStop:
-        """Read the data bytes."""
-        magic, reason = cls.layout.unpack(data)
-        if magic != ESTOP_MAGIC:
-            raise ProtocolError(f'e-stop with magic {magic:#06x}')
-        return cls(reason)
+        """Read the data bytes. Raises ProtocolError."""
+        if data[:2] != ESTOP_MAGIC.to_bytes(2, 'little'):
+            raise ProtocolError(f'e-stop with magic {data[:2].hex()}')
+        return cls(data[2])
 
 
 @dataclass(frozen=True)
@@ -55,16 +61,7 @@ class Emergency(Frame):
     detail: int
     boot_id: int
     layout = struct.Struct('<HBHHx')
-    id = CanId.EMERGENCY
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.code, self.motors, self.detail, self.boot_id)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> Emergency:
-        """Read the data bytes."""
-        return cls(*cls.layout.unpack(data))
+    first = CanId.EMERGENCY
 
 
 @dataclass(frozen=True)
@@ -75,16 +72,7 @@ class EmergencyWide(Frame):
     motors: int  # bit mask
     boot_id: int
     layout = struct.Struct('<HIH')
-    id = CanId.EMERGENCY_WIDE
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.code, self.motors, self.boot_id)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> EmergencyWide:
-        """Read the data bytes."""
-        return cls(*cls.layout.unpack(data))
+    first = CanId.EMERGENCY_WIDE
 
 
 @dataclass(frozen=True)
@@ -98,24 +86,8 @@ class BoardHeartbeat(Frame):
     firmware: tuple[int, int]
     protocol: int  # major
     layout = struct.Struct('<BHBBBBB')
-    id = CanId.BOARD_HEARTBEAT
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(
-            self.state,
-            self.boot_id,
-            self.transmit_errors,
-            self.receive_errors,
-            *self.firmware,
-            self.protocol,
-        )
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> BoardHeartbeat:
-        """Read the data bytes."""
-        state, boot, transmit, receive, major, minor, protocol = cls.layout.unpack(data)
-        return cls(state_of(state), boot, transmit, receive, (major, minor), protocol)
+    first, parts = CanId.BOARD_HEARTBEAT, (0, 0, 0, 0, 2)
+    reads = {0: state_of}
 
 
 @dataclass(frozen=True)
@@ -124,16 +96,7 @@ class HostHeartbeat(Frame):
 
     session: int
     layout = struct.Struct('<I')
-    id = CanId.HOST_HEARTBEAT
-
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.session)
-
-    @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> HostHeartbeat:
-        """Read the data bytes."""
-        return cls(*cls.layout.unpack(data))
+    first = CanId.HOST_HEARTBEAT
 
 
 @dataclass(frozen=True)
@@ -146,23 +109,16 @@ class ParameterFrame(Frame):
     sub: int
     value: int  # signed 32 bit
     layout = struct.Struct('<BHBi')
+    key, reads = ('reply',), {0: access_of}
 
     @property
     def id(self) -> CanId:
         """Identifier."""
         return CanId.PARAMETER_REPLY if self.reply else CanId.PARAMETER_REQUEST
 
-    def pack(self) -> bytes:
-        """Return the data bytes."""
-        return self._pack(self.access, self.index, self.sub, self.value)
-
     @classmethod
-    def unpack(cls, can_id: int, data: bytes) -> ParameterFrame:
-        """Read the data bytes."""
-        access, index, sub, value = cls.layout.unpack(data)
-        if access not in tuple(Access):
-            raise ProtocolError(f'parameter access {access:#04x}')
-        return cls(can_id == CanId.PARAMETER_REPLY, Access(access), index, sub, value)
+    def _key(cls, can_id: int) -> int:
+        return can_id == CanId.PARAMETER_REPLY
 
 
 FRAMES: dict[int, type[Frame]] = {

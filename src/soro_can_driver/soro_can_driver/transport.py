@@ -11,41 +11,13 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_can_driver import board as f4
+from soro_can_driver import protocol as msg
 from soro_can_driver.answers import Answers
-from soro_can_driver.board import (
-    Abort,
-    Access,
-    BoardState,
-    FLEX_MASK,
-    FlexFlag,
-    groups_of,
-    minor_for,
-    Mode,
-    Parameter,
-    PER_GROUP,
-    PROTOCOL_MAJOR,
-    Status,
-)
-from soro_can_driver.bus import CanBus, POLL
-from soro_can_driver.cyclic_frames import (
-    Command,
-    CommandFd,
-    FeedbackFd,
-    Flex,
-    Position,
-    Sync,
-    Velocity,
-)
+from soro_can_driver.bus import CanBus
 from soro_can_driver.frame import Control, Frame, state_of, ttl_code
-from soro_can_driver.protocol import (
-    BoardHeartbeat,
-    Emergency,
-    EmergencyStop,
-    EmergencyWide,
-    HostHeartbeat,
-    ParameterFrame,
-)
 from soro_can_driver.wiring import CanWiring
+from soro_driver.can_bus import POLL
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
 
 Array = NDArray[np.float64]
@@ -77,7 +49,7 @@ class CanTransport:
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         self._fd = wiring.framing == 'fd'
         self._motors, self._sensors = wiring.zero.size, len(wiring.sensors)
-        self._groups = groups_of(self._motors)
+        self._groups = f4.groups_of(self._motors)
         self._per_count = wiring.direction * (COUNT / wiring.ratio)  # rad of the outputs
         self._per_degree = wiring.direction * (math.radians(1.0) / wiring.ratio)
         self._forget()
@@ -88,14 +60,14 @@ class CanTransport:
         self.flex = np.full(self._sensors, math.nan)
         self.flex_faulty = np.zeros(self._sensors, bool)
         self.saturated = np.zeros(self._motors, bool)
-        self.status, self.state = 0, BoardState.BOOT
+        self.status, self.state = 0, f4.BoardState.BOOT
         self.emergencies: dict[int, int] = {}  # code: mask of the motors
         self.boot_id: int | None = None
         self.rebooted = False
         self.torn = 0
         self._session = 0
         self._sent: dict[int, Array] = {}
-        self._whole: list[Position] = []  # groups of one measurement, in order
+        self._whole: list[msg.Position] = []  # groups of one measurement, in order
         self._asked = self._armed = False
         self._echo, self._clock, self.stale = 0, -1, 0
         # SYNCs and the counters that come back with flex samples; set-points and their echoes.
@@ -104,7 +76,7 @@ class CanTransport:
         # echoes its number; without commands the numbers are old, and so samples look.
         self._sent_at = [math.nan] * 256
         self._heartbeat_at = self._alive_at = -math.inf
-        self._replies: list[ParameterFrame] = []
+        self._replies: list[msg.ParameterFrame] = []
         self._end = -math.inf
 
     def _within(self, seconds: float) -> None:
@@ -133,15 +105,15 @@ class CanTransport:
     def _begin(self) -> Identity:
         """Begin a session with the board that is on the bus."""
         self._session = secrets.randbelow(0x7FFFFFFE) + 1
-        boot = self.write_parameter(Parameter.SESSION, self._session)
+        boot = self.write_parameter(f4.Parameter.SESSION, self._session)
         self._check_board()
-        serial = self.read_parameter(Parameter.SERIAL)
+        serial = self.read_parameter(f4.Parameter.SERIAL)
         if self.wiring.serial not in (0, serial):
             wanted = self.wiring.serial
             raise DeviceError(f'board {serial} answers, the robot file names {wanted}')
-        firmware = self.read_parameter(Parameter.FIRMWARE)
-        self.write_parameter(Parameter.DISARM, 0)
-        self.write_parameter(Parameter.FRAMING, int(self._fd))
+        firmware = self.read_parameter(f4.Parameter.FIRMWARE)
+        self.write_parameter(f4.Parameter.DISARM, 0)
+        self.write_parameter(f4.Parameter.FRAMING, int(self._fd))
         self._write_limits()
         self.boot_id, self.rebooted = boot, False
         self._await_measurement()
@@ -149,21 +121,23 @@ class CanTransport:
 
     def _check_board(self) -> None:
         """Refuse a board that speaks otherwise, or has other motors or sensors than the robot."""
-        version = self.read_parameter(Parameter.PROTOCOL)
+        version = self.read_parameter(f4.Parameter.PROTOCOL)
         major, minor = version >> 8, version & 255
-        if major != PROTOCOL_MAJOR:
-            raise DeviceError(f'the board speaks protocol {major}, this driver {PROTOCOL_MAJOR}')
-        channels = self.read_parameter(Parameter.CHANNELS)
+        if major != f4.PROTOCOL_MAJOR:
+            raise DeviceError(
+                f'the board speaks protocol {major}, this driver {f4.PROTOCOL_MAJOR}'
+            )
+        channels = self.read_parameter(f4.Parameter.CHANNELS)
         if channels != self._motors:
             raise DeviceError(f'the board has {channels} motors, this robot needs {self._motors}')
-        needed = minor_for(self._motors, self._sensors)
+        needed = f4.minor_for(self._motors, self._sensors)
         if minor < needed:
             raise DeviceError(
                 f'the board speaks protocol {major}.{minor}, {self._motors} motors and '
                 f'{self._sensors} sensors need {major}.{needed}: load newer firmware'
             )
         if needed:
-            inputs = self.read_parameter(Parameter.FLEX_INPUTS)
+            inputs = self.read_parameter(f4.Parameter.FLEX_INPUTS)
             if inputs != self._sensors:
                 raise DeviceError(
                     f'the board has {inputs} flex inputs, this robot needs {self._sensors}'
@@ -187,7 +161,7 @@ class CanTransport:
         if self._armed and silent > LAST_HEARTBEAT and now - self.time < 0.5 * LAST_HEARTBEAT:
             raise DeviceLost(f'no heartbeat of the board for {silent:.3f} s, only measurements')
         if now - self._heartbeat_at >= HEARTBEAT:
-            self.bus.send(HostHeartbeat(self._session))
+            self.bus.send(msg.HostHeartbeat(self._session))
             self._heartbeat_at = now
         if not self._asked:
             self._ask()
@@ -202,14 +176,16 @@ class CanTransport:
         seq = self._setpoints.ask()
         self._sent_at[seq] = time.monotonic()
         self._sent[seq] = w.zero + counts * self._per_count
-        control = Control(True, Mode.POSITION, ttl_code(ttl))
+        control = Control(True, f4.Mode.POSITION, ttl_code(ttl))
         whole = counts.astype(int).tolist()
         if self._fd:
-            self.bus.send(CommandFd(seq, control, tuple(whole)))
+            self.bus.send(msg.CommandFd(seq, control, tuple(whole)))
         else:
-            whole += [0] * (PER_GROUP * self._groups - self._motors)
-            groups = (whole[k : k + PER_GROUP] for k in range(0, len(whole), PER_GROUP))
-            frames = [Command(g, seq, control, (a, b, c)) for g, (a, b, c) in enumerate(groups)]
+            whole += [0] * (f4.PER_GROUP * self._groups - self._motors)
+            groups = (whole[k : k + f4.PER_GROUP] for k in range(0, len(whole), f4.PER_GROUP))
+            frames = [
+                msg.Command(g, seq, control, (a, b, c)) for g, (a, b, c) in enumerate(groups)
+            ]
             self.bus.send(*frames, self._sync())
         self._asked = True
 
@@ -219,44 +195,44 @@ class CanTransport:
         self._sent_at = [math.nan] * 256
         self.applied[:] = math.nan
         self._within(self._open_timeout)
-        self.write_parameter(Parameter.ARM, self._session)
+        self.write_parameter(f4.Parameter.ARM, self._session)
         self._setpoints.restart(self._echo)  # no number may look like one of before
         # What was said before says nothing about the board that is armed now: a time to live that
         # ended under the host before this one, for example.
         self.emergencies.clear()
-        self.status, self.state = int(BoardState.ARMED), BoardState.ARMED
+        self.status, self.state = int(f4.BoardState.ARMED), f4.BoardState.ARMED
         self._armed, self._alive_at = True, time.monotonic()
 
     def disarm(self) -> None:
         """Take the motors off power, asking until the board confirms it or the time is over."""
         self._armed = False  # from here on it takes no set-points
         self._within(self._io_timeout)
-        self.write_parameter(Parameter.DISARM, 0)
+        self.write_parameter(f4.Parameter.DISARM, 0)
 
     def stop_at_once(self, reason: int) -> None:
         """Send the emergency stop three times, whatever the board answers."""
         for _ in range(3):
-            self.bus.send(EmergencyStop(reason))
+            self.bus.send(msg.EmergencyStop(reason))
 
     def reset(self) -> None:
         """Clear the board's latched faults."""
         self._within(self._open_timeout)
         if self.rebooted:  # it knows neither the session nor the limits any more
             self._begin()
-        self.write_parameter(Parameter.RESET, self._session)
+        self.write_parameter(f4.Parameter.RESET, self._session)
         # The newest measurement is from before: it would latch the fault anew.
         self.emergencies.clear()
-        self.status, self.state = int(BoardState.SAFE), BoardState.SAFE
+        self.status, self.state = int(f4.BoardState.SAFE), f4.BoardState.SAFE
 
-    def read_parameter(self, index: Parameter, sub: int = 0) -> int:
+    def read_parameter(self, index: f4.Parameter, sub: int = 0) -> int:
         """Return a parameter's value."""
-        return self._exchange(ParameterFrame(False, Access.READ, index, sub, 0))
+        return self._exchange(msg.ParameterFrame(False, f4.Access.READ, index, sub, 0))
 
-    def write_parameter(self, index: Parameter, value: int, sub: int = 0) -> int:
+    def write_parameter(self, index: f4.Parameter, value: int, sub: int = 0) -> int:
         """Write a parameter; returns the value of the board's reply."""
-        return self._exchange(ParameterFrame(False, Access.WRITE, index, sub, value))
+        return self._exchange(msg.ParameterFrame(False, f4.Access.WRITE, index, sub, value))
 
-    def _exchange(self, request: ParameterFrame) -> int:
+    def _exchange(self, request: msg.ParameterFrame) -> int:
         self._replies.clear()
         again = -math.inf
         while True:
@@ -269,15 +245,17 @@ class CanTransport:
                 if (reply.index, reply.sub) == (request.index, request.sub):
                     return self._judge(request, reply)
             if not self.bus.wait(self._end):
-                name = Parameter(request.index).name
+                name = f4.Parameter(request.index).name
                 raise DeviceTimeout(f'the board did not answer {name} in time')
 
     @staticmethod
-    def _judge(request: ParameterFrame, reply: ParameterFrame) -> int:
-        if reply.access is Access.ABORT:
-            known = reply.value in tuple(Abort)
-            why = Abort(reply.value).name.lower().replace('_', ' ') if known else 'unknown reason'
-            raise DeviceError(f'the board refused {Parameter(request.index).name}: {why}')
+    def _judge(request: msg.ParameterFrame, reply: msg.ParameterFrame) -> int:
+        if reply.access is f4.Access.ABORT:
+            known = reply.value in tuple(f4.Abort)
+            why = (
+                f4.Abort(reply.value).name.lower().replace('_', ' ') if known else 'unknown reason'
+            )
+            raise DeviceError(f'the board refused {f4.Parameter(request.index).name}: {why}')
         return reply.value
 
     def _await_measurement(self) -> None:
@@ -302,53 +280,53 @@ class CanTransport:
         step = np.ceil(w.step * w.ratio / COUNT) + 1.0  # both ends are rounded
         error = round(w.tracking * w.ratio / COUNT)
         for motor in range(self._motors):
-            self.write_parameter(Parameter.MINIMUM_ANGLE, int(ends[0, motor]), motor)
-            self.write_parameter(Parameter.MAXIMUM_ANGLE, int(ends[1, motor]), motor)
-            self.write_parameter(Parameter.MAXIMUM_SPEED, int(speed[motor]), motor)
-            self.write_parameter(Parameter.MAXIMUM_STEP, int(step[motor]), motor)
-            self.write_parameter(Parameter.MAXIMUM_ERROR, error, motor)
+            self.write_parameter(f4.Parameter.MINIMUM_ANGLE, int(ends[0, motor]), motor)
+            self.write_parameter(f4.Parameter.MAXIMUM_ANGLE, int(ends[1, motor]), motor)
+            self.write_parameter(f4.Parameter.MAXIMUM_SPEED, int(speed[motor]), motor)
+            self.write_parameter(f4.Parameter.MAXIMUM_STEP, int(step[motor]), motor)
+            self.write_parameter(f4.Parameter.MAXIMUM_ERROR, error, motor)
 
     def _ask(self) -> None:
         if self._fd:
-            idle = Control(False, Mode.COAST, 0)
-            self.bus.send(CommandFd(self._setpoints.newest, idle, (0,) * self._motors))
+            idle = Control(False, f4.Mode.COAST, 0)
+            self.bus.send(msg.CommandFd(self._setpoints.newest, idle, (0,) * self._motors))
         else:
             self.bus.send(self._sync())
 
-    def _sync(self) -> Sync:
-        return Sync(self._syncs.ask())
+    def _sync(self) -> msg.Sync:
+        return msg.Sync(self._syncs.ask())
 
     def _take(self, now: float) -> None:
         for frame in self.bus.receive():
             self._sort(frame, now)
 
     def _sort(self, frame: Frame, now: float) -> None:
-        if isinstance(frame, Position):
+        if isinstance(frame, msg.Position):
             self._gather(frame, now)
-        elif isinstance(frame, FeedbackFd):
+        elif isinstance(frame, msg.FeedbackFd):
             self._measured(0, frame.angles, frame.status)
             np.multiply(self._per_degree, frame.speeds, out=self.speeds)
             self._flexed(0, frame.samples)
             repeated, self._clock = frame.time == self._clock, frame.time
             self._judge_age(frame.seq, now, repeated)
-        elif isinstance(frame, Velocity):
-            first = PER_GROUP * frame.group
-            per = self._per_degree[first : first + PER_GROUP]
-            self.speeds[first : first + PER_GROUP] = per * frame.speeds[: per.size]
-        elif isinstance(frame, Flex):
-            self._flexed(PER_GROUP * frame.group, frame.samples)
+        elif isinstance(frame, msg.Velocity):
+            first = f4.PER_GROUP * frame.group
+            per = self._per_degree[first : first + f4.PER_GROUP]
+            self.speeds[first : first + f4.PER_GROUP] = per * frame.speeds[: per.size]
+        elif isinstance(frame, msg.Flex):
+            self._flexed(f4.PER_GROUP * frame.group, frame.samples)
             self._syncs.answered(frame.seq)
-        elif isinstance(frame, ParameterFrame):
+        elif isinstance(frame, msg.ParameterFrame):
             if frame.reply:
                 self._replies.append(frame)
-        elif isinstance(frame, Emergency | EmergencyWide):
+        elif isinstance(frame, msg.Emergency | msg.EmergencyWide):
             self.emergencies[frame.code] = self.emergencies.get(frame.code, 0) | frame.motors
-        elif isinstance(frame, BoardHeartbeat):
+        elif isinstance(frame, msg.BoardHeartbeat):
             self._alive_at = now
             if self.boot_id is not None and frame.boot_id != self.boot_id & 0xFFFF:
                 self.rebooted = True
 
-    def _gather(self, frame: Position, now: float) -> None:
+    def _gather(self, frame: msg.Position, now: float) -> None:
         """Take a group; they come in order, and all rest on the same set-point."""
         whole, self._whole = self._whole, []
         if frame.group == 0:
@@ -360,14 +338,14 @@ class CanTransport:
             self._whole = whole
             return
         for each in whole:
-            self._measured(PER_GROUP * each.group, each.angles, each.status)
+            self._measured(f4.PER_GROUP * each.group, each.angles, each.status)
         self._judge_age(frame.seq, now)
 
     def _judge_age(self, echo: int, now: float, repeated: bool = False) -> None:
         """Let a measurement count unless it is an old one; `echo` is the set-point behind it."""
         self._echo = echo
         self._setpoints.answered(echo)
-        armed = self._armed and self.state is BoardState.ARMED
+        armed = self._armed and self.state is f4.BoardState.ARMED
         waiting = max(self._syncs.behind, self._setpoints.behind if armed else 0)
         if repeated or waiting > MAX_BEHIND:
             self.stale += 1
@@ -381,11 +359,11 @@ class CanTransport:
         counts = angles[: here.stop - first]
         self.angles[here] = self.wiring.zero[here] + self._per_count[here] * counts
         self.status, self.state = status, state_of(status)
-        self.saturated[here] = bool(status & Status.SATURATED)
-        self.torn += bool(status & Status.TORN)
+        self.saturated[here] = bool(status & f4.Status.SATURATED)
+        self.torn += bool(status & f4.Status.TORN)
 
     def _flexed(self, first: int, samples: tuple[int, ...]) -> None:
         raw = np.array(samples[: max(0, self._sensors - first)], int)
         here = slice(first, first + raw.size)
-        self.flex[here] = raw & FLEX_MASK
-        self.flex_faulty[here] = (raw & (FlexFlag.STUCK | FlexFlag.OUT_OF_RANGE)) != 0
+        self.flex[here] = raw & f4.FLEX_MASK
+        self.flex_faulty[here] = (raw & (f4.FlexFlag.STUCK | f4.FlexFlag.OUT_OF_RANGE)) != 0

@@ -4,44 +4,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_can_driver.board import (
-    flex_groups_of,
-    groups_of,
-    MAX_MOTORS,
-    minor_for,
-)
+from soro_can_driver.board import flex_groups_of, groups_of, MAX_MOTORS, minor_for
+from soro_driver.can_port import CanPort, FRAME_BITS, MAX_LOAD, read_port
 from soro_driver.channels import read_channels
 from soro_driver.settings import MAX_STEP, read_rate
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
-SERVER_PORT = 29536  # where a socketcand server listens unless it is told otherwise
 FRAMINGS = ('classic', 'fd')
-FRAME_BITS = 127  # of a classic frame of eight bytes: 111 and stuffing, on average
-MAX_LOAD = 0.9  # of a bus
 TRACKING = math.radians(10.0)  # of the outputs; at 1000 deg/s a motor lags 5.5
 
 
 @dataclass(frozen=True)
-class CanWiring:
+class CanWiring(CanPort):
     """How a board is connected and what its numbers mean."""
 
-    #: interface, channel: of python-can: 'socketcan' with 'can0', 'socketcand' with a host, ..
-    interface: str
-    channel: str
-    #: host, port: int; of a socketcand server; not used by other interfaces
-    host: str
-    port: int
-    #: bitrate, data_bitrate: [bit/s]
-    bitrate: int
-    data_bitrate: int
-    framing: str  #: 'classic' (500 Hz) or 'fd' (1 kHz)
     ratio: float  #: turns of a motor per turn of its output
     zero: NDArray[np.float64]  #: (m,) [rad]; output angles where the encoders read zero
     direction: NDArray[np.float64]  #: (m,); 1, or -1 where the motor counts the other way
@@ -67,13 +50,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         With the path to the field, the value found and the remedy.
     """
     with section:
-        interface = section.text('interface')
-        channel = section.text('channel')
-        host = section.text('host', '127.0.0.1')
-        port = section.integer('port', SERVER_PORT, minimum=1)
-        bitrate = section.integer('bitrate', 1_000_000, minimum=10_000)
-        data_bitrate = section.integer('data_bitrate', 5_000_000, minimum=10_000)
-        framing = section.text('framing', 'classic', choices=FRAMINGS)
+        port = read_port(section, FRAMINGS)
         ratio = section.number('ratio', positive=True)
         motors, sensors = len(robot.actuators), _sensors(robot)
         if motors > MAX_MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
@@ -86,15 +63,15 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         serial = section.integer('serial', 0, minimum=0)
         if read_channels(section, robot.actuators) != tuple(range(motors)):
             raise section.error('channels', 'not supported yet by can: keep the order of drives')
-        if framing == 'fd' and minor_for(motors, len(sensors)):
+        if port.framing == 'fd' and minor_for(motors, len(sensors)):
             raise section.error('framing', 'write classic: one FD frame carries six motors')
-        load = bus_load(motors, len(sensors), read_rate(robot)) / bitrate
-        if framing == 'classic' and load > MAX_LOAD:
+        load = bus_load(motors, len(sensors), read_rate(robot)) / port.bitrate
+        if port.framing == 'classic' and load > MAX_LOAD:
             remedy = f'too slow, {load:.0%} of the bus: lower driver.rate'
             raise section.error('bitrate', remedy)
     speed = np.array([a.rate for a in robot.actuators])
     return CanWiring(
-        interface, channel, host, port, bitrate, data_bitrate, framing, ratio, zero, direction,
+        *astuple(port), ratio, zero, direction,
         np.array([a.minimum for a in robot.actuators]),
         np.array([a.maximum for a in robot.actuators]),
         speed, MAX_STEP * speed / read_rate(robot), tracking,

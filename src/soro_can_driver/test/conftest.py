@@ -9,7 +9,7 @@ import tempfile
 from board_on_a_link import BoardLink
 import pytest
 
-from soro_can_driver import bus
+from soro_driver import can_bus
 
 
 @pytest.fixture
@@ -20,6 +20,6 @@ def board(tmp_path, monkeypatch):
         pass
 
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
-    monkeypatch.setattr(bus, 'PythonCanLink', Link)
-    monkeypatch.setattr(bus, 'SocketcandLink', Link)
+    monkeypatch.setattr(can_bus, 'PythonCanLink', Link)
+    monkeypatch.setattr(can_bus, 'SocketcandLink', Link)
     return Link

@@ -12,8 +12,8 @@ from six_motors import RATIO, six_motors
 from soro_can_driver.board import BoardState, EmergencyCode
 from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.emulator.socketcand_server import SocketcandServer
 from soro_driver.device import DeviceError, DeviceLost, Fault, Flag
+from soro_emulation.socketcand_server import SocketcandServer
 from soro_node.testing import wait_until
 
 ENCODER = np.radians(0.1) / RATIO

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from six_motors import six_motors
 
-from soro_can_driver import bus
 from soro_can_driver.board import BoardState, CanId
 from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
+from soro_driver import can_bus
 from soro_driver.device import DeviceLost
 
 PERIOD = 0.002  # s between ticks
@@ -61,7 +61,7 @@ class Link:
 def link(tmp_path, monkeypatch):
     made = Link()
     monkeypatch.setattr(tempfile, 'tempdir', str(tmp_path))
-    monkeypatch.setattr(bus, 'SocketcandLink', lambda *_: made)
+    monkeypatch.setattr(can_bus, 'SocketcandLink', lambda *_: made)
     return made
 
 

@@ -16,11 +16,11 @@ from soro_can_driver.board import CanId
 from soro_can_driver.cyclic_frames import Position, Sync
 from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.emulator.socketcand_server import SocketcandServer
 from soro_can_driver.protocol import unpack
-from soro_can_driver.python_can_link import PythonCanLink
-from soro_can_driver.socketcand_link import SocketcandLink
 from soro_driver.device import DeviceError, DeviceLost
+from soro_driver.python_can_link import PythonCanLink
+from soro_driver.socketcand_link import SocketcandLink
+from soro_emulation.socketcand_server import SocketcandServer
 
 ENCODER = np.radians(0.1) / RATIO
 

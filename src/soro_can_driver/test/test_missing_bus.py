@@ -11,8 +11,8 @@ from board_on_a_link import wiring
 import can
 import pytest
 
-from soro_can_driver.python_can_link import PythonCanLink, remedy
 from soro_driver.device import DeviceLost
+from soro_driver.python_can_link import PythonCanLink, remedy
 
 WIRING = replace(wiring('socketcan'), channel='can7')
 UP = f'sudo ip link set can7 up type can bitrate {WIRING.bitrate}'

@@ -9,8 +9,8 @@ import pytest
 
 from soro_can_driver.board import EmergencyCode
 from soro_can_driver.device import CanDevice
-from soro_can_driver.python_can_link import PythonCanLink
 from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, DeviceLost
+from soro_driver.python_can_link import PythonCanLink
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ from soro_node.parent_death import until_parent_dies
 START, SETTLE, PULLED = 60.0, 1.0, 60.0  # s: until it answers, to follow, for a person
 TOO_LITTLE, TOO_MUCH, CROSSTALK = 0.8, 1.25, 0.3  # of the way that was asked for
 POLL = 0.02  # s
+VENT = 5.0  # times SETTLE, for pressure to go after a stop
 EMULATOR = 'from soro_emulation.main import main; main()'
 
 
@@ -157,6 +158,8 @@ class Bench:
         self._go(goal)
         self._loop.stop('soro bench')
         self._wait(SETTLE)
+        if self._wait(VENT * SETTLE, lambda t: not self._full()) is None:
+            raise DeviceError(f'pressure stays up after a stop: {self._full()}; do not use it')
         here = self._here()
         self._law.wanted = self._rest + self._steps
         self._wait(SETTLE)
@@ -193,6 +196,12 @@ class Bench:
     def _here(self) -> Array:
         tick = self._ticks[-1]
         return np.where(np.isnan(tick.measured), tick.applied, tick.measured)
+
+    def _full(self) -> str:
+        """Name the actuators whose pressure has not gone."""
+        away = np.abs(self._here() - self._rest) > CROSSTALK * np.abs(self._steps)
+        rows = zip(self._robot.actuators, away, strict=True)
+        return ', '.join(a.name for a, up in rows if up and a.quantity == 'pressure')
 
     def _go(self, goal: Array) -> Array:
         """Be at a goal for a while; return what is measured there."""

@@ -120,6 +120,26 @@ def test_what_does_not_stop_is_not_armed_again(monkeypatch, quick):
     assert len(armed) == 1
 
 
+def test_pressure_that_stays_up_after_a_stop_is_found(monkeypatch, quick):
+    class Holding(Board):
+        stuck = None
+
+        def read(self):
+            reading = super().read()
+            return reading if self.stuck is None else replace(reading, measured=self.stuck)
+
+    def stop(loop, who):
+        Holding.stuck = loop.device.wiring @ loop.device.values
+        ordinary(loop, who)
+
+    ordinary = bench.ControlLoop.stop
+    monkeypatch.setattr(bench.ControlLoop, 'stop', stop)
+    found = verdicts(monkeypatch, Holding)
+    assert found['stop'] is Level.FAIL
+    assert found['pair_1'] is Level.OK
+    assert 'cable' not in found
+
+
 def test_what_a_person_sees_counts(monkeypatch, quick):
     def ask(question):
         return 'n' if 'pair_2' in question else 'y'
@@ -138,9 +158,10 @@ def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
 
 
 @pytest.mark.timeout(240)
-def test_an_emulated_device_passes_every_step(tmp_path):
+@pytest.mark.parametrize('arm', ['tendon_arm_servos', 'tendon_arm_drives'])
+def test_an_emulated_device_passes_every_step(tmp_path, arm):
     # As patient as a driver may be: a busy computer must not decide.
-    data = yaml.safe_load((EXAMPLES / 'tendon_arm_servos.yaml').read_text())
+    data = yaml.safe_load((EXAMPLES / f'{arm}.yaml').read_text())
     data['driver'] |= {'command_timeout': '4 s', 'feedback_timeout': '2 s'}
     data['driver'] |= {'time_to_live': '500 ms', 'supervision': {}}
     robot, report = tmp_path / 'arm.yaml', tmp_path / 'report.json'

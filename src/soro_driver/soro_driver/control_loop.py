@@ -16,20 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from soro_driver import device as dev
 from soro_driver.command_gate import CommandGate, NotNear
-from soro_driver.device import (
-    Array,
-    Device,
-    DeviceError,
-    DeviceLost,
-    DeviceState,
-    DeviceTimeout,
-    Fault,
-    Flag,
-    Flags,
-    Identity,
-    Reading,
-)
 from soro_driver.latches import Latches
 from soro_driver.law import Demand, Law
 from soro_driver.not_allowed import NotAllowed
@@ -75,7 +63,7 @@ class ControlLoop:
 
     def __init__(
         self,
-        device: Device,
+        device: dev.Device,
         law: Law,
         gate: CommandGate,
         settings: DriverSettings,
@@ -92,7 +80,7 @@ class ControlLoop:
         self.gate = gate
         self.settings = settings
         self.safety = SafetyState(latches)
-        self.identity: Identity | None = None
+        self.identity: dev.Identity | None = None
         self.reconnections = 0
         self.timeouts = 0
         self._observer = observer or (lambda tick: None)
@@ -107,7 +95,7 @@ class ControlLoop:
         self._commands = Watchdog(settings.command_timeout)
         self._feedback = Watchdog(settings.feedback_timeout)
         self._writes = Watchdog(settings.ttl)
-        self._reading: Reading | None = None
+        self._reading: dev.Reading | None = None
         self._set_point = SetPoint(gate, settings.period, settings.engage_band)
         self._armed_at = self._began = math.nan
         self._engaged: Demand | None = None
@@ -119,7 +107,7 @@ class ControlLoop:
 
     # Asked from any thread ------------------------------------------------------------------
 
-    def open(self) -> Identity:
+    def open(self) -> dev.Identity:
         """Connect for the first time; afterwards the loop reconnects by itself.
 
         Raises
@@ -249,11 +237,11 @@ class ControlLoop:
             self._observer(tick)
         self._passed = self._clock()
 
-    def _guarded(self, action: Callable[[], Flags], otherwise: Flags) -> Flags:
+    def _guarded(self, action: Callable[[], dev.Flags], otherwise: dev.Flags) -> dev.Flags:
         try:
             return action()
-        except (DeviceTimeout, DeviceLost) as error:
-            late = isinstance(error, DeviceTimeout)
+        except (dev.DeviceTimeout, dev.DeviceLost) as error:
+            late = isinstance(error, dev.DeviceTimeout)
             self.timeouts += late
             # A process that was stopped inside a call has lost time, not the device.
             if self.safety.armed and self._check_stall(self._clock() - self._began):
@@ -262,7 +250,7 @@ class ControlLoop:
                 self._lost(str(error))
             elif self._feedback_expired():
                 self._lost(f'{error}; {self._age_text()}')
-        except DeviceError as error:
+        except dev.DeviceError as error:
             self._fault(error.fault, str(error))
         return otherwise
 
@@ -270,27 +258,27 @@ class ControlLoop:
         # At rest a stall harms nobody; it is counted among the missed slots.
         stalled = lateness > self.settings.ttl and not self._idle()
         if stalled:
-            self._fault(Fault.STALL, f'the control loop was stalled for {lateness:.3f} s')
+            self._fault(dev.Fault.STALL, f'the control loop was stalled for {lateness:.3f} s')
         return stalled
 
-    def _read_and_judge(self) -> Flags:
+    def _read_and_judge(self) -> dev.Flags:
         reading = self.device.read()
         self._feedback.feed(reading.time)
         if self._feedback_expired():
-            raise DeviceLost(self._age_text())
+            raise dev.DeviceLost(self._age_text())
         self._reading = reading
         finding = self._plausibility.check(reading, self.safety.armed, self._outputs_at_rest())
         if finding.faults:
             self._fault(finding.faults, finding.reason or 'the device reports a fault')
         if reading.tripped and self.safety.armed:
-            self._fault(Fault.DEVICE_WATCHDOG, 'the device went to its safe state by itself')
+            self._fault(dev.Fault.DEVICE_WATCHDOG, 'the device went to its safe state by itself')
         return finding.flags
 
     def _outputs_at_rest(self) -> bool:
         """Whether nothing is driven, and no safe action still runs."""
         state = self.safety.state
-        done = state is DeviceState.SAFE and self.safety.safe_done
-        return done or state is DeviceState.INACTIVE
+        done = state is dev.DeviceState.SAFE and self.safety.safe_done
+        return done or state is dev.DeviceState.INACTIVE
 
     def _feedback_expired(self) -> bool:
         return self._feedback.age(self._clock()) > self._patience() * self._feedback.timeout
@@ -305,7 +293,7 @@ class ControlLoop:
     def _age_text(self) -> str:
         return f'no fresh measurement for {self._feedback.age(self._clock()):.3f} s'
 
-    def _drive(self, reading: Reading) -> Flags:
+    def _drive(self, reading: dev.Reading) -> dev.Flags:
         now = self._clock()
         demand = self.law.demand(reading, self.safety.accepts_commands, now)
         if not self.safety.armed:
@@ -321,12 +309,12 @@ class ControlLoop:
             self._begin_safe(reason)
         if not self.safety.armed:  # the device was lost while it was made safe
             return np.zeros(len(self.gate.names), np.uint16)
-        if self.safety.state is DeviceState.SAFE:
+        if self.safety.state is dev.DeviceState.SAFE:
             return self._continue_safe(now)
         target = self._set_point.hold if self._engaged is None else self._engaged.values
         return self._write(target, now)
 
-    def _take(self, demand: Demand, reading: Reading, now: float) -> None:
+    def _take(self, demand: Demand, reading: dev.Reading, now: float) -> None:
         """Act on a demand from this tick on, unless it is too old or not near enough."""
         if now - demand.arrival > self._commands.timeout:
             return
@@ -349,9 +337,11 @@ class ControlLoop:
         wrong = ~np.isfinite(demand.values)
         if wrong.any():
             names = ', '.join(n for n, bad in zip(self.gate.names, wrong, strict=True) if bad)
-            raise DeviceError(f'{demand.source} wants no number for {names}', Fault.INTERNAL)
+            raise dev.DeviceError(
+                f'{demand.source} wants no number for {names}', dev.Fault.INTERNAL
+            )
 
-    def _continue_safe(self, now: float) -> Flags:
+    def _continue_safe(self, now: float) -> dev.Flags:
         if self.settings.safe_action == RELEASE:
             return np.zeros(len(self.gate.names), np.uint16)
         flags = self._write(self.gate.rest, now, self.settings.safe_rate)
@@ -359,21 +349,21 @@ class ControlLoop:
             self.safety.end_safe()
         return flags
 
-    def _write(self, target: Array, now: float, rate: Array | None = None) -> Flags:
+    def _write(self, target: dev.Array, now: float, rate: dev.Array | None = None) -> dev.Flags:
         values, flags = self._set_point.toward(target, now, rate)
         try:
             self.device.write(values, self.settings.ttl)
-        except DeviceTimeout as error:
+        except dev.DeviceTimeout as error:
             age = self._writes.age(self._clock())
             # A device without a watchdog of its own would keep its last set-point for ever.
             if age > self._patience() * self._writes.timeout:
-                raise DeviceLost(f'no set-point could be written for {age:.3f} s') from error
+                raise dev.DeviceLost(f'no set-point could be written for {age:.3f} s') from error
             raise
         self._writes.feed(now)
         self._set_point.written(values, now)
         return flags
 
-    def _tick_result(self, flags: Flags) -> Tick:
+    def _tick_result(self, flags: dev.Flags) -> Tick:
         reading, count = self._reading, len(self.gate.names)
         nothing = np.full(count, math.nan)
         safety = self.safety
@@ -393,7 +383,7 @@ class ControlLoop:
 
     # Transitions: outputs first, then the log, which may keep whoever writes waiting ----------
 
-    def _open(self) -> Identity:
+    def _open(self) -> dev.Identity:
         identity = self.device.open()
         if self.identity is not None:
             self.reconnections += 1
@@ -412,7 +402,7 @@ class ControlLoop:
             return
         try:
             self._open()
-        except DeviceError as error:
+        except dev.DeviceError as error:
             self.device.close()
             self.safety.lost(str(error))
             self._retry_at = self._clock() + self._retry_after
@@ -462,13 +452,13 @@ class ControlLoop:
         age = self._clock() - reading.time
         if not age <= self._feedback.timeout:
             raise NotAllowed(f'the newest measurement is {age:.2f} s old: not armed', Code.BUSY)
-        if np.any(reading.flags & Flag.SENSOR_FAULT):
+        if np.any(reading.flags & dev.Flag.SENSOR_FAULT):
             pairs = zip(self.gate.names, reading.flags, strict=True)
-            bad = [name for name, flags in pairs if flags & Flag.SENSOR_FAULT]
+            bad = [name for name, flags in pairs if flags & dev.Flag.SENSOR_FAULT]
             raise NotAllowed(f'sensor of {", ".join(bad)} is faulty: not armed')
         try:
             self.device.arm()
-        except DeviceTimeout:
+        except dev.DeviceTimeout:
             self._make_safe()  # it may be armed: perhaps only its answer was lost
             raise
         self._set_point.start_from(reading)
@@ -488,14 +478,14 @@ class ControlLoop:
 
     def _clear(self) -> None:
         self.safety.check_may_clear()
-        if self.safety.state is DeviceState.ACTIVE:
+        if self.safety.state is dev.DeviceState.ACTIVE:
             return  # nothing is latched; whoever is in control stays so
-        if self.safety.state is DeviceState.SAFE:
+        if self.safety.state is dev.DeviceState.SAFE:
             self._disarm()  # a safe action that still ramps is not left half-way
         if self.safety.connected:
             try:
                 self.device.reset()
-            except DeviceError as error:
+            except dev.DeviceError as error:
                 # A reset may open the device anew: without an answer there is no measurement.
                 self._lost(f'could not be reset: {error}')
                 raise
@@ -512,7 +502,7 @@ class ControlLoop:
         self._set_point.rest()
         try:
             self.device.make_safe()
-        except DeviceError as error:
+        except dev.DeviceError as error:
             self._lost(f'could not be made safe: {error}')
 
     def _make_safe_quietly(self) -> None:
@@ -521,14 +511,14 @@ class ControlLoop:
         try:
             self.device.make_safe()
             self._unsafe.discard(name)
-        except DeviceError as error:
+        except dev.DeviceError as error:
             self._log(f'not made safe from here: {error}')
 
     def _call(self, action: Callable[[], Any]) -> Any:
         return self._requests.ask(action) if self._thread.running else action()
 
     def _failed(self, error: BaseException) -> None:
-        self.safety.fault(Fault.INTERNAL, f'error inside the driver: {error!r}')
+        self.safety.fault(dev.Fault.INTERNAL, f'error inside the driver: {error!r}')
         self._finish()
         self._report_failure(error)
 
@@ -546,5 +536,5 @@ class ControlLoop:
         self._requests.refuse()
 
 
-def _name(identity: Identity | None) -> str:
+def _name(identity: dev.Identity | None) -> str:
     return 'the device' if identity is None else f'{identity.model} {identity.serial}'.rstrip()

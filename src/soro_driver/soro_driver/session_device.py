@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from soro_driver.device import Device, DeviceError, Identity
+from soro_driver.device import Array, Device, DeviceError, Identity
 
 
 class SessionTransport(Protocol):
@@ -18,6 +18,12 @@ class SessionTransport(Protocol):
     def arm(self) -> None:
         """Have the device act on set-points of this session."""
 
+    def command(self, values: Array, ttl: float) -> None:
+        """Send set-points, shape (m,) [SI]."""
+
+    def disarm(self) -> None:
+        """Have the device go safe. Raises where that is not confirmed."""
+
     def reset(self) -> None:
         """Clear latched faults of the device."""
 
@@ -28,7 +34,7 @@ class SessionTransport(Protocol):
 class SessionDevice(Device):
     """Keeps whether the session is armed: only between `arm` and anything that ends it.
 
-    A subclass has `transport`, reads, writes after `check_armed`, and makes safe.
+    A subclass has `transport`, and reads.
     """
 
     transport: SessionTransport
@@ -43,6 +49,16 @@ class SessionDevice(Device):
         """Let the device act on set-points of this session."""
         self.transport.arm()
         self._armed = True
+
+    def write(self, values: Array, ttl: float) -> None:
+        """Send set-points [SI]."""
+        self.check_armed()
+        self.transport.command(values, ttl)
+
+    def make_safe(self) -> None:
+        """Disarm the device."""
+        self._armed = False
+        self.transport.disarm()
 
     def reset(self) -> None:
         """Clear the device's latched faults."""

@@ -9,14 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from soro_driver.device import (
-    Array,
-    DEVICE_FAULT_SHIFT,
-    DeviceError,
-    Fault,
-    Flag,
-    Reading,
-)
+from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading
 from soro_driver.endpoint import Endpoint
 from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
@@ -81,16 +74,10 @@ class DspaceDevice(SessionDevice):
             reason=self._reason(),
         )  # fmt: skip
 
-    def write(self, values: Array, ttl: float) -> None:
-        """Send set-points [Pa]."""
-        self.check_armed()
-        self.transport.command(values, ttl)
-
     def make_safe(self) -> None:
         """Disarm: zero volt, dump valve open; said again where that is not confirmed."""
-        self._armed = False
         try:
-            self.transport.disarm()
+            super().make_safe()
         except DeviceError:
             self.transport.vent_unconfirmed()
             raise

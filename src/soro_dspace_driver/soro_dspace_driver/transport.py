@@ -9,40 +9,11 @@ import time
 
 import numpy as np
 
+from soro_driver import serial_frame as sf
 from soro_driver.device import Array, DeviceError, DeviceTimeout, Identity
-from soro_driver.serial_frame import (
-    Arm,
-    DeviceKind,
-    Disarm,
-    FrameError,
-    is_newer,
-    Nack,
-    Reason,
-    Reset,
-    SerialState,
-    SessionType,
-    UNARMED,
-)
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.serial_session import SerialSession
-from soro_dspace_driver.protocol import (
-    Command,
-    CommandFlag,
-    COUNT,
-    DeviceFault,
-    Feedback,
-    FULL_SCALE,
-    INVALID,
-    Limits,
-    MAX_TTL,
-    MIN_TTL,
-    minor_for,
-    PERIOD_COUNT,
-    RATE_COUNT,
-    Status,
-    TTL_COUNT,
-    Type,
-)
+from soro_dspace_driver import protocol as f1
 from soro_dspace_driver.wiring import DspaceWiring
 
 
@@ -72,7 +43,7 @@ class DspaceTransport:
         link = SerialLink(wiring.port, wiring.baudrate, 0.5 * io_timeout)
         self._count = len(wiring.channels)
         self.session = SerialSession(
-            link, DeviceKind.PRESSURE, self._count, wiring.serial, minor_for(self._count)
+            link, sf.DeviceKind.PRESSURE, self._count, wiring.serial, f1.minor_for(self._count)
         )
         self._forget()
 
@@ -90,14 +61,14 @@ class DspaceTransport:
         end = time.monotonic() + self._open_timeout
         peer = self.session.open(0.5 * self._open_timeout)
         w = self._wiring
-        if np.any(w.maximum > peer.maximum * COUNT):
-            most = peer.maximum * COUNT
+        if np.any(w.maximum > peer.maximum * f1.COUNT):
+            most = peer.maximum * f1.COUNT
             raise DeviceError(f'the device goes to {most:g} Pa, the robot file wants more')
-        self._request(Disarm(), end)
+        self._request(sf.Disarm(), end)
         maximum = self._counts(w.maximum)
-        rate = int(round(float(np.min(w.slew)) / RATE_COUNT))
-        period = int(round(1.0 / (w.rate * PERIOD_COUNT)))
-        self._request(Limits(maximum, rate, period), end)
+        rate = int(round(float(np.min(w.slew)) / f1.RATE_COUNT))
+        period = int(round(1.0 / (w.rate * f1.PERIOD_COUNT)))
+        self._request(f1.Limits(maximum, rate, period), end)
         self._await_measurement(end)
         firmware = f'{peer.firmware_major}.{peer.firmware_minor}'
         return Identity('dSPACE MicroLabBox', str(peer.serial), firmware, self.session.number)
@@ -111,7 +82,7 @@ class DspaceTransport:
         for arrival in self.session.take():
             try:
                 self._sort(arrival)
-            except FrameError:
+            except sf.FrameError:
                 self.session.strange += 1
         self.rebooted |= self.session.rebooted
 
@@ -119,44 +90,46 @@ class DspaceTransport:
         """Send set-points [Pa], shape (m,), that hold for `ttl` [s]. Raises DeviceError."""
         if not np.all(np.isfinite(values)):
             raise DeviceError(f'set-points {values} are not finite')
-        milliseconds = min(max(ttl * 1e3, MIN_TTL), MAX_TTL)
-        body = Command(int(milliseconds / TTL_COUNT), CommandFlag.ENABLE, self._counts(values))
+        milliseconds = min(max(ttl * 1e3, f1.MIN_TTL), f1.MAX_TTL)
+        body = f1.Command(
+            int(milliseconds / f1.TTL_COUNT), f1.CommandFlag.ENABLE, self._counts(values)
+        )
         self.session.link.send(body)
 
     def vent_unconfirmed(self) -> None:
         """Ask for zero volt and dump three times, whatever the device answers."""
         for _ in range(3):
-            self.session.link.send(Command(0, CommandFlag.VENT, (0,) * self._count))
+            self.session.link.send(f1.Command(0, f1.CommandFlag.VENT, (0,) * self._count))
 
     def arm(self) -> None:
         """Let the device act on set-points. Raises Refused, DeviceTimeout."""
-        self._request(Arm(self.session.number), time.monotonic() + self._open_timeout)
+        self._request(sf.Arm(self.session.number), time.monotonic() + self._open_timeout)
         self.poll()  # what was measured before says nothing about this time
-        self.faults &= ~DeviceFault.EXPIRED
-        if self.state in UNARMED:
-            self.state = int(SerialState.ARMED)
+        self.faults &= ~f1.DeviceFault.EXPIRED
+        if self.state in sf.UNARMED:
+            self.state = int(sf.SerialState.ARMED)
 
     def disarm(self) -> None:
         """Zero volt and dump, confirmed by the device."""
-        self._request(Disarm(), time.monotonic() + self._io_timeout)
+        self._request(sf.Disarm(), time.monotonic() + self._io_timeout)
 
     def reset(self) -> None:
         """Clear the device's latched faults."""
-        self._request(Reset(self.session.number), time.monotonic() + self._open_timeout)
+        self._request(sf.Reset(self.session.number), time.monotonic() + self._open_timeout)
         self.poll()  # what was measured before RESET would latch the fault anew
-        self.state, self.faults = int(SerialState.SAFE), DeviceFault(0)
+        self.state, self.faults = int(sf.SerialState.SAFE), f1.DeviceFault(0)
 
     def _forget(self) -> None:
         self.time = math.nan
         self.measured, self.applied = np.full((2, self._count), math.nan)
-        self.state = int(SerialState.BOOT)
-        self.faults, self.meant = DeviceFault(0), 0
-        self.status: Status | None = None
+        self.state = int(sf.SerialState.BOOT)
+        self.faults, self.meant = f1.DeviceFault(0), 0
+        self.status: f1.Status | None = None
         self.rebooted = False
         self.refusals = 0
         self._seq: int | None = None
 
-    def _request(self, body: Arm | Disarm | Reset | Limits, end: float) -> None:
+    def _request(self, body: sf.Arm | sf.Disarm | sf.Reset | f1.Limits, end: float) -> None:
         self.session.request(body, max(0.01, end - time.monotonic()))
 
     def _await_measurement(self, end: float) -> None:
@@ -168,35 +141,35 @@ class DspaceTransport:
 
     def _sort(self, arrival: Arrival) -> None:
         frame = arrival.frame
-        if frame.type == Type.FEEDBACK:
+        if frame.type == f1.Type.FEEDBACK:
             # Whatever comes twice or too late is no measurement; the old time stays.
-            if self._seq is None or is_newer(frame.seq, self._seq):
-                self._measured(Feedback.unpack(frame.body), arrival.time)
+            if self._seq is None or sf.is_newer(frame.seq, self._seq):
+                self._measured(f1.Feedback.unpack(frame.body), arrival.time)
                 self._seq = frame.seq
-        elif frame.type == Type.STATUS:
-            self.status = Status.unpack(frame.body)
+        elif frame.type == f1.Type.STATUS:
+            self.status = f1.Status.unpack(frame.body)
             peer = self.session.peer
             self.rebooted |= peer is not None and self.status.boot_id != peer.boot_id
-        elif frame.type == SessionType.NACK:
+        elif frame.type == sf.SessionType.NACK:
             self.refusals += 1
-            nack = Nack.unpack(frame.body)
-            self.rebooted |= nack.of_type == Type.COMMAND and nack.reason == Reason.SESSION
+            nack = sf.Nack.unpack(frame.body)
+            self.rebooted |= nack.of_type == f1.Type.COMMAND and nack.reason == sf.Reason.SESSION
 
-    def _measured(self, feedback: Feedback, arrival: float) -> None:
+    def _measured(self, feedback: f1.Feedback, arrival: float) -> None:
         if len(feedback.measured) != self._count:
-            raise FrameError(f'FEEDBACK of {len(feedback.measured)} channels')
+            raise sf.FrameError(f'FEEDBACK of {len(feedback.measured)} channels')
         channels = self._wiring.channels
         raw = np.array(feedback.measured)[channels]
-        self.measured = np.where(raw == INVALID, math.nan, raw * COUNT)
-        self.applied = np.array(feedback.applied)[channels] * COUNT
-        self.state, self.faults = feedback.state, DeviceFault(feedback.faults)
+        self.measured = np.where(raw == f1.INVALID, math.nan, raw * f1.COUNT)
+        self.applied = np.array(feedback.applied)[channels] * f1.COUNT
+        self.state, self.faults = feedback.state, f1.DeviceFault(feedback.faults)
         named = feedback.channels
-        self.meant = feedback.faults // DeviceFault.CHANNEL_1 & 7 if named is None else named
+        self.meant = feedback.faults // f1.DeviceFault.CHANNEL_1 & 7 if named is None else named
         self.time = arrival
 
     def _counts(self, values: Array) -> tuple[int, ...]:
         counts = np.zeros(self._count, int)
-        counts[self._wiring.channels] = np.rint(values / COUNT)
-        if np.any(counts < 0) or np.any(counts > FULL_SCALE):
+        counts[self._wiring.channels] = np.rint(values / f1.COUNT)
+        if np.any(counts < 0) or np.any(counts > f1.FULL_SCALE):
             raise DeviceError(f'{values} Pa do not fit the frame')
         return tuple(int(x) for x in counts)

@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_driver.channels import read_channels
-from soro_dspace_driver.protocol import (
-    COUNT,
-    Feedback,
-    FULL_SCALE,
-    HIGHEST_RATE,
-    LOWEST_RATE,
-    MAX_CHANNELS,
-    minor_for,
-)
+from soro_dspace_driver import protocol as f1
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
@@ -54,18 +46,20 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         port = section.text('port')
         baudrate = section.integer('baudrate', 115200, minimum=9600)
         rate = section.quantity('rate', '1/s', 100.0, minimum=10.0, maximum=500.0)
-        if len(actuators) > MAX_CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
-            raise section.error('port', f'this device drives 1 to {MAX_CHANNELS} pressures')
+        if len(actuators) > f1.MAX_CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
+            raise section.error('port', f'this device drives 1 to {f1.MAX_CHANNELS} pressures')
         if feedback_bits(len(actuators)) * rate > 0.9 * baudrate:
             raise section.error('baudrate', f'too slow for {rate:g} measurements per second')
         serial = section.integer('serial', 0, minimum=0)
         channels = read_channels(section, actuators)
-    if any(a.minimum != 0.0 or a.maximum > FULL_SCALE * COUNT for a in actuators):
-        raise section.error('port', f'the regulators give 0 to {FULL_SCALE * COUNT:g} Pa')
+    if any(a.minimum != 0.0 or a.maximum > f1.FULL_SCALE * f1.COUNT for a in actuators):
+        raise section.error('port', f'the regulators give 0 to {f1.FULL_SCALE * f1.COUNT:g} Pa')
     # The device has one slew limit, that of the slowest actuator.
     slowest = min(actuators, key=lambda a: a.rate)
-    if not LOWEST_RATE <= slowest.rate <= HIGHEST_RATE:
-        remedy = f'this device slews at {LOWEST_RATE:g} to {HIGHEST_RATE:g} Pa/s: change the rate'
+    if not f1.LOWEST_RATE <= slowest.rate <= f1.HIGHEST_RATE:
+        remedy = (
+            f'this device slews at {f1.LOWEST_RATE:g} to {f1.HIGHEST_RATE:g} Pa/s: change the rate'
+        )
         path = robot.written_path(f'actuators[{actuators.index(slowest)}].rate')
         raise RobotFileError(path, f'{slowest.rate:g} Pa/s', remedy, section.file)
     return DspaceWiring(
@@ -83,5 +77,5 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
 def feedback_bits(channels: int) -> int:
     """Return the bits on the wire of one measurement."""
     zeros = (0,) * channels
-    mask = 0 if minor_for(channels) else None
-    return BITS * len(Feedback(0, 0, zeros, zeros, 0, 0, 0, mask).frame(0).pack())
+    mask = 0 if f1.minor_for(channels) else None
+    return BITS * len(f1.Feedback(0, 0, zeros, zeros, 0, 0, 0, mask).frame(0).pack())

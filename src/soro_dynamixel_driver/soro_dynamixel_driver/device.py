@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from soro_driver.device import Array, DEVICE_FAULT_SHIFT, Fault, Reading
+from soro_driver.device import DEVICE_FAULT_SHIFT, Fault, Reading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_dynamixel_driver.protocol import TRIPPED
@@ -76,13 +76,3 @@ class DynamixelDevice(SessionDevice):
             tripped,
             reason=t.names(t.error) if errors else '',
         )
-
-    def write(self, values: Array, ttl: float) -> None:
-        """Send set-points [rad]."""
-        self.check_armed()
-        self.transport.command(values, ttl)
-
-    def make_safe(self) -> None:
-        """Switch every torque off."""
-        self._armed = False
-        self.transport.disarm()

@@ -39,10 +39,14 @@ class DeviceEmulator(ABC):
     executor; the wire is served by threads of the emulator's own.
     """
 
-    @classmethod
-    @abstractmethod
-    def create(cls, context: EmulatorContext, now: float) -> DeviceEmulator:
+    def __init__(self, context: EmulatorContext, now: float) -> None:
         """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""
+        self._log = context.log
+
+    @classmethod
+    def create(cls, context: EmulatorContext, now: float) -> DeviceEmulator:
+        """Make one as the robot file says."""
+        return cls(context, now)
 
     @abstractmethod
     def start(self) -> None:

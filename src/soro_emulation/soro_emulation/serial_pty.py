@@ -11,7 +11,7 @@ import select
 import threading
 import time
 import tty
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from soro_driver.device import DeviceError
 from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import make_private
 from soro_driver.serial_frame import Frame, FrameReader
+from soro_driver.serial_link import resource
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine
 from soro_mechanics.core.errors import InvalidInput, UnknownName
@@ -53,6 +54,8 @@ class SerialPty:
     garbage, unread : int
         Bytes of noise that were sent to the host; looks at the clock while it read nothing.
     """
+
+    faults: ClassVar[tuple[str, ...]] = LINK_FAULTS
 
     def __init__(
         self,
@@ -95,6 +98,16 @@ class SerialPty:
         with self._lock:
             self._unplug()
         self._use.release()
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return str(self.path)
+
+    @property
+    def resource(self) -> str:
+        """What a driver locks."""
+        return resource(self.path)
 
     @property
     def counters(self) -> dict[str, int]:

@@ -196,8 +196,7 @@ def _open_channel(address: str, deadline: Callable[[], float]) -> tuple[Any, Any
             return proceed(limited, request)
 
     base = grpc.insecure_channel(
-        address,
-        options=(('grpc.enable_http_proxy', 0), ('grpc.use_local_subchannel_pool', 1)),
+        address, options=(('grpc.enable_http_proxy', 0), ('grpc.use_local_subchannel_pool', 1))
     )
     return base, grpc.intercept_channel(base, Deadline())
 

@@ -9,17 +9,7 @@ import time
 
 import numpy as np
 
-from soro_driver.device import (
-    Array,
-    Device,
-    DEVICE_FAULT_SHIFT,
-    DeviceError,
-    DeviceLost,
-    DeviceTimeout,
-    Flag,
-    Identity,
-    Reading,
-)
+from soro_driver import device as dev
 from soro_driver.endpoint import Endpoint
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
@@ -28,7 +18,7 @@ from soro_nidaq_driver.transport import NidaqTransport, place_of
 from soro_nidaq_driver.wiring import read_wiring, Wiring
 
 SUPERVISOR_TIMEOUT = 0.3  # s: above any stall that the driver itself rides out
-NOT_WATCHED = 1 << DEVICE_FAULT_SHIFT
+NOT_WATCHED = 1 << dev.DEVICE_FAULT_SHIFT
 
 
 def supervised(address: str, cards: Sequence[str]) -> list[str]:
@@ -36,7 +26,7 @@ def supervised(address: str, cards: Sequence[str]) -> list[str]:
     return [f'nidaq {place_of(address)} {card} supervisor' for card in cards]
 
 
-class NidaqDevice(Device):
+class NidaqDevice(dev.Device):
     """Reads monitors by analog input, commands regulators by counter output.
 
     The card knows no time to live. Three things take its place: the supervisor process, the
@@ -63,7 +53,7 @@ class NidaqDevice(Device):
         wiring = read_wiring(section, robot)
         return cls(wiring, wiring.address if endpoint is None else endpoint.address)
 
-    def open(self) -> Identity:
+    def open(self) -> dev.Identity:
         """Connect to the cards and reset them."""
         self._armed = self._safe = False
         self._transport.take()
@@ -79,21 +69,21 @@ class NidaqDevice(Device):
         """Return the terminals of each actuator: command and monitor."""
         return {c.actuator: f'{c.command}, monitor {c.feedback}' for c in self.wiring.channels}
 
-    def read(self) -> Reading:
+    def read(self) -> dev.Reading:
         """Convert all monitors once."""
         now, pressure, valid = self._transport.read()
-        flags = np.where(valid, 0, int(Flag.SENSOR_FAULT)).astype(np.uint16)
+        flags = np.where(valid, 0, int(dev.Flag.SENSOR_FAULT)).astype(np.uint16)
         measured = np.where(valid, pressure, np.nan)
         if not self._armed:
             self._supervisor.idle()
         trouble = self._supervisor.trouble()
         faults = NOT_WATCHED if trouble else 0
-        return Reading(now, measured, self._transport.applied, flags, faults, reason=trouble)
+        return dev.Reading(now, measured, self._transport.applied, flags, faults, reason=trouble)
 
-    def write(self, values: Array, ttl: float) -> None:
+    def write(self, values: dev.Array, ttl: float) -> None:
         """Write set-points [Pa]; keeps supervisor and relay from acting."""
         if not self._armed:
-            raise DeviceError('set-points written without arming')
+            raise dev.DeviceError('set-points written without arming')
         # With every output idle there is nothing to clear: a stall of the computer is harmless.
         if np.any(values > 0.0) or self._on:
             self._supervisor.alive()
@@ -114,7 +104,7 @@ class NidaqDevice(Device):
     def arm(self) -> None:
         """Make sure that somebody clears the outputs should this process die."""
         if not self._supervisor.ready():
-            raise DeviceTimeout('the supervisor process is still starting, or does not answer')
+            raise dev.DeviceTimeout('the supervisor process is still starting, or does not answer')
         self._armed, self._safe = True, False
 
     def make_safe(self) -> None:
@@ -123,9 +113,9 @@ class NidaqDevice(Device):
         self._safe = not self._on  # where nothing was on, nobody has to clear anything
         try:
             self._transport.stop_outputs()
-        except (DeviceLost, DeviceTimeout):
+        except (dev.DeviceLost, dev.DeviceTimeout):
             raise
-        except DeviceError:
+        except dev.DeviceError:
             self._transport.reset()
             raise
         self._safe = True

@@ -18,16 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from soro_driver.device import (
-    Array,
-    Device,
-    DEVICE_FAULT_SHIFT,
-    DeviceError,
-    DeviceLost,
-    DeviceTimeout,
-    Identity,
-    Reading,
-)
+from soro_driver import device as dev
 from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import Endpoint
 from soro_mechanics.core.actuators import Actuator
@@ -36,7 +27,7 @@ from soro_mechanics.robot_file.section import Section
 from soro_ros2_control_driver.guard import HEAD, Kind, Report
 from soro_ros2_control_driver.wiring import read_wiring, Ros2ControlWiring
 
-OTHERS, NOBODY = 1 << DEVICE_FAULT_SHIFT, 2 << DEVICE_FAULT_SHIFT
+OTHERS, NOBODY = 1 << dev.DEVICE_FAULT_SHIFT, 2 << dev.DEVICE_FAULT_SHIFT
 GUARD = 'soro_ros2_control_driver.guard'
 NOTHING = np.empty(0)
 SLACK = ('pressure', 'force', 'torque')  # safe at rest; what has a place holds it
@@ -53,7 +44,7 @@ def emulated(wiring: Ros2ControlWiring, endpoint: Endpoint) -> Ros2ControlWiring
     return replace(wiring, command_topic=f'{base}/commands', state_topic=f'{base}/joint_states')
 
 
-class Ros2ControlDevice(Device):
+class Ros2ControlDevice(dev.Device):
     """Sends set-points to the guard process, which publishes them and watches this one."""
 
     fault_text: ClassVar[dict[int, str]] = {
@@ -88,7 +79,7 @@ class Ros2ControlDevice(Device):
         rows = zip(self._names, w.joints, w.places, strict=True)
         return {n: f'{joint}, data[{place}] of {w.command_topic}' for n, joint, place in rows}
 
-    def open(self) -> Identity:
+    def open(self) -> dev.Identity:
         """Start the guard, wait for joint states, and make the hardware hold."""
         self.close()
         self._use.acquire()
@@ -104,24 +95,24 @@ class Ros2ControlDevice(Device):
         its.close()
         try:
             self._await(lambda r: bool(np.isfinite(r.measured).all()), 0.9 * self.open_timeout)
-        except DeviceTimeout:
+        except dev.DeviceTimeout:
             what = f'{self.wiring.measured} of {", ".join(self.wiring.joints)}'
             remedy = 'start the joint_state_broadcaster (`ros2 control list_controllers`)'
-            raise DeviceLost(f'no {what} on {self.wiring.state_topic}: {remedy}') from None
+            raise dev.DeviceLost(f'no {what} on {self.wiring.state_topic}: {remedy}') from None
         self.make_safe()
-        return Identity('ros2_control', self.wiring.command_topic, '', self._process.pid)
+        return dev.Identity('ros2_control', self.wiring.command_topic, '', self._process.pid)
 
-    def read(self) -> Reading:
+    def read(self) -> dev.Reading:
         """Return the newest joint states."""
         self._poll()
         r = self._report
         if r is None or r.arrival < 0.0:
-            raise DeviceError(f'no measurement on {self.wiring.state_topic} yet')
+            raise dev.DeviceError(f'no measurement on {self.wiring.state_topic} yet')
         faults = (OTHERS if r.publishers > 1 else 0) | (0 if r.listeners else NOBODY)
         flags = np.zeros(len(self._names), np.uint16)
         tripped = self._armed and (r.expired or not r.armed)
         faults = faults if self._armed else 0  # `ready` says it before
-        return Reading(r.arrival, r.measured, r.applied, flags, faults, tripped)
+        return dev.Reading(r.arrival, r.measured, r.applied, flags, faults, tripped)
 
     def ready(self) -> bool:
         """Whether a controller listens, to this driver alone."""
@@ -133,10 +124,10 @@ class Ros2ControlDevice(Device):
         self._request(Kind.ARM, True)
         self._armed = True
 
-    def write(self, values: Array, ttl: float) -> None:
+    def write(self, values: dev.Array, ttl: float) -> None:
         """Send set-points [SI]."""
         if not self._armed:
-            raise DeviceError('set-points written without arming')
+            raise dev.DeviceError('set-points written without arming')
         self._send(Kind.SETPOINTS, ttl, values)
 
     def make_safe(self) -> None:
@@ -162,16 +153,16 @@ class Ros2ControlDevice(Device):
         number = self._send(kind)
         self._await(lambda r: r.number == number and r.armed is armed, 0.8 * self.io_timeout)
 
-    def _send(self, kind: Kind, ttl: float = 0.0, values: Array = NOTHING) -> int:
+    def _send(self, kind: Kind, ttl: float = 0.0, values: dev.Array = NOTHING) -> int:
         if self._link is None:
-            raise DeviceLost('not connected')
+            raise dev.DeviceLost('not connected')
         self._number = (self._number + 1) & 0xFFFFFFFF
         try:
             self._link.send(HEAD.pack(kind, self._number, ttl) + values.astype('<f8').tobytes())
         except BlockingIOError:
-            raise DeviceTimeout('the guard process does not read') from None
+            raise dev.DeviceTimeout('the guard process does not read') from None
         except OSError as error:
-            raise DeviceLost(f'the guard process has ended: {error}') from None
+            raise dev.DeviceLost(f'the guard process has ended: {error}') from None
         return self._number
 
     def _await(self, wanted: Callable[[Report], Any], timeout: float) -> None:
@@ -179,18 +170,18 @@ class Ros2ControlDevice(Device):
         while self._report is None or not wanted(self._report):
             left = end - time.monotonic()
             if left <= 0.0:
-                raise DeviceTimeout('no answer of the guard process')
+                raise dev.DeviceTimeout('no answer of the guard process')
             select.select([self._link], [], [], left)
             self._poll()
 
     def _poll(self) -> None:
         if self._link is None:
-            raise DeviceLost('not connected')
+            raise dev.DeviceLost('not connected')
         try:
             while data := self._link.recv(65536):
                 self._report = Report.unpack(data)
         except BlockingIOError:
             return
         except OSError as error:
-            raise DeviceLost(f'the guard process has ended: {error}') from None
-        raise DeviceLost('the guard process has ended')
+            raise dev.DeviceLost(f'the guard process has ended: {error}') from None
+        raise dev.DeviceLost('the guard process has ended')

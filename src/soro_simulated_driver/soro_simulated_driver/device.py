@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soro_driver.device import Array, DeviceError, Reading
+from soro_driver.device import DeviceError, Reading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.core.errors import RobotFileError
@@ -66,13 +66,3 @@ class SimulatedDevice(SessionDevice):
         return Reading(
             t.arrived, measured.copy(), applied.copy(), flags, 0, self._armed and unarmed
         )
-
-    def write(self, values: Array, ttl: float) -> None:
-        """Send set-points [SI]."""
-        self.check_armed()
-        self.transport.command(values, ttl)
-
-    def make_safe(self) -> None:
-        """Have pressures vented and everything else held where it is."""
-        self._armed = False
-        self.transport.disarm()

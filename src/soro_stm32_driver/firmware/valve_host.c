@@ -4,7 +4,8 @@
  * The core on a computer, driven over pipes: what a board's timer and serial port would do.
  *
  * Arguments: serial boot_id first_tick vent_time budget watchdog supply simultaneous in_order.
- * A line in: `b HEX` bytes arrive, `t N` so many milliseconds pass, `s PA` the supply is that.
+ * A line in: `b HEX` bytes arrive, `t N` so many milliseconds pass, `s PA` the supply is that,
+ * `r BOOT_ID` the board restarts.
  * Lines out: `f HEX` a frame, `v TICK VALVE ON` a coil, and `.` when the line is done.
  */
 #include <stdio.h>
@@ -71,6 +72,11 @@ int main(int count, char **words) {
       pressure = (uint32_t)strtoul(at, NULL, 10);
     else if (line[0] == 'b')
       for (; sscanf(at, "%2x", &byte) == 1; at += 2) valve_core_byte(&core, (uint8_t)byte);
+    else if (line[0] == 'r') {
+      config.boot_id = (uint32_t)strtoul(at, NULL, 10);
+      pressure = config.nominal_supply;
+      valve_core_init(&core, &config, &hw);
+    }
     puts(".");
     fflush(stdout);
   }

@@ -67,10 +67,10 @@ class CurveRecorder:
             up, down = self._stroke(chosen, Action.INFLATE), self._stroke(chosen, Action.DEFLATE)
             for runs in (up, down):
                 yield from zip(chosen.tolist(), runs, strict=True)
-        self._transport.make_safe()
+        self._transport.disarm()
 
     def _vent(self) -> None:
-        self._transport.make_safe()
+        self._transport.disarm()
         self._until(lambda: self._transport.vented(self._transport.now()), PATIENCE, 'vented')
 
     def _stroke(self, chosen: np.ndarray, action: Action) -> list[Run]:

@@ -95,7 +95,7 @@ def _record(arguments: argparse.Namespace) -> int:
             runs = list(recorder.record(lambda text: print(text, file=sys.stderr)))
         finally:  # whatever ends it, Ctrl-C too: muscles may be inflated, the board be armed
             with suppress(DeviceError):
-                transport.make_safe()
+                transport.disarm()
     except DeviceError as error:
         print(f'soro: {error}', file=sys.stderr)
         return int(error.code)

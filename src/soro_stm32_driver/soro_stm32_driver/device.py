@@ -9,14 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from soro_driver.device import (
-    Array,
-    DEVICE_FAULT_SHIFT,
-    DeviceError,
-    Fault,
-    Flag,
-    Reading,
-)
+from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading
 from soro_driver.endpoint import Endpoint
 from soro_driver.serial_frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
@@ -84,11 +77,6 @@ class Stm32Device(SessionDevice):
             t.time, measured.copy(), applied, self._flags(), self._faults(), self._tripped()
         )
 
-    def write(self, values: Array, ttl: float) -> None:
-        """Send what brings the muscles toward lengths [m]."""
-        self.check_armed()
-        self.transport.command(values, ttl, self.transport.now())
-
     def ready(self) -> bool:
         """Whether the muscles are vented, so that their lengths are known."""
         self.transport.poll(self.transport.now())
@@ -99,11 +87,6 @@ class Stm32Device(SessionDevice):
         if not self.transport.vented(self.transport.now()):
             raise DeviceError('the muscles are still being vented; try again')
         super().arm()
-
-    def make_safe(self) -> None:
-        """Disarm the board, which closes everything and vents."""
-        self._armed = False
-        self.transport.make_safe()
 
     def _flags(self) -> np.ndarray:
         flags = np.zeros(self.wiring.pairing.count, np.uint16)

@@ -9,10 +9,12 @@ is a whole number of milliseconds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from operator import itemgetter
 import struct
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from soro_driver.serial_frame import Body, FrameError, reason_name
 
@@ -25,6 +27,7 @@ WINDOW = 16  # sequence numbers the device remembers
 FARTHEST_DEADLINE = 1000  # ms, a deadline beyond it is a wrapped one
 LENGTH_UNIT = 1e-5  # m per count of LENGTHS
 NO_LENGTH = 0xFFFF
+R = TypeVar('R', bound='_Rows')
 
 
 class FrameType(IntEnum):
@@ -77,8 +80,35 @@ class DeviceFault(IntFlag):
     SENSOR = 8  # a length sensor is open
 
 
-@dataclass(frozen=True)
-class Timed:
+class _Rows(Body):
+    """A body whose last field is as many rows as come after `layout`; `make` reads one."""
+
+    row: ClassVar[struct.Struct]
+    make: ClassVar[Callable[[Any], Any]] = tuple
+
+    def pack(self) -> bytes:
+        """Return the body's bytes. Raises FrameError."""
+        *head, rows = self.values()
+        try:
+            return self.layout.pack(*head) + b''.join(self.row.pack(*row) for row in rows)
+        except struct.error as error:
+            raise FrameError(f'{type(self).__name__}: {error}') from None
+
+    @classmethod
+    def unpack(cls: type[R], body: bytes) -> R:
+        """Read a body. Raises FrameError."""
+        size = cls.layout.size
+        if len(body) < size or (len(body) - size) % cls.row.size:
+            raise FrameError(f'{cls.__name__}: {len(body)} bytes')
+        rows = tuple(map(cls.make, cls.row.iter_unpack(body[size:])))
+        return cls._of(*cls.layout.unpack_from(body), rows)
+
+    @classmethod
+    def _of(cls: type[R], *values: Any) -> R:
+        return cls(*values)
+
+
+class Timed(NamedTuple):
     """One muscle's part of SET_TIMED; executed after what already waits for this muscle."""
 
     muscle: int
@@ -86,12 +116,8 @@ class Timed:
     duration: int  # ms
 
 
-_TIMED_HEAD = struct.Struct('<HB')
-_TIMED = struct.Struct('<BBH')
-
-
 @dataclass(frozen=True)
-class SetTimed(Body):
+class SetTimed(_Rows):
     """Open valves for exact times, if the frame arrives before its deadline.
 
     ACK: `detail` is the device's time at which the last of these actions ends.
@@ -99,27 +125,19 @@ class SetTimed(Body):
 
     deadline: int  # u16, low half of the device's time until which it may be accepted
     actions: tuple[Timed, ...]
-    type: ClassVar[int] = FrameType.SET_TIMED
-    layout: ClassVar[struct.Struct] = _TIMED_HEAD
+    type = FrameType.SET_TIMED
+    layout, row, make = struct.Struct('<HB'), struct.Struct('<BBH'), Timed._make
 
-    def pack(self) -> bytes:
-        """Return the body's bytes. Raises FrameError."""
-        try:
-            parts = [_TIMED.pack(a.muscle, a.action, a.duration) for a in self.actions]
-            return _TIMED_HEAD.pack(self.deadline, len(parts)) + b''.join(parts)
-        except struct.error as error:
-            raise FrameError(f'SetTimed: {error}') from None
+    def values(self) -> tuple[Any, ...]:
+        """Return the fields in the order of the wire, their number ahead of the actions."""
+        return self.deadline, len(self.actions), self.actions
 
     @classmethod
-    def unpack(cls, body: bytes) -> SetTimed:
-        """Read a body. Raises FrameError."""
-        if len(body) < _TIMED_HEAD.size:
-            raise FrameError('SetTimed: too short')
-        deadline, count = _TIMED_HEAD.unpack_from(body)
-        if len(body) != _TIMED_HEAD.size + count * _TIMED.size:
-            raise FrameError(f'SetTimed: {len(body)} bytes for {count} actions')
-        parts = _TIMED.iter_unpack(body[_TIMED_HEAD.size :])
-        return cls(deadline, tuple(Timed(*part) for part in parts))
+    def _of(cls, *values: Any) -> SetTimed:
+        deadline, count, actions = values
+        if len(actions) != count:
+            raise FrameError(f'SetTimed: {len(actions)} actions, not {count}')
+        return cls(deadline, actions)
 
 
 @dataclass(frozen=True)
@@ -150,26 +168,12 @@ class VentAll(Body):
 
 
 @dataclass(frozen=True)
-class SetPairs(Body):
+class SetPairs(_Rows):
     """Say which valves inflate and deflate each muscle; before it nothing opens."""
 
     pairs: tuple[tuple[int, int], ...]
-    type: ClassVar[int] = FrameType.SET_PAIRS
-    layout: ClassVar[struct.Struct] = struct.Struct('<BB')
-
-    def pack(self) -> bytes:
-        """Return the body's bytes. Raises FrameError."""
-        try:
-            return b''.join(self.layout.pack(*pair) for pair in self.pairs)
-        except struct.error as error:
-            raise FrameError(f'SetPairs: {error}') from None
-
-    @classmethod
-    def unpack(cls, body: bytes) -> SetPairs:
-        """Read a body. Raises FrameError."""
-        if len(body) % cls.layout.size:
-            raise FrameError(f'SetPairs: {len(body)} bytes')
-        return cls(tuple((a, b) for a, b in cls.layout.iter_unpack(body)))
+    type = FrameType.SET_PAIRS
+    layout, row = struct.Struct(''), struct.Struct('<BB')
 
 
 @dataclass(frozen=True)
@@ -194,8 +198,7 @@ class Status(Body):
     layout = struct.Struct('<IHBBQIBHHHHHHH')
 
 
-@dataclass(frozen=True)
-class Worked:
+class Worked(NamedTuple):
     """What the two valves of one muscle did since the start; every number wraps."""
 
     inflate: int  # u16 ms relay-on
@@ -204,63 +207,28 @@ class Worked:
     deflations: int  # u8
 
 
-_TIME = struct.Struct('<I')
-_WORKED = struct.Struct('<HHBB')
-
-
 @dataclass(frozen=True)
-class ValveTimes(Body):
+class ValveTimes(_Rows):
     """What every valve has really done: the host's estimate rests on this, not on its commands."""
 
     time: int  # u32 ms
     muscles: tuple[Worked, ...]
-    type: ClassVar[int] = FrameType.VALVE_TIMES
-    layout: ClassVar[struct.Struct] = _TIME
-
-    def pack(self) -> bytes:
-        """Return the body's bytes. Raises FrameError."""
-        try:
-            parts = [
-                _WORKED.pack(w.inflate, w.deflate, w.inflations, w.deflations)
-                for w in self.muscles
-            ]
-            return _TIME.pack(self.time) + b''.join(parts)
-        except struct.error as error:
-            raise FrameError(f'ValveTimes: {error}') from None
-
-    @classmethod
-    def unpack(cls, body: bytes) -> ValveTimes:
-        """Read a body. Raises FrameError."""
-        if len(body) < _TIME.size or (len(body) - _TIME.size) % _WORKED.size:
-            raise FrameError(f'ValveTimes: {len(body)} bytes')
-        parts = _WORKED.iter_unpack(body[_TIME.size :])
-        return cls(_TIME.unpack_from(body)[0], tuple(Worked(*part) for part in parts))
+    type = FrameType.VALVE_TIMES
+    layout, row, make = struct.Struct('<I'), struct.Struct('<HHBB'), Worked._make
 
 
 @dataclass(frozen=True)
-class Lengths(Body):
+class Lengths(_Rows):
     """Measured lengths, from a device that has sensors."""
 
     time: int  # u32 ms
     counts: tuple[int, ...]  # u16 each, LENGTH_UNIT
-    type: ClassVar[int] = FrameType.LENGTHS
-    layout: ClassVar[struct.Struct] = _TIME
+    type = FrameType.LENGTHS
+    layout, row, make = struct.Struct('<I'), struct.Struct('<H'), itemgetter(0)
 
-    def pack(self) -> bytes:
-        """Return the body's bytes. Raises FrameError."""
-        try:
-            return _TIME.pack(self.time) + struct.pack(f'<{len(self.counts)}H', *self.counts)
-        except struct.error as error:
-            raise FrameError(f'Lengths: {error}') from None
-
-    @classmethod
-    def unpack(cls, body: bytes) -> Lengths:
-        """Read a body. Raises FrameError."""
-        if len(body) < _TIME.size or (len(body) - _TIME.size) % 2:
-            raise FrameError(f'Lengths: {len(body)} bytes')
-        count = (len(body) - _TIME.size) // 2
-        time = _TIME.unpack_from(body)[0]
-        return cls(time, struct.unpack_from(f'<{count}H', body, _TIME.size))
+    def values(self) -> tuple[Any, ...]:
+        """Return the fields in the order of the wire."""
+        return self.time, [(count,) for count in self.counts]
 
 
 BODIES: dict[int, type[Body]] = {

@@ -12,41 +12,15 @@ import time
 
 import numpy as np
 
+from soro_driver import serial_frame as sf
 from soro_driver.device import DeviceError, DeviceTimeout, Identity
-from soro_driver.serial_frame import (
-    Ack,
-    Arm,
-    Body,
-    DeviceKind,
-    Disarm,
-    FrameError,
-    Heartbeat,
-    Nack,
-    Reset,
-    SerialState,
-    SessionType,
-)
 from soro_driver.serial_link import Arrival, SerialLink
 from soro_driver.serial_session import SerialSession
+from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.command_window import CommandWindow
 from soro_stm32_driver.device_clock import DeviceClock, MASK
 from soro_stm32_driver.muscle_curves import Array
 from soro_stm32_driver.muscle_estimate import MuscleEstimate
-from soro_stm32_driver.protocol import (
-    BODIES,
-    FrameType,
-    LENGTH_UNIT,
-    Lengths,
-    NO_LENGTH,
-    SetPairs,
-    SetTimed,
-    Status,
-    StatusFlag,
-    valve_reason_name,
-    ValveReason,
-    ValveTimes,
-    VentAll,
-)
 from soro_stm32_driver.valve_planner import ValvePlan, ValvePlanner
 from soro_stm32_driver.wiring import Stm32Wiring
 
@@ -55,7 +29,7 @@ ALLOWANCE = 0.3  # s from planning a command to its deadline on the device
 HORIZON = 0.3  # s of work sent ahead of a muscle
 AHEAD = 0.1  # s from planning pulses to when they have acted: the time until the next ones
 SETTLED_AFTER = 0.3  # s with the same lengths
-PATIENT = (ValveReason.STALE, ValveReason.SUPPLY, ValveReason.QUEUE)
+PATIENT = (f3.ValveReason.STALE, f3.ValveReason.SUPPLY, f3.ValveReason.QUEUE)
 WRITE_TIMEOUT = 0.2  # s; a computer that stalls is no device that does not read
 
 
@@ -64,9 +38,9 @@ class ValveSession(SerialSession):
 
     spare_channels = True  # in 1.1: SET_PAIRS says how many of them are used
 
-    def reason(self, nack: Nack) -> str:
+    def reason(self, nack: sf.Nack) -> str:
         """Say why the board refused."""
-        return valve_reason_name(nack.reason)
+        return f3.valve_reason_name(nack.reason)
 
 
 class Stm32Transport:
@@ -110,7 +84,7 @@ class Stm32Transport:
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         link = link or SerialLink(wiring.port, wiring.baudrate, WRITE_TIMEOUT)
         self._count, minor = wiring.pairing.count, wiring.pairing.minor
-        self.session = ValveSession(link, DeviceKind.VALVES, self._count, wiring.serial, minor)
+        self.session = ValveSession(link, sf.DeviceKind.VALVES, self._count, wiring.serial, minor)
         self.estimate = MuscleEstimate(wiring)
         self.planner = ValvePlanner(wiring, self.estimate, HORIZON)
         self.window = CommandWindow(self._count)
@@ -119,7 +93,7 @@ class Stm32Transport:
 
     def _forget(self) -> None:
         self.time = -math.inf
-        self.status: Status | None = None
+        self.status: f3.Status | None = None
         self.measured = np.full(self._count, math.nan)
         self.plan: ValvePlan | None = None
         self.exhausted_by_device: int | None = None
@@ -154,8 +128,8 @@ class Stm32Transport:
         end = time.monotonic() + self._open_timeout  # the link's own clock
         peer = self.session.open(0.6 * self._open_timeout)
         if self.wiring.pairing.minor:
-            self.session.request(SetPairs(self.wiring.pairing.pairs), 0.2 * self._open_timeout)
-        self._vented_after = self.session.request(Disarm(), 0.3 * self._open_timeout).detail
+            self.session.request(f3.SetPairs(self.wiring.pairing.pairs), 0.2 * self._open_timeout)
+        self._vented_after = self.session.request(sf.Disarm(), 0.3 * self._open_timeout).detail
         while self.status is None:
             if not self.session.link.wait(end):
                 raise DeviceTimeout('the valve board sends no STATUS')
@@ -181,12 +155,13 @@ class Stm32Transport:
         for seq, command in self.window.due(now):
             self.session.link.send(command, seq)
 
-    def command(self, lengths: Array, ttl: float, now: float) -> None:
+    def command(self, values: Array, ttl: float, now: float | None = None) -> None:
         """Bring the muscles toward lengths (m,) [m]; the board goes safe `ttl` [s] later."""
-        if not np.all(np.isfinite(lengths)):
-            raise DeviceError(f'set-points {lengths} are not finite')
+        if not np.all(np.isfinite(values)):
+            raise DeviceError(f'set-points {values} are not finite')
+        now = self.now() if now is None else now
         self._alive_until = now + ttl
-        ahead = self._ahead(lengths, now)
+        ahead = self._ahead(values, now)
         if self.window.full or not self.clock.known:
             return
         pending = self.window.pending(self.estimate.worked)
@@ -196,7 +171,7 @@ class Stm32Transport:
         if not self.plan.actions:
             return
         deadline = (self.clock.at(now) + int(ALLOWANCE * 1e3)) & 0xFFFF
-        self.send_timed(SetTimed(deadline, self.plan.actions), now)
+        self.send_timed(f3.SetTimed(deadline, self.plan.actions), now)
 
     def _ahead(self, lengths: Array, now: float) -> Array:
         """Return where lengths that move as they do will be when a command acts."""
@@ -207,7 +182,7 @@ class Stm32Transport:
         self._same_since = now
         return lengths + (lengths - last) * min(AHEAD / elapsed, 2.0)
 
-    def send_timed(self, command: SetTimed, now: float) -> None:
+    def send_timed(self, command: f3.SetTimed, now: float) -> None:
         """Send a command for the first time."""
         self._seq = (self._seq + 1) & 0xFFFF
         # Noted before: what a stalled computer reports as not written may well be on its way.
@@ -217,48 +192,48 @@ class Stm32Transport:
     def arm(self) -> None:
         """Let the board act on commands of this session."""
         self._alive_until = math.inf
-        ack = self.session.request(Arm(self.session.number), self._open_timeout)
-        self._confirmed(ack, SerialState.ARMED)
+        ack = self.session.request(sf.Arm(self.session.number), self._open_timeout)
+        self._confirmed(ack, sf.SerialState.ARMED)
         self.exhausted_by_device = None
         self.window.restart(self.estimate.worked)
 
-    def make_safe(self) -> None:
+    def disarm(self) -> None:
         """Disarm; the board closes everything and vents."""
         self._alive_until = math.inf
         self.window.restart(self.estimate.worked)
         if not self._being_vented():  # asked again and again, venting would never end
-            self._vent(Disarm())
+            self._vent(sf.Disarm())
 
     def reset(self) -> None:
         """Clear the board's latched faults; after a restart of the board, open a new session."""
         if self.rebooted or self.session.rebooted:
             self.open()
-        ack = self.session.request(Reset(self.session.number), self._open_timeout)
-        self._confirmed(ack, SerialState.SAFE)
+        ack = self.session.request(sf.Reset(self.session.number), self._open_timeout)
+        self._confirmed(ack, sf.SerialState.SAFE)
         self.exhausted_by_device = None
 
     def vented(self, now: float) -> bool:
         """Whether the muscles are known to be empty; asks for venting where that was long ago."""
         status = self.status
-        if status is None or not self.clock.known or status.flags & StatusFlag.VENTING:
+        if status is None or not self.clock.known or status.flags & f3.StatusFlag.VENTING:
             return False
-        if not status.flags & StatusFlag.VENTED:
+        if not status.flags & f3.StatusFlag.VENTED:
             return False
         if not self.estimate.known:
             if self._vented_at > -math.inf:  # vented, but not for long enough
-                self._vent(VentAll())
+                self._vent(f3.VentAll())
             return False
         if now - self._vented_at > self.wiring.vented_for:
-            self._vent(VentAll())
+            self._vent(f3.VentAll())
             return False
         return True
 
-    def _confirmed(self, ack: Ack, state: SerialState) -> None:
+    def _confirmed(self, ack: sf.Ack, state: sf.SerialState) -> None:
         """Believe an answer until a STATUS from after it arrives; older ones are on their way."""
-        self._reported[FrameType.STATUS] = ack.detail
+        self._reported[f3.FrameType.STATUS] = ack.detail
         if self.status is not None:
-            flags = self.status.flags & ~StatusFlag.TRIPPED
-            faults = 0 if state is SerialState.SAFE else self.status.faults
+            flags = self.status.flags & ~f3.StatusFlag.TRIPPED
+            faults = 0 if state is sf.SerialState.SAFE else self.status.faults
             self.status = replace(self.status, state=state, flags=flags, faults=faults)
 
     def _being_vented(self) -> bool:
@@ -267,11 +242,11 @@ class Stm32Transport:
         return (
             status is not None
             and not self.estimate.known
-            and status.state == SerialState.SAFE
-            and bool(status.flags & StatusFlag.VENTING)
+            and status.state == sf.SerialState.SAFE
+            and bool(status.flags & f3.StatusFlag.VENTING)
         )
 
-    def _vent(self, how: Body) -> None:
+    def _vent(self, how: sf.Body) -> None:
         self.estimate.known = False
         self._vented_at = -math.inf
         self._vented_after = None  # a STATUS from before says nothing
@@ -280,7 +255,7 @@ class Stm32Transport:
     def _beat(self, now: float) -> None:
         self._heartbeat_at = now
         try:
-            seq = self.session.link.send(Heartbeat(self.session.number))
+            seq = self.session.link.send(sf.Heartbeat(self.session.number))
         except DeviceTimeout:
             return  # the next one follows; silence of the device is noticed by its age
         self._beats[seq] = now
@@ -290,53 +265,53 @@ class Stm32Transport:
     def _sort(self, arrival: Arrival) -> None:
         frame = arrival.frame
         try:
-            if frame.type == SessionType.ACK:
-                self._acknowledged(Ack.unpack(frame.body), arrival.time)
-            elif frame.type == SessionType.NACK:
-                self._refused(Nack.unpack(frame.body))
-            elif frame.type in BODIES:
-                self._take(BODIES[frame.type].unpack(frame.body), arrival.time)
+            if frame.type == sf.SessionType.ACK:
+                self._acknowledged(sf.Ack.unpack(frame.body), arrival.time)
+            elif frame.type == sf.SessionType.NACK:
+                self._refused(sf.Nack.unpack(frame.body))
+            elif frame.type in f3.BODIES:
+                self._take(f3.BODIES[frame.type].unpack(frame.body), arrival.time)
             else:
                 self.session.strange += 1
-        except FrameError:
+        except sf.FrameError:
             self.session.strange += 1
 
-    def _acknowledged(self, ack: Ack, arrived: float) -> None:
-        if ack.of_type == FrameType.SET_TIMED:
+    def _acknowledged(self, ack: sf.Ack, arrived: float) -> None:
+        if ack.of_type == f3.FrameType.SET_TIMED:
             self.window.accepted(ack.of_seq)
-        elif ack.of_type == SessionType.HEARTBEAT and ack.of_seq in self._beats:
+        elif ack.of_type == sf.SessionType.HEARTBEAT and ack.of_seq in self._beats:
             self.clock.sample(self._beats.pop(ack.of_seq), arrived, ack.detail)
 
-    def _refused(self, nack: Nack) -> None:
-        if nack.of_type != FrameType.SET_TIMED:
+    def _refused(self, nack: sf.Nack) -> None:
+        if nack.of_type != f3.FrameType.SET_TIMED:
             return
-        if not self.window.refused(nack.of_seq, nack.reason == ValveReason.STALE):
+        if not self.window.refused(nack.of_seq, nack.reason == f3.ValveReason.STALE):
             return
-        if nack.reason == ValveReason.BUDGET:
+        if nack.reason == f3.ValveReason.BUDGET:
             self.exhausted_by_device = nack.detail
         elif nack.reason not in PATIENT and self.status is not None:
-            if self.status.state == SerialState.ARMED:
-                why = valve_reason_name(nack.reason)
+            if self.status.state == sf.SerialState.ARMED:
+                why = f3.valve_reason_name(nack.reason)
                 self._refusal = DeviceError(
                     f'the valve board refused a command: {why} (muscle {nack.detail + 1})'
                 )
 
-    def _take(self, body: Body, arrived: float) -> None:
-        if isinstance(body, Status):  # the clock of a board that was restarted is behind
+    def _take(self, body: sf.Body, arrived: float) -> None:
+        if isinstance(body, f3.Status):  # the clock of a board that was restarted is behind
             peer = self.session.peer
             self.rebooted |= peer is not None and body.boot != peer.boot_id & 0xFFFF
         time_ = getattr(body, 'time', None)
         if time_ is not None and not self._is_newest(body.type, time_):
             self.overtaken += 1
             return
-        if isinstance(body, Status):
+        if isinstance(body, f3.Status):
             self._status(body, arrived)
-        elif isinstance(body, ValveTimes) and len(body.muscles) == self._count:
+        elif isinstance(body, f3.ValveTimes) and len(body.muscles) == self._count:
             self.estimate.update(body)
-        elif isinstance(body, Lengths) and len(body.counts) == self._count:
+        elif isinstance(body, f3.Lengths) and len(body.counts) == self._count:
             counts = np.array(body.counts, float)
-            counts[counts == NO_LENGTH] = math.nan
-            self.measured = counts * LENGTH_UNIT
+            counts[counts == f3.NO_LENGTH] = math.nan
+            self.measured = counts * f3.LENGTH_UNIT
             if self.wiring.length_sensors and self.estimate.known:
                 self.estimate.correct(self.measured)
 
@@ -348,10 +323,10 @@ class Stm32Transport:
         self._reported[kind] = time_
         return True
 
-    def _status(self, status: Status, arrived: float) -> None:
+    def _status(self, status: f3.Status, arrived: float) -> None:
         self.status, self.time = status, arrived
         self.window.status(status)
-        vented = status.flags & StatusFlag.VENTED and not status.flags & StatusFlag.VENTING
+        vented = status.flags & f3.StatusFlag.VENTED and not status.flags & f3.StatusFlag.VENTING
         asked = self._vented_after
         later = asked is not None and 0 < (status.time - asked) & MASK <= MASK >> 1
         if vented and later and not self.estimate.known:

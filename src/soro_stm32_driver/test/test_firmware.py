@@ -26,8 +26,9 @@ from soro_driver.serial_frame import (
     SESSION_BODIES,
 )
 from soro_emulation.event_log import EventLog
+from soro_emulation.host_firmware import build
 from soro_stm32_driver.emulator.board import Stm32Board
-from soro_stm32_driver.emulator.firmware import build, Firmware
+from soro_stm32_driver.emulator.firmware import Firmware, PACKAGE
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import FIRST, in_order, Pairing
@@ -94,7 +95,7 @@ def say(pair, body, seq, version=0x10):
 
 @pytest.fixture(scope='module')
 def program(tmp_path_factory):
-    return build(tmp_path_factory.mktemp('firmware'), SANITIZERS)
+    return build(PACKAGE, tmp_path_factory.mktemp('firmware'), SANITIZERS)
 
 
 def timed(generator, pair, count):

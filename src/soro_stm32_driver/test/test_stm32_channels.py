@@ -210,7 +210,7 @@ def test_interlock_and_last_muscle_follow_the_pairing():
     rig.ask(SetTimed(deadline, (Timed(0, Action.INFLATE, 200),)), 902)
     rig.link.pass_time(0.1)
     assert rig.board.valves.coils == 1 << 63
-    rig.transport.make_safe()
+    rig.transport.disarm()
     rig.link.pass_time(4.0)
     answer = rig.ask(SetBitmap(1 << 63 | 1, 1 << 63 | 1, 100), 903)
     assert isinstance(answer, Nack) and answer.reason == ValveReason.INTERLOCK

@@ -51,6 +51,6 @@ def test_both_ends_say_what_they_always_said(monkeypatch):
         transport.command(goal, 0.5, link.now)
         link.pass_time(0.1)
         transport.poll(link.now)
-    transport.make_safe()
+    transport.disarm()
     link.pass_time(0.2)
     assert said + link.log == RECORDED.read_text(encoding='utf-8').splitlines()[1:]

@@ -4,23 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 import gc
-import threading
 import time
 from typing import Any
 
 import numpy as np
 
 from soro_can_driver.board import CanId, EmergencyCode, FIRST_MOTORS, minor_for, PROTOCOL_MAJOR
-from soro_can_driver.bus import resource_of
-from soro_can_driver.emulator.bus_faults import BUS_FAULTS, BusFaults
+from soro_can_driver.emulator.firmware_board import FirmwareBoard
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.emulator.socketcand_server import SocketcandServer
 from soro_can_driver.transport import COUNT
-from soro_can_driver.wiring import CanWiring, read_wiring
-from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_can_driver.wiring import read_wiring
+from soro_emulation.bus_faults import EmulatedBus
+from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.haptic_plant import (
     GRIP_TIME,
     Hand,
@@ -29,14 +25,18 @@ from soro_emulation.haptic_plant import (
     RELEASED,
 )
 from soro_emulation.injected_fault import actuator_index, choice, finite, whole_number
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_emulation.wired_emulator import WiredEmulator
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
 from soro_mechanics.robot_file.section import Section
 
 FAULTS = (
-    'none', 'silent', 'unplug', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
-    'encoder_jump', 'repeat', 'mute', 'protocol', 'flex', 'hand', *BUS_FAULTS,
+    'none', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
+    'encoder_jump', 'repeat', 'mute', 'protocol', 'flex', 'hand', *EmulatedBus.faults,
 )  # fmt: skip
+CLAIMS = ('repeat', 'mute', 'protocol')  # that only the emulated board can be told to make
+# What answers: the board of this package, or the reference firmware built for this computer.
+BOARDS: dict[str, type[MotorBoard]] = {'emulated': MotorBoard, 'host': FirmwareBoard}
 # What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
 HAND_KEYS = ('place', 'stiffness', 'force', 'damping', 'mass')
 AT_LEAST_ZERO = ('stiffness', 'damping', 'mass')
@@ -44,7 +44,7 @@ MEASURING = (CanId.SYNC, CanId.COMMAND_FD)
 NOTE_PERIOD = 0.01  # s between notes of where the handle is
 
 
-class CanEmulator(DeviceEmulator):
+class CanEmulator(WiredEmulator):
     """Serves the socketcand client; the plant behind it runs in a process of its own.
 
     Fault ``hand`` is no fault but the hand, with ``place``, ``stiffness``, ``force``, ``damping``
@@ -54,28 +54,27 @@ class CanEmulator(DeviceEmulator):
     takes ``sensor`` and ``kind`` (stuck, open, shorted, drifting).
     """
 
-    def __init__(self, wiring: CanWiring, context: EmulatorContext, now: float) -> None:
+    faults = FAULTS
+
+    def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
+        wiring = read_wiring(context.wiring, context.robot)
         with context.properties as section:
             serial = section.integer('serial', 1, minimum=1)
             motors, sensors = len(wiring.motors), len(wiring.sensors)
             # A board of version 1.0 has six inputs, whatever is connected to them.
             inputs = sensors if minor_for(motors, sensors) else FIRST_MOTORS
             self._signals = read_signals(section, context.seed, inputs)
+            brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
             read_damping_ratio(section)  # refuses here what the plant's process could not say
         parts = np.array([(s.offset, s.gain, s.drift, s.noise) for s in self._signals])
         self._together = FlexSignal(*parts.reshape(inputs, 4).T)
-        self._wiring, self._log = wiring, context.log
+        self._wiring = wiring
         self._names = tuple(a.name for a in context.robot.actuators)
         self._random = np.random.default_rng(context.seed)
         boot = int(self._random.integers(1, 0xFFFF))
-        self._board = MotorBoard(boot, serial, self._counts, now, motors, inputs)
-        self._lock = threading.Lock()
-        self._bus = BusFaults(self._receive, self._idle, context.seed)
-        self._server = SocketcandServer(context.endpoint.port, self._bus.receive, self._bus.idle)
-        self._address = context.endpoint.address
-        self._resource = resource_of(
-            replace(wiring, interface='socketcand', host='127.0.0.1', port=context.endpoint.port)
-        )
+        self._board = BOARDS[brain](boot, serial, self._counts, now, motors, inputs)
+        self.wire = EmulatedBus(wiring, context.endpoint, self._receive, self._idle, context.seed)
         self._plant = HapticPlantProcess(context.robot.file, 'can', inputs)
         self._hand, self._wrench = RELEASED, np.zeros(6)
         self._noted, self._measured = now, False
@@ -84,19 +83,13 @@ class CanEmulator(DeviceEmulator):
         self._start = now
         self._state = self._board.state
 
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> CanEmulator:
-        """Make the board as the robot file says."""
-        return cls(read_wiring(context.wiring, context.robot), context, now)
-
     def start(self) -> None:
         """Listen."""
         # A board answers in microseconds: its thread must not wait for the collector's walk
         # through the objects of the libraries.
         gc.collect()
         gc.freeze()
-        self._server.start()
-        self._log.write('listening', address=self._address)
+        super().start()
 
     def advance(self, now: float) -> None:
         """Let the plant follow the motors."""
@@ -134,17 +127,10 @@ class CanEmulator(DeviceEmulator):
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something, or move the hand."""
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
         if fault == 'hand':
             self._hand = read_hand(values, time.monotonic())
-            return
-        if fault == 'none' or fault in BUS_FAULTS:
-            self._bus.inject(fault, values)
-        with self._lock:
-            self._break(fault, values, time.monotonic())
-        if fault == 'unplug':
-            self._server.drop_client()
+        else:
+            super().inject(fault, values)
 
     @property
     def error(self) -> str:
@@ -156,32 +142,29 @@ class CanEmulator(DeviceEmulator):
         """What happened to frames on the bus, set-points and measurements."""
         board = self._board
         mine = {'torn': board.torn, 'stale': board.stale, 'repeated': board.repeated}
-        return {**self._bus.counters, **mine}
+        return {**self.wire.counters, **mine}
 
     def in_use(self, now: float) -> bool:
         """Whether a session is alive."""
         with self._lock:
             return now - self._board.host_at < 0.5
 
-    def resources(self) -> Sequence[str]:
-        """Return the bus."""
-        return [self._resource]
-
     def stop(self) -> None:
         """Stop listening, end the plant."""
-        self._server.stop()
+        super().stop()
+        if isinstance(self._board, FirmwareBoard):
+            self._board.close()
         self._plant.stop()
 
-    def _break(self, fault: str, values: dict[str, Any], now: float) -> None:
-        board, motors = self._board, self._board.motors
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
+        board, motors, now = self._board, self._board.motors, time.monotonic()
+        if fault in CLAIMS and isinstance(board, FirmwareBoard):
+            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             motors.stalled[:] = motors.reversed[:] = False
             board.major, board.repeats, board.mute = PROTOCOL_MAJOR, False, False
             motors.slip[:] = 0.0
-            self._server.silent = False
             self._flex_faults = [FlexFault.NONE] * len(self._signals)
-        elif fault == 'silent':
-            self._server.silent = True
         elif fault == 'reboot':
             board.reboot((board.boot_id + 1) & 0xFFFF or 1)
         elif fault == 'repeat':
@@ -194,7 +177,7 @@ class CanEmulator(DeviceEmulator):
             board.major = whole_number(values, 'major', PROTOCOL_MAJOR + 1, 255)
         elif fault == 'bus_off':
             board.fail(EmergencyCode.BUS_OFF, 0)
-        elif fault != 'unplug' and fault not in BUS_FAULTS:
+        else:
             motor = actuator_index(values, self._names)
             if fault == 'stall':
                 motors.stalled[motor] = True

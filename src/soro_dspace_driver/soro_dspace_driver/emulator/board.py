@@ -8,44 +8,9 @@ import math
 
 import numpy as np
 
+from soro_driver import serial_frame as sf
 from soro_driver.debounce import Conditions, Debounce
-from soro_driver.serial_frame import (
-    Ack,
-    Arm,
-    Body,
-    DeviceKind,
-    Disarm,
-    Frame,
-    FrameError,
-    Heartbeat,
-    Hello,
-    HelloAck,
-    is_newer,
-    MAJOR,
-    Nack,
-    Reason,
-    Reset,
-    SerialState,
-    SESSION_BODIES,
-    SessionType,
-)
-from soro_dspace_driver.protocol import (
-    BODIES,
-    Command,
-    CommandFlag,
-    COUNT,
-    DeviceFault,
-    Feedback,
-    FULL_SCALE,
-    INVALID,
-    Limits,
-    MAX_TTL,
-    MIN_TTL,
-    minor_for,
-    NEWEST_MINOR,
-    Status,
-    TTL_COUNT,
-)
+from soro_dspace_driver import protocol as f1
 from soro_emulation.analog_input import Array
 from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import PneumaticBench
@@ -56,13 +21,17 @@ RAMP = 200e3  # Pa/s, after the time to live has passed
 OVER_PRESSURE = 20e3  # Pa above the limit
 COMMANDED, NOTHING = 20e3, 2e3  # Pa: broken wire or burst
 # For how long each must be wrong without a break [s].
-JUDGED = {DeviceFault.SENSOR: 0.05, DeviceFault.OVER_PRESSURE: 0.05, DeviceFault.NO_PRESSURE: 0.5}
+JUDGED = {
+    f1.DeviceFault.SENSOR: 0.05,
+    f1.DeviceFault.OVER_PRESSURE: 0.05,
+    f1.DeviceFault.NO_PRESSURE: 0.5,
+}
 FIRST_BAND = 20e3  # Pa between a first set-point and the measurement
 IDLE_TTL = 1.0  # s after ARM, and while every set-point is zero: nothing could go wrong
 BOOT_TIME, STATUS_PERIOD = 0.2, 0.5  # s
 NOTE_PERIOD = 0.02  # s between lines of the log while set-points move
 FIRMWARE = (1, 0)
-LOOSE = (SerialState.FAULT, SerialState.ESTOP)
+LOOSE = (sf.SerialState.FAULT, sf.SerialState.ESTOP)
 
 
 class DspaceBoard:
@@ -93,16 +62,16 @@ class DspaceBoard:
         self.repeats, self._noted_at, self.stale = False, now, 0
         self.count = self.channels = len(bench.names)
         self._volts = np.zeros(self.count)
-        self.major = MAJOR
+        self.major = sf.MAJOR
         self.time = now
         self.start(boot_id, now)
 
     def start(self, boot_id: int, now: float) -> None:
         """Start anew: everything is forgotten, outputs are off."""
         self.boot_id, self._boot_at = boot_id, now
-        self.state = SerialState.BOOT
-        self.faults = DeviceFault(0)
-        self.session, self._seq, self._minor = 0, 0, minor_for(self.count)
+        self.state = sf.SerialState.BOOT
+        self.faults = f1.DeviceFault(0)
+        self.session, self._seq, self._minor = 0, 0, f1.minor_for(self.count)
         self._meant = 0  # channels that the faults mean, as bits
         self._last: int | None = None
         self._maximum, self._rate = np.zeros(self.count), RAMP
@@ -113,36 +82,36 @@ class DspaceBoard:
         self.ramping = False
         self._wrong = {bit: Debounce(self.count, hold) for bit, hold in JUDGED.items()}
         self._refused = self._expired = 0
-        self._repeated: Frame | None = None
+        self._repeated: sf.Frame | None = None
         self._off(now)
 
     # The wire -----------------------------------------------------------------------------------
 
-    def receive(self, frame: Frame, now: float) -> list[Frame]:
+    def receive(self, frame: sf.Frame, now: float) -> list[sf.Frame]:
         """Take a frame; returns those that answer it."""
         self.control(now)
-        if self.state is SerialState.BOOT:
+        if self.state is sf.SerialState.BOOT:
             return []
-        if frame.type == SessionType.HELLO:
+        if frame.type == sf.SessionType.HELLO:
             return self._hello(frame, now)
         if frame.major != self.major:
-            return self._refuse(frame, Reason.VERSION)
-        kind = BODIES.get(frame.type) or SESSION_BODIES.get(frame.type)
+            return self._refuse(frame, sf.Reason.VERSION)
+        kind = f1.BODIES.get(frame.type) or sf.SESSION_BODIES.get(frame.type)
         if kind is None:
-            return self._refuse(frame, Reason.UNKNOWN_TYPE)
+            return self._refuse(frame, sf.Reason.UNKNOWN_TYPE)
         try:
             body = kind.unpack(frame.body)
-        except FrameError:
-            return self._refuse(frame, Reason.BAD_LENGTH)
+        except sf.FrameError:
+            return self._refuse(frame, sf.Reason.BAD_LENGTH)
         return self._act(frame, body, now)
 
-    def tick(self, now: float) -> list[Frame]:
+    def tick(self, now: float) -> list[sf.Frame]:
         """Let time pass; returns what is due."""
         self.control(now)
-        if self.state is SerialState.BOOT:
+        if self.state is sf.SerialState.BOOT:
             if now - self._boot_at < BOOT_TIME:
                 return []
-            self._enter(SerialState.SAFE, now)
+            self._enter(sf.SerialState.SAFE, now)
             return [self._answer(self._identity(0))]  # says that it has started
         if self.session == 0 or self._period == 0.0:
             return []
@@ -156,109 +125,109 @@ class DspaceBoard:
             due.append(self._answer(self._status()))
         return due
 
-    def _hello(self, frame: Frame, now: float) -> list[Frame]:
+    def _hello(self, frame: sf.Frame, now: float) -> list[sf.Frame]:
         try:
-            hello = Hello.unpack(frame.body)
-        except FrameError:
-            return self._refuse(frame, Reason.BAD_LENGTH)
+            hello = sf.Hello.unpack(frame.body)
+        except sf.FrameError:
+            return self._refuse(frame, sf.Reason.BAD_LENGTH)
         if hello.session != self.session:
             self._off(now)  # another host: nothing of the old one counts
-            if self.state is SerialState.ARMED:
-                self._enter(SerialState.SAFE, now)
+            if self.state is sf.SerialState.ARMED:
+                self._enter(sf.SerialState.SAFE, now)
             self.session, self._last, self._period = hello.session, None, 0.0
-            self._minor = min(hello.minor, NEWEST_MINOR)
+            self._minor = min(hello.minor, f1.NEWEST_MINOR)
         return [self._answer(self._identity(hello.session))]
 
-    def _act(self, frame: Frame, body: Body, now: float) -> list[Frame]:
-        if isinstance(body, Disarm):
+    def _act(self, frame: sf.Frame, body: sf.Body, now: float) -> list[sf.Frame]:
+        if isinstance(body, sf.Disarm):
             self._disarm(now)
-            return [self._answer(Ack(frame.seq, frame.type))]
-        if isinstance(body, Command):
+            return [self._answer(sf.Ack(frame.seq, frame.type))]
+        if isinstance(body, f1.Command):
             return self._command(frame, body, now)
         if self.session == 0 or getattr(body, 'session', self.session) != self.session:
-            return self._refuse(frame, Reason.SESSION)
-        if isinstance(body, Heartbeat):
+            return self._refuse(frame, sf.Reason.SESSION)
+        if isinstance(body, sf.Heartbeat):
             return []
-        if isinstance(body, Limits):
+        if isinstance(body, f1.Limits):
             reason = self._limits(body, now)
-        elif isinstance(body, Arm):
+        elif isinstance(body, sf.Arm):
             reason = self._arm(now)
-        elif isinstance(body, Reset):
+        elif isinstance(body, sf.Reset):
             reason = self._reset(now)
         else:
-            reason = Reason.UNKNOWN_TYPE  # a frame that only devices send
+            reason = sf.Reason.UNKNOWN_TYPE  # a frame that only devices send
         if reason is not None:
             return self._refuse(frame, reason)
-        return [self._answer(Ack(frame.seq, frame.type))]
+        return [self._answer(sf.Ack(frame.seq, frame.type))]
 
-    def _command(self, frame: Frame, body: Command, now: float) -> list[Frame]:
-        if body.flags & CommandFlag.ESTOP:
-            self._trip(SerialState.ESTOP, DeviceFault.ESTOP, now)
+    def _command(self, frame: sf.Frame, body: f1.Command, now: float) -> list[sf.Frame]:
+        if body.flags & f1.CommandFlag.ESTOP:
+            self._trip(sf.SerialState.ESTOP, f1.DeviceFault.ESTOP, now)
             return []
-        if body.flags & CommandFlag.VENT:
+        if body.flags & f1.CommandFlag.VENT:
             self._disarm(now)
             return []
         if self.session == 0:
-            return self._refuse(frame, Reason.SESSION)
-        if self._last is not None and not is_newer(frame.seq, self._last):
+            return self._refuse(frame, sf.Reason.SESSION)
+        if self._last is not None and not sf.is_newer(frame.seq, self._last):
             self.stale += 1
             return []
-        if not body.flags & CommandFlag.ENABLE:
+        if not body.flags & f1.CommandFlag.ENABLE:
             return []
-        if self.state is not SerialState.ARMED:
-            return self._refuse(frame, Reason.STATE)
+        if self.state is not sf.SerialState.ARMED:
+            return self._refuse(frame, sf.Reason.STATE)
         if len(body.setpoints) != self.count:
-            return self._refuse(frame, Reason.BAD_LENGTH)
-        wanted = np.array(body.setpoints) * COUNT
+            return self._refuse(frame, sf.Reason.BAD_LENGTH)
+        wanted = np.array(body.setpoints) * f1.COUNT
         if self._first:
             if np.any(np.abs(wanted - self._pressures(now)) > FIRST_BAND):
-                return self._refuse(frame, Reason.OUT_OF_RANGE)
+                return self._refuse(frame, sf.Reason.OUT_OF_RANGE)
             self._first = False
         self.target = np.minimum(wanted, self._maximum)
-        self._mark(DeviceFault.LIMITED, bool(np.any(self.target != wanted)))
+        self._mark(f1.DeviceFault.LIMITED, bool(np.any(self.target != wanted)))
         self._last, self._command_at = frame.seq, now
-        self._ttl = 1e-3 * min(max(TTL_COUNT * body.ttl, MIN_TTL), MAX_TTL)
+        self._ttl = 1e-3 * min(max(f1.TTL_COUNT * body.ttl, f1.MIN_TTL), f1.MAX_TTL)
         return []
 
-    def _limits(self, body: Limits, now: float) -> Reason | None:
-        if self._minor < minor_for(self.count):  # this host cannot hear of every channel
-            return Reason.VERSION
+    def _limits(self, body: f1.Limits, now: float) -> sf.Reason | None:
+        if self._minor < f1.minor_for(self.count):  # this host cannot hear of every channel
+            return sf.Reason.VERSION
         if len(body.maximum) != self.count:
-            return Reason.BAD_LENGTH
-        if max(body.maximum) > FULL_SCALE or body.rate == 0 or body.period < 20:
-            return Reason.OUT_OF_RANGE
-        if self.state is SerialState.ARMED:
-            return Reason.STATE
-        self._maximum = np.array(body.maximum) * COUNT
+            return sf.Reason.BAD_LENGTH
+        if max(body.maximum) > f1.FULL_SCALE or body.rate == 0 or body.period < 20:
+            return sf.Reason.OUT_OF_RANGE
+        if self.state is sf.SerialState.ARMED:
+            return sf.Reason.STATE
+        self._maximum = np.array(body.maximum) * f1.COUNT
         self._rate, self._period = body.rate * 100.0, body.period * 1e-4
         self._feedback_at = now
         return None
 
-    def _arm(self, now: float) -> Reason | None:
+    def _arm(self, now: float) -> sf.Reason | None:
         if self.state in LOOSE or self._period == 0.0:
-            return Reason.STATE
-        if self.state is not SerialState.ARMED:
-            self.faults, self._meant = DeviceFault(0), 0
+            return sf.Reason.STATE
+        if self.state is not sf.SerialState.ARMED:
+            self.faults, self._meant = f1.DeviceFault(0), 0
             # Bumpless: from where the robot is; a dump valve has let it down in nearly all cases.
             self.applied = np.clip(np.nan_to_num(self._pressures(now)), 0.0, self._maximum)
             self.applied[self.applied < FIRST_BAND] = 0.0
             self.target = self.applied.copy()
             self.ramping = False
             self._bench.dump(False, now)
-            self._enter(SerialState.ARMED, now)
+            self._enter(sf.SerialState.ARMED, now)
         self._command_at, self._ttl, self._first = now, IDLE_TTL, True
         return None
 
     def _disarm(self, now: float) -> None:
         self._off(now)
         if self.state not in LOOSE:
-            self._enter(SerialState.SAFE, now)
+            self._enter(sf.SerialState.SAFE, now)
 
-    def _reset(self, now: float) -> Reason | None:
-        self.faults, self._meant = DeviceFault(0), 0
+    def _reset(self, now: float) -> sf.Reason | None:
+        self.faults, self._meant = f1.DeviceFault(0), 0
         if self.state in LOOSE:
             self._off(now)
-            self._enter(SerialState.SAFE, now)
+            self._enter(sf.SerialState.SAFE, now)
         return None
 
     # The plant ----------------------------------------------------------------------------------
@@ -271,13 +240,13 @@ class DspaceBoard:
         self.time = now
         idle = not (self.target.any() or self.applied.any())
         allowed = IDLE_TTL if idle else self._ttl
-        if self.state is SerialState.ARMED and now - self._command_at > allowed:
-            self.faults |= DeviceFault.EXPIRED
+        if self.state is sf.SerialState.ARMED and now - self._command_at > allowed:
+            self.faults |= f1.DeviceFault.EXPIRED
             self._expired += 1
             self.ramping, self.target = True, np.zeros(self.count)
-            self._enter(SerialState.SAFE, now)
+            self._enter(sf.SerialState.SAFE, now)
         self._judge(now)
-        if self.state is SerialState.ARMED or self.ramping:
+        if self.state is sf.SerialState.ARMED or self.ramping:
             rate = RAMP if self.ramping else self._rate
             step = np.clip(self.target - self.applied, -rate * dt, rate * dt)
             self._put_out(self.applied + step, now)
@@ -289,24 +258,24 @@ class DspaceBoard:
         self._volts = volts
         broken = (volts < LOWEST_VOLT) | (volts > HIGHEST_VOLT)
         pressure = volts * SCALE
-        armed = self.state is SerialState.ARMED
+        armed = self.state is sf.SerialState.ARMED
         over = ~broken & (pressure > self._maximum + OVER_PRESSURE)
         none = armed & ~broken & (self.applied > COMMANDED) & (pressure < NOTHING)
-        self._watch(DeviceFault.SENSOR, broken & armed, now)
+        self._watch(f1.DeviceFault.SENSOR, broken & armed, now)
         if self._period > 0.0:
-            self._watch(DeviceFault.OVER_PRESSURE, over, now)
-        self._watch(DeviceFault.NO_PRESSURE, none, now)
+            self._watch(f1.DeviceFault.OVER_PRESSURE, over, now)
+        self._watch(f1.DeviceFault.NO_PRESSURE, none, now)
 
-    def _watch(self, bit: DeviceFault, wrong: Conditions, now: float) -> None:
+    def _watch(self, bit: f1.DeviceFault, wrong: Conditions, now: float) -> None:
         lasting = self._wrong[bit].update(wrong, now)
         if lasting.any():
             self._meant |= sum(1 << int(i) for i in np.flatnonzero(lasting))
-            self._trip(SerialState.FAULT, bit, now)
+            self._trip(sf.SerialState.FAULT, bit, now)
 
-    def _trip(self, state: SerialState, faults: DeviceFault, now: float) -> None:
+    def _trip(self, state: sf.SerialState, faults: f1.DeviceFault, now: float) -> None:
         self.faults |= faults
         self._off(now)
-        if self.state is not SerialState.ESTOP:
+        if self.state is not sf.SerialState.ESTOP:
             self._enter(state, now)
 
     def _off(self, now: float) -> None:
@@ -325,12 +294,12 @@ class DspaceBoard:
         for channel in range(self.count):
             self._bench.command(channel, float(applied[channel]), now, noted)
 
-    def _enter(self, state: SerialState, now: float) -> None:
+    def _enter(self, state: sf.SerialState, now: float) -> None:
         if state is not self.state:
             self.state = state
             self._log.write('state', now, state=state.name, faults=int(self.faults))
 
-    def _mark(self, bit: DeviceFault, on: bool) -> None:
+    def _mark(self, bit: f1.DeviceFault, on: bool) -> None:
         self.faults = self.faults | bit if on else self.faults & ~bit
 
     def _pressures(self, now: float) -> Array:
@@ -338,34 +307,34 @@ class DspaceBoard:
 
     # What it says -------------------------------------------------------------------------------
 
-    def _answer(self, body: Body) -> Frame:
+    def _answer(self, body: sf.Body) -> sf.Frame:
         self._seq = (self._seq + 1) & 0xFFFF
         frame = body.frame(self._seq)
-        return Frame(frame.type, frame.seq, frame.body, self.major << 4 | self._minor)
+        return sf.Frame(frame.type, frame.seq, frame.body, self.major << 4 | self._minor)
 
-    def _refuse(self, frame: Frame, reason: Reason) -> list[Frame]:
+    def _refuse(self, frame: sf.Frame, reason: sf.Reason) -> list[sf.Frame]:
         self._refused = (self._refused + 1) & 0xFFFF
-        return [self._answer(Nack(frame.seq, frame.type, reason))]
+        return [self._answer(sf.Nack(frame.seq, frame.type, reason))]
 
-    def _identity(self, session: int) -> HelloAck:
-        return HelloAck(
+    def _identity(self, session: int) -> sf.HelloAck:
+        return sf.HelloAck(
             session,
             self.major,
             self._minor,
-            DeviceKind.PRESSURE,
+            sf.DeviceKind.PRESSURE,
             int(self.state),
             self.serial,
             self.boot_id,
             *FIRMWARE,
             self.channels,
-            MIN_TTL,
-            MAX_TTL,
+            f1.MIN_TTL,
+            f1.MAX_TTL,
             0,
-            FULL_SCALE,
+            f1.FULL_SCALE,
         )
 
-    def _status(self) -> Status:
-        return Status(
+    def _status(self) -> f1.Status:
+        return f1.Status(
             self.boot_id,
             self.frames,
             self.crc_errors,
@@ -374,21 +343,21 @@ class DspaceBoard:
             self._expired & 0xFFFF,
         )
 
-    def _feedback(self, now: float) -> Frame:
+    def _feedback(self, now: float) -> sf.Frame:
         if self.repeats and self._repeated is not None:
             return self._repeated
         broken = (self._volts < LOWEST_VOLT) | (self._volts > HIGHEST_VOLT)
-        counts = np.clip(np.rint(self._volts * SCALE / COUNT), 0, INVALID - 1)
+        counts = np.clip(np.rint(self._volts * SCALE / f1.COUNT), 0, f1.INVALID - 1)
         faults, channels = int(self.faults), None
         if self._minor == 0:
-            faults |= self._meant * DeviceFault.CHANNEL_1
+            faults |= self._meant * f1.DeviceFault.CHANNEL_1
         else:
             channels = self._meant
-        body = Feedback(
+        body = f1.Feedback(
             self._last or 0,
             int(now * 1e6) & 0xFFFFFFFF,
-            tuple(INVALID if bad else int(c) for c, bad in zip(counts, broken, strict=True)),
-            tuple(int(x) for x in np.rint(self.applied / COUNT)),
+            tuple(f1.INVALID if bad else int(c) for c, bad in zip(counts, broken, strict=True)),
+            tuple(int(x) for x in np.rint(self.applied / f1.COUNT)),
             int(self.state),
             int(min(255.0, 1e3 * max(0.0, min(1e3, now - self._command_at)))),
             faults,

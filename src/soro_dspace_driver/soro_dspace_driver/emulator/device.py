@@ -4,30 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import threading
 from typing import Any
 
 import numpy as np
 
 from soro_driver.serial_frame import Frame, SerialState
-from soro_driver.serial_link import resource
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
-from soro_dspace_driver.wiring import DspaceWiring, read_wiring
+from soro_dspace_driver.wiring import read_wiring
 from soro_emulation.analog_input import read_analog
-from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
+from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.creep import Creep, read_creep
 from soro_mechanics.actuator_models.regulator import read_regulator
-from soro_mechanics.core.errors import UnknownName
 
 BOARD_FAULTS = ('supply', 'reboot', 'repeat', 'protocol', 'channels')
 FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
 
 
-class DspaceEmulator(DeviceEmulator):
+class DspaceEmulator(WiredEmulator):
     """Serves the serial driver over a pty; see docs/robots/soft_parallel.md for the faults.
 
     Attributes
@@ -36,12 +33,16 @@ class DspaceEmulator(DeviceEmulator):
         Both directions of the line; without `start` it may be carried in virtual time.
     """
 
-    def __init__(self, wiring: DspaceWiring, context: EmulatorContext, now: float) -> None:
+    faults = FAULTS
+
+    def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
+        wiring = read_wiring(context.wiring, context.robot)
         with context.properties as section:
             serial = section.integer('serial', 1, minimum=1)
             creep = read_creep(section)
             bench = BenchProperties(read_regulator(section), read_analog(section), None)
-        self._log, self._wiring = context.log, wiring
+        self._wiring = wiring
         self._order = wiring.channels  # regulator of each actuator
         by_channel = [context.robot.actuators[i] for i in np.argsort(self._order)]
         self._names = tuple(a.name for a in by_channel)
@@ -52,20 +53,9 @@ class DspaceEmulator(DeviceEmulator):
         self._random = np.random.default_rng(context.seed)
         self._board = DspaceBoard(self._bench, self._new_boot_id(), serial, context.log, now)
         self._creep = Creep(len(self._names), creep, now)
-        self._lock = threading.Lock()
         self.wire = SerialPty(
             context.endpoint.path, wiring.baudrate, self._receive, self._tick, context.seed
         )
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> DspaceEmulator:
-        """Make computer and regulators as the robot file says."""
-        return cls(read_wiring(context.wiring, context.robot), context, now)
-
-    def start(self) -> None:
-        """Listen."""
-        self.wire.start()
-        self._log.write('listening', address=str(self.wire.path))
 
     def advance(self, now: float) -> None:
         """Let the material follow; the computer lives in the thread of the pty."""
@@ -78,33 +68,19 @@ class DspaceEmulator(DeviceEmulator):
             felt = self._creep.apply(self._bench.pressures(now), now)
         return felt[self._order]
 
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break something."""
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
-        if fault == 'none' or fault in LINK_FAULTS:
-            self.wire.inject(fault, values)
-        with self._lock:
-            if fault == 'none':
-                self._repair()
-            elif fault in CHANNEL_FAULTS:
-                self._break_channel(fault, values)
-            elif fault in BOARD_FAULTS:
-                self._break_board(fault, values)
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
+        if fault == 'none':
+            self._repair()
+        elif fault in CHANNEL_FAULTS:
+            self._break_channel(fault, values)
+        else:
+            self._break_board(fault, values)
 
     def in_use(self, now: float) -> bool:
         """Whether there is pressure, or the computer is armed."""
         with self._lock:
             armed = self._board.state is SerialState.ARMED
         return armed or self._bench.in_use(now)
-
-    def resources(self) -> Sequence[str]:
-        """Return the port."""
-        return [resource(self.wire.path)]
-
-    def stop(self) -> None:
-        """Stop listening."""
-        self.wire.stop()
 
     @property
     def counters(self) -> dict[str, int]:

@@ -4,37 +4,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import struct
-import threading
 from typing import Any
 
 import numpy as np
 
-from soro_driver.serial_link import resource
 from soro_dynamixel_driver.emulator.servo import FIRMWARE, MODEL, Servo
 from soro_dynamixel_driver.protocol import BROADCAST, Instruction, Packet, PacketReader
 from soro_dynamixel_driver.wiring import read_wiring
-from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
-from soro_mechanics.core.errors import UnknownName
+from soro_emulation.wired_emulator import WiredEmulator
 
 OVERLOAD, UNKNOWN, LENGTH = 32, 2, 5
 FAULTS = ('none', 'blocked', 'overload', 'reboot', *LINK_FAULTS)
 
 
-class DynamixelEmulator(DeviceEmulator):
+class DynamixelEmulator(WiredEmulator):
     """Answers as servos of the X series do, to the vendor's library too.
 
     Faults: those of a serial line; ``blocked``, ``overload``, ``reboot`` (actuator).
     """
 
+    faults = FAULTS
+
     def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
         with context.properties:
             pass  # nothing to set
         self._wiring = w = read_wiring(context.wiring, context.robot)
-        self._log, self._lock, self._state = context.log, threading.Lock(), 'SAFE'
         rates = np.array([2.0 * a.rate for a in context.robot.actuators]) / np.abs(w.per_count)
         rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
         rows = zip(w.ids, rest, rates.tolist(), strict=True)
@@ -43,16 +42,6 @@ class DynamixelEmulator(DeviceEmulator):
             context.endpoint.path, w.baudrate, self._receive, self._tick, context.seed,
             PacketReader(),
         )  # fmt: skip
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> DynamixelEmulator:
-        """Make one servo for each actuator."""
-        return cls(context, now)
-
-    def start(self) -> None:
-        """Listen."""
-        self.wire.start()
-        self._log.write('listening', address=str(self.wire.path))
 
     def advance(self, now: float) -> None:
         """Let the servos turn."""
@@ -65,48 +54,22 @@ class DynamixelEmulator(DeviceEmulator):
         counts = [self.servos[number].position for number in self._wiring.ids]
         return self._wiring.zero + self._wiring.per_count * counts
 
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break something."""
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
-        if fault == 'none' or fault in LINK_FAULTS:
-            self.wire.inject(fault, values)
-        with self._lock:
-            servo = self.servos[self._wiring.ids[actuator_index(values, self._wiring.names)]]
-            if fault == 'none':
-                for each in self.servos.values():
-                    each.blocked = False
-            elif fault == 'blocked':
-                servo.blocked = True
-            elif fault == 'overload':
-                servo.fail(OVERLOAD)
-            elif fault == 'reboot':
-                servo.restart(servo.heard)
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """What faults did to the line."""
-        return self.wire.counters
-
-    def in_use(self, now: float) -> bool:
-        """Whether a servo has torque."""
-        return self._state == 'ARMED'
-
-    def resources(self) -> Sequence[str]:
-        """Return the port."""
-        return [resource(self.wire.path)]
-
-    def stop(self) -> None:
-        """Stop listening."""
-        self.wire.stop()
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
+        servo = self.servos[self._wiring.ids[actuator_index(values, self._wiring.names)]]
+        if fault == 'none':
+            for each in self.servos.values():
+                each.blocked = False
+        elif fault == 'blocked':
+            servo.blocked = True
+        elif fault == 'overload':
+            servo.fail(OVERLOAD)
+        elif fault == 'reboot':
+            servo.restart(servo.heard)
 
     def _tick(self, now: float) -> list[Packet]:
         for servo in self.servos.values():
             servo.advance(now)
-        state = 'ARMED' if any(s.moves for s in self.servos.values()) else 'SAFE'
-        if state != self._state:
-            self._state = state
-            self._log.write('state', now, state=state)
+        self._note(any(s.moves for s in self.servos.values()), now)
         return []
 
     def _receive(self, packet: Packet, now: float) -> list[Packet]:

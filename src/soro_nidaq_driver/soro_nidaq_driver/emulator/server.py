@@ -20,35 +20,31 @@ from nidaqmx._stubs import nidaqmx_pb2_grpc
 from session_pb2 import Session
 
 from soro_mechanics.core.errors import InvalidInput
-from soro_nidaq_driver.emulator.card import (
-    CardError,
-    Cards,
-    COUNTERS,
-    INPUTS,
-    INVALID_VALUE,
-    LINES,
-    MODEL,
-    OUTPUTS,
-)
+from soro_nidaq_driver.emulator import card as daq
 
 # DAQmx attributes that the client asks for.
 VERSION = {0x1272: 25, 0x1923: 8, 0x2F22: 0}
 TASK_NAME, PRODUCT_TYPE, SERIAL_NUMBER, DUTY_CYCLE = 0x1276, 0x631, 0x632, 0x1176
 THREADS = 4
+Fields = dict[str, Any] | None
 
 
 def _call(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Serve one call: one at a time, not after its deadline, refusals as the real server's."""
+    """Serve one call: one at a time, not after its deadline, refusals as the real server's.
+
+    A method returns the fields of its response, if there are any.
+    """
 
     def served(self: NidaqService, request: Any, context: grpc.ServicerContext) -> Any:
         try:
             self.wait_while_silent()
             with self.lock:
                 if not context.is_active():  # given up by the client: must have no effect
-                    raise CardError(-200474, 'The request came too late.')
+                    raise daq.CardError(-200474, 'The request came too late.')
                 self.raise_injected(method.__name__)
-                return method(self, request)
-        except CardError as error:
+                values = method(self, request) or {}
+                return getattr(pb, f'{method.__name__}Response')(**values)
+        except daq.CardError as error:
             context.set_trailing_metadata((('ni-error', str(error.code)),))
             context.abort(grpc.StatusCode.UNKNOWN, str(error))
             raise AssertionError('abort returns never') from None
@@ -66,7 +62,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         ``volts(inputs)`` converts the named analog inputs once.
     """
 
-    def __init__(self, cards: Cards, volts: Callable[[list[str]], list[float]]) -> None:
+    def __init__(self, cards: daq.Cards, volts: Callable[[list[str]], list[float]]) -> None:
         self.lock = threading.Lock()
         self._cards = cards
         self._volts = volts
@@ -107,7 +103,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     def raise_injected(self, call: str) -> None:
         """Raise the error that was injected for a call."""
         if call in self._injected:
-            raise CardError(self._injected[call], f'injected error {self._injected[call]}')
+            raise daq.CardError(self._injected[call], f'injected error {self._injected[call]}')
 
     @property
     def counters(self) -> dict[str, int]:
@@ -122,133 +118,123 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     # System and device ----------------------------------------------------------------------
 
     @_call
-    def GetSystemInfoAttributeUInt32(self, request: Any) -> Any:  # noqa: N802, D102
-        return pb.GetSystemInfoAttributeUInt32Response(value=VERSION.get(request.attribute_raw, 0))
+    def GetSystemInfoAttributeUInt32(self, request: Any) -> Fields:  # noqa: N802, D102
+        return dict(value=VERSION.get(request.attribute_raw, 0))
 
     @_call
-    def GetDeviceAttributeString(self, request: Any) -> Any:  # noqa: N802, D102
+    def GetDeviceAttributeString(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_card(request.device_name)
-        value = MODEL if request.attribute_raw == PRODUCT_TYPE else ''
-        return pb.GetDeviceAttributeStringResponse(value=value)
+        value = daq.MODEL if request.attribute_raw == PRODUCT_TYPE else ''
+        return dict(value=value)
 
     @_call
-    def GetDeviceAttributeUInt32(self, request: Any) -> Any:  # noqa: N802, D102
+    def GetDeviceAttributeUInt32(self, request: Any) -> Fields:  # noqa: N802, D102
         serial = self._cards.serial(request.device_name)
         value = serial if request.attribute_raw == SERIAL_NUMBER else 0
-        return pb.GetDeviceAttributeUInt32Response(value=value)
+        return dict(value=value)
 
     @_call
-    def ResetDevice(self, request: Any) -> Any:  # noqa: N802, D102
+    def ResetDevice(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.reset(request.device_name)
-        return pb.ResetDeviceResponse()
 
     @_call
-    def GetErrorString(self, request: Any) -> Any:  # noqa: N802, D102
-        return pb.GetErrorStringResponse(error_string=f'NI-DAQmx error {request.error_code}')
+    def GetErrorString(self, request: Any) -> Fields:  # noqa: N802, D102
+        return dict(error_string=f'NI-DAQmx error {request.error_code}')
 
     # Tasks ----------------------------------------------------------------------------------
 
     @_call
-    def CreateTask(self, request: Any) -> Any:  # noqa: N802, D102
+    def CreateTask(self, request: Any) -> Fields:  # noqa: N802, D102
         # a client that does not say otherwise attaches to a task of the same name
         task, new = self._cards.find_or_create(request.session_name)
-        return pb.CreateTaskResponse(task=Session(name=task.name), new_session_initialized=new)
+        return dict(task=Session(name=task.name), new_session_initialized=new)
 
     @_call
-    def ClearTask(self, request: Any) -> Any:  # noqa: N802, D102
+    def ClearTask(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.clear(request.task.name)
-        return pb.ClearTaskResponse()
 
     @_call
-    def StartTask(self, request: Any) -> Any:  # noqa: N802, D102
+    def StartTask(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.start(self._cards.task(request.task.name))
-        return pb.StartTaskResponse()
 
     @_call
-    def StopTask(self, request: Any) -> Any:  # noqa: N802, D102
+    def StopTask(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.stop(self._cards.task(request.task.name))
-        return pb.StopTaskResponse()
 
     @_call
-    def GetTaskAttributeString(self, request: Any) -> Any:  # noqa: N802, D102
+    def GetTaskAttributeString(self, request: Any) -> Fields:  # noqa: N802, D102
         task = self._cards.task(request.task.name)
         value = task.name if request.attribute_raw == TASK_NAME else ''
-        return pb.GetTaskAttributeStringResponse(value=value)
+        return dict(value=value)
 
     @_call
-    def SetChanAttributeDouble(self, request: Any) -> Any:  # noqa: N802, D102
+    def SetChanAttributeDouble(self, request: Any) -> Fields:  # noqa: N802, D102
         task = self._cards.task(request.task.name)
         if request.attribute_raw == DUTY_CYCLE:
             self._cards.check_duty(request.value)
             task.duty = request.value
-        return pb.SetChanAttributeDoubleResponse()
 
     @_call
-    def CfgImplicitTiming(self, request: Any) -> Any:  # noqa: N802, D102
+    def CfgImplicitTiming(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.task(request.task.name)
-        return pb.CfgImplicitTimingResponse()
 
     # Channels -------------------------------------------------------------------------------
 
     @_call
-    def CreateAIVoltageChan(self, request: Any) -> Any:  # noqa: N802, D102
-        self._cards.check_terminal(request.physical_channel, 'ai', INPUTS)
+    def CreateAIVoltageChan(self, request: Any) -> Fields:  # noqa: N802, D102
+        self._cards.check_terminal(request.physical_channel, 'ai', daq.INPUTS)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         task.inputs.append(request.physical_channel)
-        return pb.CreateAIVoltageChanResponse()
 
     @_call
-    def CreateAOVoltageChan(self, request: Any) -> Any:  # noqa: N802, D102
-        self._cards.check_terminal(request.physical_channel, 'ao', OUTPUTS)
+    def CreateAOVoltageChan(self, request: Any) -> Fields:  # noqa: N802, D102
+        self._cards.check_terminal(request.physical_channel, 'ao', daq.OUTPUTS)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         if not -10.0 <= request.min_val < request.max_val <= 10.0:
-            raise CardError(INVALID_VALUE, 'Requested value is not supported: minimum, maximum')
+            raise daq.CardError(
+                daq.INVALID_VALUE, 'Requested value is not supported: minimum, maximum'
+            )
         task.analog, task.limits = request.physical_channel, (request.min_val, request.max_val)
-        return pb.CreateAOVoltageChanResponse()
 
     @_call
-    def CreateCOPulseChanFreq(self, request: Any) -> Any:  # noqa: N802, D102
-        self._cards.check_terminal(request.counter, 'ctr', COUNTERS)
+    def CreateCOPulseChanFreq(self, request: Any) -> Fields:  # noqa: N802, D102
+        self._cards.check_terminal(request.counter, 'ctr', daq.COUNTERS)
         self._cards.check_duty(request.duty_cycle)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         task.counter, task.duty = request.counter, request.duty_cycle
-        return pb.CreateCOPulseChanFreqResponse()
 
     @_call
-    def CreateDOChan(self, request: Any) -> Any:  # noqa: N802, D102
-        self._cards.check_terminal(request.lines, 'port0/line', LINES)
+    def CreateDOChan(self, request: Any) -> Fields:  # noqa: N802, D102
+        self._cards.check_terminal(request.lines, 'port0/line', daq.LINES)
         task = self._cards.task(request.task.name)
         self._cards.check_changeable(task)
         task.line = request.lines
-        return pb.CreateDOChanResponse()
 
     # Samples --------------------------------------------------------------------------------
 
     @_call
-    def ReadAnalogF64(self, request: Any) -> Any:  # noqa: N802, D102
+    def ReadAnalogF64(self, request: Any) -> Fields:  # noqa: N802, D102
         task = self._cards.task(request.task.name)
         if task.aborted:
             self._cards.require_running(task)
         task.running = True  # on-demand input starts by itself
-        return pb.ReadAnalogF64Response(read_array=self._volts(task.inputs), samps_per_chan_read=1)
+        return dict(read_array=self._volts(task.inputs), samps_per_chan_read=1)
 
     @_call
-    def WriteCtrFreqScalar(self, request: Any) -> Any:  # noqa: N802, D102
+    def WriteCtrFreqScalar(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.write_duty(self._cards.task(request.task.name), request.duty_cycle)
-        return pb.WriteCtrFreqScalarResponse()
 
     @_call
-    def WriteAnalogScalarF64(self, request: Any) -> Any:  # noqa: N802, D102
+    def WriteAnalogScalarF64(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.write_volts(self._cards.task(request.task.name), request.value)
-        return pb.WriteAnalogScalarF64Response()
 
     @_call
-    def WriteDigitalLines(self, request: Any) -> Any:  # noqa: N802, D102
+    def WriteDigitalLines(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.write_line(self._cards.task(request.task.name), any(request.write_array))
-        return pb.WriteDigitalLinesResponse(samps_per_chan_written=1)
+        return dict(samps_per_chan_written=1)
 
 
 class NidaqServer:

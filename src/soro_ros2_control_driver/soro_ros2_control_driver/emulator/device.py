@@ -37,10 +37,11 @@ class Ros2ControlEmulator(DeviceEmulator):
     """
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
         with context.properties as section:
             self._lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
         self._wiring = emulated(read_wiring(context.wiring, context.robot), context.endpoint)
-        self._actuators, self._log = context.robot.actuators, context.log
+        self._actuators = context.robot.actuators
         self._rate = np.array([a.rate for a in self._actuators])
         self.values = np.array([a.rest for a in self._actuators])
         self.command, self._heard, self._time = self.values.copy(), -math.inf, now
@@ -49,11 +50,6 @@ class Ros2ControlEmulator(DeviceEmulator):
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._context = Context()
         self._thread = threading.Thread(target=self._serve, name='controllers', daemon=True)
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> Ros2ControlEmulator:
-        """Make one joint for each actuator of the robot file."""
-        return cls(context, now)
 
     def start(self) -> None:
         """Begin to publish and listen."""

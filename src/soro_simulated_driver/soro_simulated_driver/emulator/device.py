@@ -38,13 +38,14 @@ class SimulatedEmulator(DeviceEmulator):
     """
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
         with context.properties as section:
             self._lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
         with context.wiring:
             pass  # simulated actuators have no wires
         self._actuators = context.robot.actuators
         self._names = tuple(a.name for a in self._actuators)
-        self._log, self.path = context.log, context.endpoint.path
+        self.path = context.endpoint.path
         self._random = np.random.default_rng(context.seed)
         self._lock = threading.Lock()
         self._bank = self._make_bank(now)
@@ -54,11 +55,6 @@ class SimulatedEmulator(DeviceEmulator):
         self._stopping = threading.Event()
         self._silent_until, self._next = 0.0, 0.0
         self.malformed = 0
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> SimulatedEmulator:
-        """Make one actuator for each of the robot file."""
-        return cls(context, now)
 
     def start(self) -> None:
         """Listen. Raises InvalidInput when another emulator does already."""

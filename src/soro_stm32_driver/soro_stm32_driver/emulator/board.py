@@ -6,48 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soro_driver.serial_frame import (
-    Ack,
-    Arm,
-    Body,
-    DeviceKind,
-    Disarm,
-    Frame,
-    FrameError,
-    Heartbeat,
-    Hello,
-    HelloAck,
-    is_newer,
-    MAJOR,
-    Nack,
-    Reason,
-    Reset,
-    SerialState,
-    SESSION_BODIES,
-)
+from soro_driver import serial_frame as sf
 from soro_emulation.event_log import EventLog
+from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.rules import refusal_of
 from soro_stm32_driver.emulator.session import Session
 from soro_stm32_driver.emulator.valves import Valves
 from soro_stm32_driver.pairing import FIRST, FIRST_MUSCLES, MAX_MUSCLES, Pairing
-from soro_stm32_driver.protocol import (
-    AbortAll,
-    BODIES,
-    DeviceFault,
-    Lengths,
-    NEWEST_MINOR,
-    SetBitmap,
-    SetPairs,
-    SetTimed,
-    Status,
-    StatusFlag,
-    ValveReason,
-    VENT_AFTER,
-    VentAll,
-    WINDOW,
-)
 
 BOOTING = 0.3  # s
 STATUS_PERIOD = 100  # ms
@@ -90,12 +57,12 @@ class Stm32Board:
         self.seq = 0
         self._overlaps = 0
         self.boot_id = boot_id
-        self.major, self.channels = MAJOR, 0
+        self.major, self.channels = sf.MAJOR, 0
         self._start(now)
 
     def _start(self, now: float) -> None:
         self._born, self._tick = now, 0
-        self.state = SerialState.BOOT
+        self.state = sf.SerialState.BOOT
         self.flags = 0
         self.faults = 0
         self.session = Session()
@@ -128,9 +95,9 @@ class Stm32Board:
         self._log.write('reboot', now, boot_id=self.boot_id)
         self._start(now)
 
-    def advance(self, now: float) -> list[Frame]:
+    def advance(self, now: float) -> list[sf.Frame]:
         """Let time pass up to `now` [s]; returns the frames that are due."""
-        frames: list[Frame] = []
+        frames: list[sf.Frame] = []
         target = int((now - self._born) * 1e3 * (1.0 + self.properties.drift))
         while self._tick < target:
             self._tick += 1
@@ -141,106 +108,109 @@ class Stm32Board:
             self._log.write('short_circuit', now, times=self._overlaps)
         return frames
 
-    def receive(self, frame: Frame, now: float) -> list[Frame]:
+    def receive(self, frame: sf.Frame, now: float) -> list[sf.Frame]:
         """Take a valid frame; returns the answers."""
-        if self.state is SerialState.BOOT:
+        if self.state is sf.SerialState.BOOT:
             return []
-        if frame.major != MAJOR:
-            return [self._frame(Nack(frame.seq, frame.type, Reason.VERSION))]
+        if frame.major != sf.MAJOR:
+            return [self._frame(sf.Nack(frame.seq, frame.type, sf.Reason.VERSION))]
         self.session.heard = self._tick
-        kind = {**SESSION_BODIES, **BODIES}.get(frame.type)
+        kind = {**sf.SESSION_BODIES, **f3.BODIES}.get(frame.type)
         if kind is None:
-            return [self._frame(Nack(frame.seq, frame.type, Reason.UNKNOWN_TYPE))]
+            return [self._frame(sf.Nack(frame.seq, frame.type, sf.Reason.UNKNOWN_TYPE))]
         try:
             body = kind.unpack(frame.body)
-        except FrameError:
-            return [self._frame(Nack(frame.seq, frame.type, Reason.BAD_LENGTH))]
+        except sf.FrameError:
+            return [self._frame(sf.Nack(frame.seq, frame.type, sf.Reason.BAD_LENGTH))]
         answer = self._answer(body, frame.seq)
         return [] if answer is None else [self._frame(answer)]
 
     # Frames -----------------------------------------------------------------------------------
 
-    def _answer(self, body: Body, seq: int) -> Body | None:
-        done = Ack(seq, body.type, self.time)
-        if isinstance(body, Hello):
+    def _answer(self, body: sf.Body, seq: int) -> sf.Body | None:
+        done = sf.Ack(seq, body.type, self.time)
+        if isinstance(body, sf.Hello):
             return self._hello(body)
-        if isinstance(body, Disarm | VentAll):
+        if isinstance(body, sf.Disarm | f3.VentAll):
             self._vent('host')
             return done
-        if isinstance(body, AbortAll):
+        if isinstance(body, f3.AbortAll):
             self.valves.drop()
             return done
-        if isinstance(body, Heartbeat | Arm | Reset) and body.session != self.session.number:
-            return Nack(seq, body.type, Reason.SESSION)
-        if isinstance(body, Heartbeat):
+        if (
+            isinstance(body, sf.Heartbeat | sf.Arm | sf.Reset)
+            and body.session != self.session.number
+        ):
+            return sf.Nack(seq, body.type, sf.Reason.SESSION)
+        if isinstance(body, sf.Heartbeat):
             return done
-        if isinstance(body, Arm):
+        if isinstance(body, sf.Arm):
             return self._arm(seq)
-        if isinstance(body, Reset):
+        if isinstance(body, sf.Reset):
             self.faults, self._low_since = 0, None
-            self.flags &= ~StatusFlag.TRIPPED
-            self._enter(SerialState.SAFE)
+            self.flags &= ~f3.StatusFlag.TRIPPED
+            self._enter(sf.SerialState.SAFE)
             return done
-        if isinstance(body, SetTimed):
+        if isinstance(body, f3.SetTimed):
             return self._set_timed(body, seq)
-        if isinstance(body, SetBitmap):
+        if isinstance(body, f3.SetBitmap):
             return self._set_bitmap(body, seq)
-        if isinstance(body, SetPairs):
+        if isinstance(body, f3.SetPairs):
             return self._set_pairs(body, seq)
-        return Nack(seq, body.type, Reason.UNKNOWN_TYPE)
+        return sf.Nack(seq, body.type, sf.Reason.UNKNOWN_TYPE)
 
-    def _hello(self, body: Hello) -> Body:
+    def _hello(self, body: sf.Hello) -> sf.Body:
         if body.session == self.session.number:  # said twice
             return self.hello_ack()
         self.session = Session(body.session, self._tick)
-        self._minor = min(body.minor, NEWEST_MINOR)
-        if self.state is SerialState.ARMED:
+        self._minor = min(body.minor, f3.NEWEST_MINOR)
+        if self.state is sf.SerialState.ARMED:
             self._vent('another host')
         return self.hello_ack()
 
-    def hello_ack(self) -> HelloAck:
+    def hello_ack(self) -> sf.HelloAck:
         """Return who this is."""
         p = self.properties
         channels = self.channels or (MAX_MUSCLES if self._minor else FIRST_MUSCLES)
-        return HelloAck(
-            self.session.number, self.major, self._minor, DeviceKind.VALVES, self.state, p.serial,
-            self.boot_id, 1, 0, channels, p.watchdog, p.watchdog, 0, p.budget,
+        return sf.HelloAck(
+            self.session.number, self.major, self._minor, sf.DeviceKind.VALVES, self.state,
+            p.serial, self.boot_id, 1, 0, channels, p.watchdog, p.watchdog, 0, p.budget,
         )  # fmt: skip
 
-    def _set_pairs(self, body: SetPairs, seq: int) -> Body:
+    def _set_pairs(self, body: f3.SetPairs, seq: int) -> sf.Body:
         pairing = Pairing(body.pairs)
         if not self.session.number:
-            return Nack(seq, SetPairs.type, Reason.SESSION)
+            return sf.Nack(seq, f3.SetPairs.type, sf.Reason.SESSION)
         if not pairing.valid or not 1 <= pairing.count <= MAX_MUSCLES:
-            return Nack(seq, SetPairs.type, Reason.OUT_OF_RANGE)
+            return sf.Nack(seq, f3.SetPairs.type, sf.Reason.OUT_OF_RANGE)
         if self._told and pairing == self.valves.pairing:
-            return Ack(seq, SetPairs.type, self.time)
-        if self.state is not SerialState.SAFE or self.valves.busy or self.valves.venting:
-            return Nack(seq, SetPairs.type, Reason.BUSY)
+            return sf.Ack(seq, f3.SetPairs.type, self.time)
+        if self.state is not sf.SerialState.SAFE or self.valves.busy or self.valves.venting:
+            return sf.Nack(seq, f3.SetPairs.type, sf.Reason.BUSY)
         self._use(pairing)
         self._told = True
-        self.flags &= ~StatusFlag.VENTED  # of other muscles nobody knows
-        return Ack(seq, SetPairs.type, self.time)
+        self.flags &= ~f3.StatusFlag.VENTED  # of other muscles nobody knows
+        return sf.Ack(seq, f3.SetPairs.type, self.time)
 
-    def _arm(self, seq: int) -> Body:
+    def _arm(self, seq: int) -> sf.Body:
         if self._minor < self.valves.pairing.minor:
-            return Nack(seq, Arm.type, Reason.VERSION)
-        if self.state is not SerialState.SAFE or self.valves.venting or not self.session.number:
-            return Nack(seq, Arm.type, Reason.STATE)
-        if not self.flags & StatusFlag.VENTED:
-            return Nack(seq, Arm.type, Reason.STATE)
-        self.flags &= ~StatusFlag.TRIPPED
-        self._enter(SerialState.ARMED)
-        return Ack(seq, Arm.type, self.time)
+            return sf.Nack(seq, sf.Arm.type, sf.Reason.VERSION)
+        if self.state is not sf.SerialState.SAFE or self.valves.venting or not self.session.number:
+            return sf.Nack(seq, sf.Arm.type, sf.Reason.STATE)
+        if not self.flags & f3.StatusFlag.VENTED:
+            return sf.Nack(seq, sf.Arm.type, sf.Reason.STATE)
+        self.flags &= ~f3.StatusFlag.TRIPPED
+        self._enter(sf.SerialState.ARMED)
+        return sf.Ack(seq, sf.Arm.type, self.time)
 
-    def _set_timed(self, body: SetTimed, seq: int) -> Body:
+    def _set_timed(self, body: f3.SetTimed, seq: int) -> sf.Body:
         session = self.session
         if seq in session.answers:  # again: the same answer, and nothing is done
             self._log.write('repeated', seq=seq)
             return session.answers[seq]
         refusal = refusal_of(body, seq, self)
         if refusal is not None:
-            answer: Body = Nack(seq, SetTimed.type, *refusal)
+            answer: sf.Body = sf.Nack(seq, f3.SetTimed.type, *refusal)
             self._log.write('refused', seq=seq, reason=self._name(refusal[0]), muscle=refusal[1])
             return answer
         for action in body.actions:
@@ -248,37 +218,37 @@ class Stm32Board:
         self._log.write(
             'command', seq=seq, actions=[[a.muscle, a.action, a.duration] for a in body.actions]
         )
-        if is_newer(seq, session.last_seq) or not session.done:
+        if sf.is_newer(seq, session.last_seq) or not session.done:
             session.last_seq = seq
-        if len(session.done) == WINDOW:
+        if len(session.done) == f3.WINDOW:
             session.answers.pop(session.done[0], None)
         session.done.append(seq)
-        answer = Ack(seq, SetTimed.type, self.valves.end(self._tick) & 0xFFFFFFFF)
+        answer = sf.Ack(seq, f3.SetTimed.type, self.valves.end(self._tick) & 0xFFFFFFFF)
         session.answers[seq] = answer
         return answer
 
-    def _set_bitmap(self, body: SetBitmap, seq: int) -> Body:
+    def _set_bitmap(self, body: f3.SetBitmap, seq: int) -> sf.Body:
         if not self.session.number:
-            return Nack(seq, SetBitmap.type, Reason.SESSION)
+            return sf.Nack(seq, f3.SetBitmap.type, sf.Reason.SESSION)
         if not self._told:
-            return Nack(seq, SetBitmap.type, Reason.STATE)
+            return sf.Nack(seq, f3.SetBitmap.type, sf.Reason.STATE)
         after = self.valves.coils & ~body.mask | body.value & body.mask
         muscle = self.valves.pairing.both_open(after)
         if muscle is not None:
             self._log.write('refused', seq=seq, reason='INTERLOCK', muscle=muscle)
-            return Nack(seq, SetBitmap.type, ValveReason.INTERLOCK, muscle)
-        if self.state is not SerialState.SAFE or self.valves.venting:
-            return Nack(seq, SetBitmap.type, Reason.STATE)
+            return sf.Nack(seq, f3.SetBitmap.type, f3.ValveReason.INTERLOCK, muscle)
+        if self.state is not sf.SerialState.SAFE or self.valves.venting:
+            return sf.Nack(seq, f3.SetBitmap.type, sf.Reason.STATE)
         self.valves.set_bitmap(after)
         self._bitmap_until = self._tick + body.longest
-        return Ack(seq, SetBitmap.type, self.time)
+        return sf.Ack(seq, f3.SetBitmap.type, self.time)
 
     # Time -------------------------------------------------------------------------------------
 
-    def _millisecond(self, frames: list[Frame]) -> None:
-        if self.state is SerialState.BOOT:
+    def _millisecond(self, frames: list[sf.Frame]) -> None:
+        if self.state is sf.SerialState.BOOT:
             if self._tick >= BOOTING * 1e3:
-                self._enter(SerialState.SAFE)
+                self._enter(sf.SerialState.SAFE)
                 self.session.heard = self._tick
                 frames.append(self._frame(self.hello_ack()))
             return
@@ -296,14 +266,14 @@ class Stm32Board:
         silent = self._tick - self.session.heard
         if silent < self.properties.watchdog:
             return
-        if self.state is SerialState.ARMED or (self.valves.busy and not self.valves.venting):
+        if self.state is sf.SerialState.ARMED or (self.valves.busy and not self.valves.venting):
             self.valves.drop()
             self._log.write('watchdog', self.at, silent=silent)
-            self.flags |= StatusFlag.TRIPPED
-            if self.state is SerialState.ARMED:
-                self._enter(SerialState.SAFE)
-        vented = self.flags & StatusFlag.VENTED or self.valves.venting
-        if silent >= self.properties.watchdog + VENT_AFTER and not vented:
+            self.flags |= f3.StatusFlag.TRIPPED
+            if self.state is sf.SerialState.ARMED:
+                self._enter(sf.SerialState.SAFE)
+        vented = self.flags & f3.StatusFlag.VENTED or self.valves.venting
+        if silent >= self.properties.watchdog + f3.VENT_AFTER and not vented:
             self._vent('watchdog')
 
     def _check_supply(self) -> None:
@@ -312,20 +282,20 @@ class Stm32Board:
             return
         self._low_since = self._tick if self._low_since is None else self._low_since
         low = self._tick - self._low_since >= SUPPLY_FAULT_AFTER
-        if low and self.state is SerialState.ARMED:
-            self.faults |= DeviceFault.SUPPLY
+        if low and self.state is sf.SerialState.ARMED:
+            self.faults |= f3.DeviceFault.SUPPLY
             self._vent('supply')
-            self._enter(SerialState.FAULT)
+            self._enter(sf.SerialState.FAULT)
 
-    def _report(self) -> list[Frame]:
+    def _report(self) -> list[sf.Frame]:
         session, valves = self.session, self.valves
         done = 0
         for seq in session.done:
             behind = (session.last_seq - seq) & 0xFFFF
-            if behind < WINDOW:
+            if behind < f3.WINDOW:
                 done |= 1 << behind
-        flags = self.flags | (StatusFlag.VENTING if valves.venting else 0)
-        status = Status(
+        flags = self.flags | (f3.StatusFlag.VENTING if valves.venting else 0)
+        status = f3.Status(
             self.time,
             self.boot_id & 0xFFFF,
             self.state,
@@ -341,9 +311,9 @@ class Stm32Board:
             round(self.bank.supply / 100.0),
             self.faults,
         )
-        bodies: list[Body] = [valves.times(self.time), status]
+        bodies: list[sf.Body] = [valves.times(self.time), status]
         if self.properties.sensors:
-            bodies.insert(1, Lengths(self.time, self._sense()))
+            bodies.insert(1, f3.Lengths(self.time, self._sense()))
         return [self._frame(b) for b in bodies]
 
     def _vent(self, why: str) -> None:
@@ -351,14 +321,14 @@ class Stm32Board:
             self.valves.drop()
             return
         self._log.write('vent', self.at, why=why)
-        self.flags &= ~StatusFlag.VENTED
+        self.flags &= ~f3.StatusFlag.VENTED
         self._bitmap_until = None
         self.valves.vent(self._tick)
-        if self.state is SerialState.ARMED:
-            self._enter(SerialState.SAFE)
+        if self.state is sf.SerialState.ARMED:
+            self._enter(sf.SerialState.SAFE)
 
     def _done_venting(self) -> None:
-        self.flags |= StatusFlag.VENTED
+        self.flags |= f3.StatusFlag.VENTED
         self._log.write('vented', self.at)
 
     def _switch(self, kind: int, muscle: int, on: bool) -> None:
@@ -368,11 +338,11 @@ class Stm32Board:
         if behind is not None:  # else nothing hangs on this valve
             self.bank.switch(behind[1], behind[0], on, self.at)
         if kind == INFLATE and on:
-            if self.flags & StatusFlag.VENTED:
+            if self.flags & f3.StatusFlag.VENTED:
                 self._log.write('pressurised', self.at)
-            self.flags &= ~StatusFlag.VENTED
+            self.flags &= ~f3.StatusFlag.VENTED
 
-    def _enter(self, state: SerialState) -> None:
+    def _enter(self, state: sf.SerialState) -> None:
         if state is not self.state:
             self.state = state
             self._log.write('state', self.at, state=state.name)
@@ -382,11 +352,11 @@ class Stm32Board:
         """The present millisecond on this computer's clock [s]."""
         return self._born + self._tick * 1e-3 / (1.0 + self.properties.drift)
 
-    def _frame(self, body: Body) -> Frame:
+    def _frame(self, body: sf.Body) -> sf.Frame:
         self.seq = (self.seq + 1) & 0xFFFF
         return body.frame(self.seq, self.major << 4 | self._minor)
 
     @staticmethod
     def _name(reason: int) -> str:
-        known = reason in tuple(ValveReason)
-        return ValveReason(reason).name if known else Reason(reason).name
+        known = reason in tuple(f3.ValveReason)
+        return f3.ValveReason(reason).name if known else sf.Reason(reason).name

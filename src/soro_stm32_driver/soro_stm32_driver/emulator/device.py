@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import threading
 from typing import Any
 
 import numpy as np
 
 from soro_driver.serial_frame import Frame, MAJOR, SerialState
-from soro_driver.serial_link import resource
-from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_emulation.wired_emulator import WiredEmulator
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
@@ -47,7 +45,7 @@ BOARDS: dict[str, type[Stm32Board] | type[FirmwareBoard]] = {
 }
 
 
-class Stm32Emulator(DeviceEmulator):
+class Stm32Emulator(WiredEmulator):
     """Serves a pty as slow and late as a Bluetooth serial link.
 
     Faults: ``leak`` (`actuator`, `time` [s]), ``blocked`` and ``stuck`` (`actuator`: its line, its
@@ -56,7 +54,11 @@ class Stm32Emulator(DeviceEmulator):
     the link (`SerialPty.inject`, `RadioLine.damage`).
     """
 
-    def __init__(self, wiring: Stm32Wiring, context: EmulatorContext, now: float) -> None:
+    faults = FAULTS
+
+    def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
+        wiring = read_wiring(context.wiring, context.robot)
         with context.properties as section:
             properties = read_board(section, wiring)
             muscles = read_muscles(section)
@@ -66,55 +68,23 @@ class Stm32Emulator(DeviceEmulator):
             brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
             self._noise = section.quantity('sensor_noise', 'm', 5e-5, minimum=0.0)
         self._random = np.random.default_rng(context.seed)
-        self._log = context.log
         self._names = tuple(a.name for a in context.robot.actuators)
         self._broken = np.zeros(len(self._names), bool)
         self._frozen: tuple[int, ...] | None = None
-        self._lock = threading.Lock()
         self._bank = MuscleBank(wiring.rest, muscles, self._random, now, wiring.per_module)
         boot_id = int(self._random.integers(1, 0xFFFFFFFF))
         self._board = BOARDS[brain](
             properties, self._bank, context.log, now, boot_id, self._sense, wiring.pairing
         )
         path = context.endpoint.path
-        self._pty = SerialPty(path, wiring.baudrate, self._receive, self._time, context.seed)
+        self.wire = SerialPty(path, wiring.baudrate, self._receive, self._time, context.seed)
         for name in ('to_device', 'to_host'):
-            setattr(self._pty, name, RadioLine(wiring.baudrate, self._random, (low, high)))
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> Stm32Emulator:
-        """Make the board as the robot file says."""
-        return cls(read_wiring(context.wiring, context.robot), context, now)
-
-    def start(self) -> None:
-        """Listen."""
-        self._pty.start()
-        self._log.write('listening', path=str(self._pty.path))
-
-    def advance(self, now: float) -> None:
-        """Nothing: the thread of the link lets time pass."""
+            setattr(self.wire, name, RadioLine(wiring.baudrate, self._random, (low, high)))
 
     def actuation(self, now: float) -> Array:
         """Return the true lengths [m]."""
         with self._lock:
             return self._bank.lengths
-
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break something."""
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
-        if fault in LINK_FAULTS:
-            self._pty.inject(fault, values)
-            return
-        with self._lock:
-            self._break(fault, values)
-        if fault == 'none':
-            self._pty.inject('none', {})
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """What happened to the units on the link."""
-        return self._pty.counters
 
     def in_use(self, now: float) -> bool:
         """Whether the board is armed, or still emptying the muscles."""
@@ -123,13 +93,9 @@ class Stm32Emulator(DeviceEmulator):
             vented = board.flags & StatusFlag.VENTED
             return board.state is SerialState.ARMED or not vented
 
-    def resources(self) -> Sequence[str]:
-        """Return the port."""
-        return [resource(self._pty.path)]
-
     def stop(self) -> None:
         """Stop listening."""
-        self._pty.stop()
+        super().stop()
         if isinstance(self._board, FirmwareBoard):
             self._board.close()
 
@@ -172,7 +138,7 @@ class Stm32Emulator(DeviceEmulator):
 
     def _time(self, now: float) -> list[Frame]:
         with self._lock:
-            self._board.crc_errors = self._pty.reader.crc_errors
+            self._board.crc_errors = self.wire.reader.crc_errors
             return self._board.advance(now)
 
     def _sense(self) -> tuple[int, ...]:

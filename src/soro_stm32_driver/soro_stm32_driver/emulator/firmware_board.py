@@ -41,15 +41,13 @@ class FirmwareBoard:
         self.boot_id, self._nominal = boot_id, bank.supply
         self.crc_errors = self.major = self.channels = 0
         self._overlaps = 0
+        self._firmware = Firmware(properties, boot_id, bank.supply, wired.minor == 0)
         self._start(now)
 
     def _start(self, now: float) -> None:
         self._born, self._tick, self._supply = now, 0, self._nominal
         self.state, self.flags = SerialState.BOOT, 0
         self._reader = FrameReader()
-        self._firmware = Firmware(
-            self.properties, self.boot_id, self._nominal, self._wired.minor == 0
-        )
 
     @property
     def at(self) -> float:
@@ -79,12 +77,12 @@ class FirmwareBoard:
 
     def reboot(self, now: float) -> None:
         """Lose power for a moment: every coil falls, nothing is remembered."""
-        self.close()
         for muscle in range(self._wired.count):
             for kind in (0, 1):
                 self.bank.switch(kind, muscle, False, now)
         self.boot_id = (self.boot_id + 0x10001) & 0xFFFFFFFF
         self._log.write('reboot', now, boot_id=self.boot_id)
+        self._firmware.restart(self.boot_id)
         self._start(now)
 
     def close(self) -> None:

@@ -7,15 +7,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import Pairing
-from soro_stm32_driver.protocol import (
-    Action,
-    MIN_ACTION,
-    Timed,
-    ValveTimes,
-    Worked,
-)
 
 STAGGER = 2  # ms between two relays that pull in
 DEFLATION_WEIGHT = 2  # deflating pays inflation back so much faster
@@ -27,8 +21,8 @@ class _Muscle:
     """One muscle's pair of valves: at most one is open, and one pauses before the other opens."""
 
     def __init__(self) -> None:
-        self.queue: deque[Timed] = deque()
-        self.running = Action.HOLD
+        self.queue: deque[f3.Timed] = deque()
+        self.running = f3.Action.HOLD
         self.began = self.ends = self.ready = 0
         self.worked = [0, 0]
         self.switched = [0, 0]
@@ -36,16 +30,16 @@ class _Muscle:
 
     @property
     def busy(self) -> bool:
-        return self.running is not Action.HOLD or bool(self.queue)
+        return self.running is not f3.Action.HOLD or bool(self.queue)
 
     @property
     def inflation_waiting(self) -> int:
         """Milliseconds of inflation that wait."""
-        return sum(a.duration for a in self.queue if a.action == Action.INFLATE)
+        return sum(a.duration for a in self.queue if a.action == f3.Action.INFLATE)
 
     @property
     def inflates(self) -> bool:
-        return self.running is Action.INFLATE or self.inflation_waiting > 0
+        return self.running is f3.Action.INFLATE or self.inflation_waiting > 0
 
 
 class Valves:
@@ -107,13 +101,13 @@ class Valves:
         """Return when the last action that waits will have ended, without staggering [ms]."""
         ends = []
         for m in self.muscles:
-            begin = m.ends if m.running is not Action.HOLD else max(tick, m.ready)
+            begin = m.ends if m.running is not f3.Action.HOLD else max(tick, m.ready)
             ends.append(begin + sum(a.duration for a in m.queue) if m.busy else tick)
         return max(ends, default=tick)
 
-    def append(self, action: Timed) -> None:
+    def append(self, action: f3.Timed) -> None:
         """Let an action wait behind those of its muscle."""
-        if action.action != Action.HOLD:
+        if action.action != f3.Action.HOLD:
             self.muscles[action.muscle].queue.append(action)
 
     def step(self, tick: int) -> None:
@@ -150,10 +144,10 @@ class Valves:
         self.close_all()
         self._tick = tick
         # The last relay pulls in after its pause and all the staggering.
-        last = MIN_ACTION + self.pairing.count * STAGGER
+        last = f3.MIN_ACTION + self.pairing.count * STAGGER
         self._venting_until = tick + self._properties.vent_time + last
         for i, m in enumerate(self.muscles):
-            m.queue.append(Timed(i, Action.DEFLATE, self._properties.vent_time + last))
+            m.queue.append(f3.Timed(i, f3.Action.DEFLATE, self._properties.vent_time + last))
 
     def set_bitmap(self, coils: int) -> None:
         """Set coils directly; the caller has checked the interlock."""
@@ -164,25 +158,25 @@ class Valves:
                     self._switch(kind, i, bool(coils & bit))
         self.coils = coils
 
-    def times(self, time: int) -> ValveTimes:
+    def times(self, time: int) -> f3.ValveTimes:
         """Return what every valve has done."""
         rows = []
         for m in self.muscles:
             worked = list(m.worked)
-            if m.running is not Action.HOLD:
+            if m.running is not f3.Action.HOLD:
                 worked[m.running - 1] += self._tick - m.began
             rows.append(
-                Worked(
+                f3.Worked(
                     worked[0] & 0xFFFF,
                     worked[1] & 0xFFFF,
                     m.switched[0] & 0xFF,
                     m.switched[1] & 0xFF,
                 )
             )
-        return ValveTimes(time, tuple(rows))
+        return f3.ValveTimes(time, tuple(rows))
 
     def _work(self, i: int, m: _Muscle, tick: int) -> None:
-        if m.running is not Action.HOLD:
+        if m.running is not f3.Action.HOLD:
             if tick < m.ends:
                 return
             if m.queue and m.queue[0].action == m.running:
@@ -191,7 +185,7 @@ class Valves:
             self._off(i, m)
         if m.queue and tick >= m.ready and tick >= self._pull_in:
             action = m.queue.popleft()
-            m.running, m.began = Action(action.action), tick
+            m.running, m.began = f3.Action(action.action), tick
             m.ends = tick + action.duration
             m.switched[m.running - 1] += 1
             self._pull_in = tick + STAGGER
@@ -199,13 +193,13 @@ class Valves:
             self._switch(m.running - 1, i, True)
 
     def _off(self, i: int, m: _Muscle) -> None:
-        if m.running is Action.HOLD:
+        if m.running is f3.Action.HOLD:
             return
         kind, on = m.running - 1, self._tick - m.began
         m.worked[kind] += on
         leak = m.net * BUDGET_LEAK * max(0, self._tick - m.ready)
         m.net = max(0.0, m.net - leak + (on if kind == 0 else -DEFLATION_WEIGHT * on))
         self.coils &= ~self.pairing.bit(i, kind)
-        m.running = Action.HOLD
-        m.ready = self._tick + MIN_ACTION  # also lets the other valve close first
+        m.running = f3.Action.HOLD
+        m.ready = self._tick + f3.MIN_ACTION  # also lets the other valve close first
         self._switch(kind, i, False)

@@ -71,9 +71,9 @@ def mixed_robot(folder: Path) -> Path:
     return file
 
 
-def chain_robot(folder: Path) -> Path:
+def chain_robot(folder: Path, firmware: str = 'emulated') -> Path:
     """Write the catalogue's chain of two rods with its two motors on a CAN board."""
-    return _on_can(folder, _example('planar_chain'), 'planar_chain_can')
+    return _on_can(folder, _example('planar_chain'), 'planar_chain_can', firmware)
 
 
 def tendon_robot(folder: Path) -> Path:
@@ -89,6 +89,11 @@ def tendon_robot(folder: Path) -> Path:
 def servo_robot(folder: Path) -> Path:
     """Return the catalogue's arm of six servos."""
     return find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_servos.yaml'
+
+
+def drive_robot(folder: Path) -> Path:
+    """Return the catalogue's arm of six CANopen drives."""
+    return servo_robot(folder).with_name('tendon_arm_drives.yaml')
 
 
 def controlled_robot(folder: Path) -> Path:
@@ -135,8 +140,9 @@ def _example(name: str) -> dict[str, Any]:
     return yaml.safe_load(file.read_text(encoding='utf-8'))  # type: ignore[no-any-return]
 
 
-def _on_can(folder: Path, data: dict[str, Any], name: str) -> Path:
+def _on_can(folder: Path, data: dict[str, Any], name: str, firmware: str = 'emulated') -> Path:
     bench = yaml.safe_load(CAN.read_text(encoding='utf-8'))
+    bench['emulator']['can']['firmware'] = firmware
     bench['driver']['can']['zero'] = ' '.join(['0'] * len(data['drives'])) + ' deg'
     file = folder / f'{name}.yaml'
     text = yaml.safe_dump({**data, **bench, 'name': name}, sort_keys=False)

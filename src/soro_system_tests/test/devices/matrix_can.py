@@ -122,6 +122,7 @@ def near(measured, target):
     return bool(np.abs(np.array(measured) - target).max() < 0.02)
 
 
+@pytest.mark.parametrize('robot_', ['emulated'], indirect=True)
 @pytest.mark.injection('can', 15)
 @pytest.mark.parametrize('angle', [0.3, -0.3], ids=['holding', 'moving'])
 def test_a_board_that_repeats_its_measurement_is_found_by_its_numbers(robot, angle):
@@ -135,6 +136,7 @@ def test_a_board_that_repeats_its_measurement_is_found_by_its_numbers(robot, ang
     stays_down(robot, since + 1.0 + BUSY)
 
 
+@pytest.mark.parametrize('robot_', ['emulated'], indirect=True)
 @pytest.mark.injection('can', 2)
 def test_a_board_without_a_heartbeat_is_lost_although_it_measures(robot):
     robot.turn(0.3)

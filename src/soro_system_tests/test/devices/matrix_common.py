@@ -27,9 +27,14 @@ HOUR = 3600
 pytestmark = pytest.mark.timeout(240)
 
 
-def on(*devices, cells):
-    """Run a test on the rigs of these devices, for these injections."""
-    each = [pytest.param(d, marks=pytest.mark.injection(d, *cells)) for d in devices]
+FIRMWARE = ('stm32', 'can')  # devices that have it
+
+
+def on(*devices, cells, firmware=True):
+    """Run a test on the rigs of these devices, for these injections; on reference firmware too."""
+    rigs = [(d, d) for d in devices]
+    rigs += [(d, f'{d}-firmware') for d in devices if firmware and d in FIRMWARE]
+    each = [pytest.param(rig, marks=pytest.mark.injection(d, *cells)) for d, rig in rigs]
     return pytest.mark.parametrize('rig_', each, indirect=True)
 
 
@@ -125,7 +130,7 @@ def test_device_that_does_not_read(rig, robot):
 # The device ----------------------------------------------------------------------------------
 
 
-@on('stm32', 'can', cells=[9])
+@on('stm32', 'can', cells=[9], firmware=False)  # it has the one that it has
 def test_another_protocol_is_refused(rig, robot, said):
     assert robot.transition(DEACTIVATE)
     assert robot.transition(CLEANUP)

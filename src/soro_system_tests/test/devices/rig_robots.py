@@ -80,11 +80,15 @@ class Rig:
 
 
 def make_bench(device: str, folder: Path) -> Rig:
-    """Make the rig of a device; its robot is not started."""
+    """Make the rig of a device, or of `DEVICE-firmware`; its robot is not started."""
+    device, _, firmware = device.partition('-')
+    host = 'firmware: host'
     clock = folder / 'clock_step'
     robot: RobotProcesses
     if device == 'can':
-        robot = CanRobot(folder)
+        serial = '    serial: 5\n'
+        changes = [(serial, f'{serial}    {host}\n')] if firmware else []
+        robot = CanRobot(folder, *changes)
         made = Rig(
             robot,
             lambda: again(robot, lambda: robot.turn(0.5)),
@@ -95,7 +99,9 @@ def make_bench(device: str, folder: Path) -> Rig:
             pieces=0.9,
         )
     elif device == 'stm32':
-        robot = ValveRobot(folder, quick_file(folder))
+        noise = '    sensor_noise: 0.05 mm\n'
+        changes = [(noise, f'{noise}    {host}\n')] if firmware else []
+        robot = ValveRobot(folder, quick_file(folder, *changes))
         names, kind = valve_robot.NAMES, valve_robot.LENGTH
         made = Rig(
             robot,

@@ -18,12 +18,13 @@ from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceState, Fault
 
 TTL = 0.2  # s
 BUSY = 1.0  # s that a busy computer may add
+FIRMWARE = 'serial: 5\n    firmware: '
 
 
-@pytest.fixture(scope='module')
-def robot_(tmp_path_factory):
-    """Return one robot for the whole module."""
-    robot = CanRobot(tmp_path_factory.mktemp('motors'))
+@pytest.fixture(scope='module', params=['emulated', 'host'])
+def robot_(request, tmp_path_factory):
+    """Return one robot for the whole module, its board emulated, then the reference firmware."""
+    robot = CanRobot(tmp_path_factory.mktemp('motors'), ('serial: 5', FIRMWARE + request.param))
     try:
         yield robot.start()
     finally:

@@ -18,12 +18,12 @@ import pytest
 from soro_can_driver.board import Access, BoardState, CanId, Mode, Parameter
 from soro_can_driver.cyclic_frames import Command, CommandFd, Position, Sync
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.emulator.socketcand_server import LARGEST, SocketcandServer
 from soro_can_driver.frame import Control, ProtocolError
 from soro_can_driver.protocol import HostHeartbeat, ParameterFrame, unpack
-from soro_can_driver.socketcand_link import LONGEST, SocketcandLink
 from soro_can_driver.wiring import read_wiring
 from soro_driver.device import DeviceLost
+from soro_driver.socketcand_link import LONGEST, SocketcandLink
+from soro_emulation.socketcand_server import LARGEST, SocketcandServer
 from soro_node.testing import wait_until
 
 pytestmark = LONG

@@ -13,6 +13,7 @@ from channel_robots import (
     chain_robot,
     ChannelRobot,
     controlled_robot,
+    drive_robot,
     mixed_robot,
     muscle_robot,
     pressure_robot,
@@ -63,6 +64,9 @@ class Case:
 CASES = {
     'dspace-5': Case(functools.partial(pressure_robot, count=5), 0.4, 8e3, 'unplug', 0.4),
     'can-2': Case(chain_robot, 0.2, 0.02, 'silent', 0.2),
+    'can-2-firmware': Case(
+        functools.partial(chain_robot, firmware='host'), 0.2, 0.02, 'silent', 0.2
+    ),
     'stm32-12': Case(muscle_robot, 0.1, 1e-3, 'unplug', SILENCE + 1.0),
     'stm32-12-firmware': Case(
         functools.partial(muscle_robot, firmware='host'), 0.1, 1e-3, 'unplug', SILENCE + 1.0
@@ -70,6 +74,7 @@ CASES = {
     'nidaq-4': Case(mixed_robot, 0.3, 8e3, 'silent', 0.4, ('relay', 'closed', True)),
     'can-6': Case(tendon_robot, 0.3, 0.02, 'silent', 0.2),
     'dynamixel-6': Case(servo_robot, 0.3, 0.02, 'unplug', 0.4),
+    'cia402-6': Case(drive_robot, 0.3, 0.02, 'silent', 0.2),
     'ros2_control-6': Case(
         controlled_robot, 0.3, 0.02, 'silent', 0.8, ('commands', 'stream', True)
     ),

@@ -12,10 +12,10 @@ import re
 import numpy as np
 import pytest
 
-from soro_can_driver.emulator.bus_faults import BusFaults
 from soro_driver import endpoint
 from soro_driver.settings import read_driver_settings
 from soro_dspace_driver.emulator.device import DspaceEmulator
+from soro_emulation.bus_faults import BusFaults
 from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog, read_events
@@ -34,7 +34,7 @@ MODULES = {
     'nidaq': (('device',), (*BENCH, 'safety_relay')),
     'dspace': (('device',), (f'{MODELS}creep', *BENCH, *SERIAL)),
     'stm32': (('device', 'muscle_bank', 'radio'), SERIAL),
-    'can': (('device', 'bus_faults'), ('haptic_plant', 'serial_line')),
+    'can': (('device',), ('bus_faults', 'haptic_plant', 'serial_line')),
     'simulated': (('device',), ()),
 }
 SHARED = {'actuator'}  # read by `injected_fault.actuator_index`

@@ -102,7 +102,7 @@ class Line:
         context = make_context(ROBOTS[device], device, None, path)
         self.now, self.reader = START, FrameReader()
         self.device, self.emulator = device, EMULATORS[device].create(context, self.now)
-        self.wire = self.emulator.wire if device == 'dspace' else self.emulator._pty
+        self.wire = self.emulator.wire
         self.board = self.emulator._board
         self.seq, self.heard = 0, []
         self.pass_time(1.0)

@@ -14,7 +14,7 @@ import socket
 import struct
 import time
 
-from soro_can_driver.wiring import CanWiring
+from soro_driver.can_port import CanPort
 from soro_driver.device import DeviceLost
 
 BATCH = 65536  # bytes taken at once: a babbling bus must not hold the loop
@@ -29,7 +29,7 @@ class SocketcandLink:
 
     Parameters
     ----------
-    wiring : CanWiring
+    wiring : CanPort
         Host, port and channel.
     timeout : float
         A server that reads nothing for this long is given up [s].
@@ -42,7 +42,7 @@ class SocketcandLink:
         Nobody answers, or the bus is in use.
     """
 
-    def __init__(self, wiring: CanWiring, timeout: float, connect_timeout: float) -> None:
+    def __init__(self, wiring: CanPort, timeout: float, connect_timeout: float) -> None:
         self.place = f'CAN socketcand {wiring.host}:{wiring.port}'
         self.error_frames = self.malformed = 0
         self._pending = b''

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import errno
 from typing import Any
 
-from soro_can_driver.wiring import CanWiring
+from soro_driver.can_port import CanPort
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_mechanics.core.missing_package import how_to_install
 
@@ -23,7 +23,7 @@ class PythonCanLink:
 
     Parameters
     ----------
-    wiring : CanWiring
+    wiring : CanPort
     timeout : float
         Of sending one frame [s].
 
@@ -35,7 +35,7 @@ class PythonCanLink:
         Nobody answers.
     """
 
-    def __init__(self, wiring: CanWiring, timeout: float) -> None:
+    def __init__(self, wiring: CanPort, timeout: float) -> None:
         try:
             import can
         except ImportError as error:
@@ -104,7 +104,7 @@ class PythonCanLink:
         return found
 
 
-def remedy(error: BaseException, wiring: CanWiring) -> str:
+def remedy(error: BaseException, wiring: CanPort) -> str:
     """Return what to do about an interface of this computer that cannot be used; '' if unknown."""
     rates = f'bitrate {wiring.bitrate}'
     if wiring.framing == 'fd':

@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from soro_can_driver.emulator.socketcand_server import ERROR_FRAME
+from soro_driver.can_port import CanPort
+from soro_driver.endpoint import Endpoint
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine
+from soro_emulation.socketcand_server import ERROR_FRAME, SocketcandServer
 from soro_mechanics.core.errors import UnknownName
 
 Wire = Iterable[tuple[int, bytes]]
@@ -128,6 +130,39 @@ class BusFaults:
         for identifier, data in frames:
             if not self._babbling:
                 self._to_host.put(_unit(identifier, data), now)
+
+
+class EmulatedBus(BusFaults):
+    """A bus with the socketcand server that a driver connects to.
+
+    Further faults: ``silent`` (nothing reaches the host), ``unplug`` (the connection is closed).
+    """
+
+    faults: ClassVar[tuple[str, ...]] = ('silent', 'unplug', *BUS_FAULTS)
+
+    def __init__(
+        self,
+        port: CanPort,
+        endpoint: Endpoint,
+        receive: Callable[[int, bytes], Wire],
+        idle: Callable[[], Wire],
+        seed: int,
+    ) -> None:
+        super().__init__(receive, idle, seed)
+        self.server = SocketcandServer(endpoint.port, self.receive, self.idle)
+        self.start, self.stop = self.server.start, self.server.stop
+        self.address, self.resource = endpoint.address, port.emulated(endpoint).resource
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break bus or connection, or repair them ('none')."""
+        if fault == 'unplug':
+            self.server.drop_client()
+        elif fault == 'silent':
+            self.server.silent = True
+        else:
+            super().inject(fault, values)
+            if fault == 'none':
+                self.server.silent = False
 
 
 def _unit(identifier: int, data: bytes) -> bytes:

@@ -1,0 +1,5 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+from setuptools import setup
+
+setup()

@@ -1,0 +1,3 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""CANopen drives of the profile CiA 402, emulated on their bus."""

@@ -1,0 +1,88 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Reference firmware of a device package, built by this computer's C compiler, over pipes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+import os
+from pathlib import Path
+import subprocess
+import tempfile
+
+from soro_mechanics.core.errors import InvalidInput, MissingPackage
+
+FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Werror')
+
+
+def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
+    """Compile what is in the folder `firmware` of a package; returns the program.
+
+    Raises
+    ------
+    MissingPackage
+        There is no C compiler, or the sources are not beside the package.
+    """
+    here = Path(str(import_module(package).__file__)).resolve().parents
+    places = [here[1] / 'firmware']
+    if len(here) > 4:  # of an installation that is a copy
+        places.append(here[4] / 'share' / package / 'firmware')
+    sources = [str(f) for place in places for f in sorted(place.glob('*.c'))]
+    if not sources:
+        raise MissingPackage(f'no sources of the firmware in {" or ".join(map(str, places))}')
+    compiler, program = os.environ.get('CC', 'cc'), folder / 'host'
+    command = [compiler, *FLAGS, *flags, '-o', str(program), *sources, '-lm']
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False)
+    except OSError as error:
+        remedy = 'install a C compiler (`sudo apt install gcc`), or write firmware: emulated'
+        raise MissingPackage(
+            f'the firmware needs {compiler}: {error.strerror}; {remedy}'
+        ) from None
+    if done.returncode:
+        raise MissingPackage(f'{compiler} does not build the firmware: {done.stderr.strip()}')
+    return program
+
+
+class HostFirmware:
+    """One running firmware. Time passes only when it is told to.
+
+    Parameters
+    ----------
+    package : str
+        Whose firmware it is.
+    arguments : sequence
+        Of the program.
+    program : Path, optional
+        From `build`; default: it is built.
+    """
+
+    def __init__(
+        self, package: str, arguments: Sequence[object], program: Path | None = None
+    ) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            made = program or build(package, Path(folder))
+            self._process = subprocess.Popen(
+                [str(made), *map(str, arguments)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            self.say('t 0')  # it runs before its file goes
+
+    def say(self, line: str) -> list[list[str]]:
+        """Return the lines that answer one, as words; the last begins with a full stop."""
+        out, into = self._process.stdout, self._process.stdin
+        assert out is not None and into is not None
+        into.write(line + '\n')
+        into.flush()
+        found: list[list[str]] = []
+        while not found or found[-1][0] != '.':
+            found.append(out.readline().split())
+            if not found[-1]:
+                raise InvalidInput('firmware', f'ended with {self._process.wait()}', 'a firmware')
+        return found
+
+    def close(self) -> int:
+        """End it; returns its exit code."""
+        self._process.communicate()
+        return self._process.returncode

@@ -1,0 +1,71 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Devices behind a wire that has faults of its own: what their emulators do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import threading
+from typing import Any, ClassVar
+
+from soro_emulation.bus_faults import EmulatedBus
+from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
+from soro_emulation.serial_pty import SerialPty
+from soro_mechanics.core.errors import UnknownName
+
+
+class WiredEmulator(DeviceEmulator):
+    """A subclass sets `wire`, lists its `faults`, and has them break."""
+
+    faults: ClassVar[tuple[str, ...]]  # with those of the wire
+    wire: SerialPty | EmulatedBus
+
+    def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
+        self._lock = threading.Lock()  # of the device, between the wire's thread and others
+        self._moves = False
+
+    def start(self) -> None:
+        """Listen."""
+        self.wire.start()
+        self._log.write('listening', address=self.wire.address)
+
+    def advance(self, now: float) -> None:
+        """Nothing: the thread of the wire lets time pass."""
+
+    def inject(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something."""
+        if fault not in self.faults:
+            raise UnknownName('fault', fault, self.faults)
+        if fault == 'none' or fault in self.wire.faults:
+            self.wire.inject(fault, values)
+        if fault not in self.wire.faults:
+            with self._lock:
+                self._break(fault, values)
+
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
+        """Break the device, or repair it ('none')."""
+        raise NotImplementedError
+
+    def _note(self, moves: bool, now: float) -> None:
+        """Log whether the device could move, where that has changed."""
+        if moves != self._moves:
+            self._moves = moves
+            self._log.write('state', now, state='ARMED' if moves else 'SAFE')
+
+    def in_use(self, now: float) -> bool:
+        """Whether the device could move."""
+        return self._moves
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What faults did to the wire."""
+        return self.wire.counters
+
+    def resources(self) -> Sequence[str]:
+        """Return what a driver locks."""
+        return [self.wire.resource]
+
+    def stop(self) -> None:
+        """Stop listening."""
+        self.wire.stop()
