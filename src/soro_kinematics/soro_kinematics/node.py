@@ -46,6 +46,7 @@ from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.transforms import TransformListener
 from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 
@@ -105,8 +106,9 @@ class KinematicsSolver(RobotNode):
         self._ghost = self.create_publisher(ConfigurationMessage, 'commanded_configuration', 5)
         self._tf = self.create_publisher(TFMessage, '/tf', 50)
         self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
-        self._joints = self.create_publisher(JointState, 'joint_states', 5)
-        self._tip_tracker = TrackerInput(self)
+        self._joints: Any = None  # the topic is there where joints are
+        self._transforms = TransformListener(self)
+        self._tip_tracker = TrackerInput(self, self._transforms)
         self._feedback: StateStream | None = None
         self._offered: list[Any] = []
         self._timer: Any = None
@@ -117,7 +119,9 @@ class KinematicsSolver(RobotNode):
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         robot = self.load_robot()
-        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
+        self._wrench = WrenchInput(
+            self, self._binding.frames, self.table.wrench_timeout, self._transforms
+        )
         self._feedback = StateStream(
             self,
             self._binding.description,
@@ -125,6 +129,8 @@ class KinematicsSolver(RobotNode):
             self.table.tip_rate,
             self._follow,
         )
+        if self._joints is None and any(a.quantity == 'angle' for a in robot.actuators):
+            self._joints = self.create_publisher(JointState, 'joint_states', 5)
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
         self._solved: ActuatorFeedback | None = None

@@ -81,7 +81,7 @@ class TipTracker:
     def take(
         self,
         seen: MarkerPose,
-        to_base: Array | None,
+        to_base: Array | str,
         model: Array | None,
         now: int,
         arrival: float,
@@ -92,8 +92,8 @@ class TipTracker:
 
         Parameters
         ----------
-        to_base : ndarray, shape (4, 4), or None
-            Pose of the tracker's frame in base_link; None when no transform connects them.
+        to_base : ndarray, shape (4, 4), or str
+            Pose of the tracker's frame in base_link, or why no transform connects them.
         model : ndarray, shape (4, 4), or None
             The model's tip at the measured actuation; None while that is unknown.
         now : int
@@ -106,7 +106,7 @@ class TipTracker:
         self._note(arrival, latency)
         refusal = self._judge_message(seen, before, to_base, latency, now)
         tip = np.eye(4)
-        if not refusal and to_base is not None:
+        if not refusal and not isinstance(to_base, str):
             tip, refusal = self._tip(to_base @ seen.pose, seen.oriented, model)
         refusal = refusal or self._judge_tip(seen, tip, model)
         if refusal:
@@ -161,12 +161,12 @@ class TipTracker:
         self,
         seen: MarkerPose,
         before: MarkerPose | None,
-        to_base: Array | None,
+        to_base: Array | str,
         latency: float,
         now: int,
     ) -> tuple[int, str] | None:
-        if to_base is None:
-            return TrackerState.NO_TRANSFORM, f'no transform from {seen.frame_id!r} to base_link'
+        if isinstance(to_base, str):
+            return TrackerState.NO_TRANSFORM, to_base
         if latency < -AHEAD:
             return TrackerState.LATE, 'stamps are in the future: synchronise the clocks'
         if latency > self._rules.max_latency:
