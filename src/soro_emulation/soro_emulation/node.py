@@ -36,6 +36,7 @@ from soro_node.frames import frames_for
 from soro_node.main import run
 from soro_node.parameters import ParameterTable
 from soro_node.robot_binding import read_description
+from soro_node.transforms import TransformListener
 from soro_node.wrench_input import WrenchInput
 
 GROUP = 'soro_emulation.devices'
@@ -57,6 +58,7 @@ class EmulatorNode(Node):
         self._body: BodyProcess | None = None
         self._speed = SpeedWatch()
         self._tip = np.eye(4)
+        self.transforms = TransformListener(self)
         self._wrench = WrenchInput(self, self._frames, self._values['wrench_timeout'])
         self._stopping = threading.Event()
         self._counters: dict[str, int] = {}

@@ -46,7 +46,6 @@ from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
-from soro_node.transforms import TransformListener
 from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 
@@ -107,8 +106,7 @@ class KinematicsSolver(RobotNode):
         self._tf = self.create_publisher(TFMessage, '/tf', 50)
         self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._joints: Any = None  # the topic is there where joints are
-        self._transforms = TransformListener(self)
-        self._tip_tracker = TrackerInput(self, self._transforms)
+        self._tip_tracker = TrackerInput(self)
         self._feedback: StateStream | None = None
         self._offered: list[Any] = []
         self._timer: Any = None
@@ -119,9 +117,7 @@ class KinematicsSolver(RobotNode):
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
         robot = self.load_robot()
-        self._wrench = WrenchInput(
-            self, self._binding.frames, self.table.wrench_timeout, self._transforms
-        )
+        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._feedback = StateStream(
             self,
             self._binding.description,

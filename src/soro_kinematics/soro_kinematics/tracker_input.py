@@ -24,7 +24,7 @@ from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.parameters import Parameter
 from soro_node.qos import LOSSY
-from soro_node.transforms import NoTransform, stamp_of, TransformFilter, TransformListener
+from soro_node.transforms import NoTransform, stamp_of, TransformFilter
 
 TOPIC = 'tracker/pose'
 PARAMETERS = (
@@ -62,15 +62,12 @@ class TrackerInput:
     ----------
     node : RobotNode
         Hears, publishes and reports; its table has `PARAMETERS`.
-    transforms : TransformListener
-        Of the node.
     """
 
-    def __init__(self, node: Any, transforms: TransformListener) -> None:
+    def __init__(self, node: Any) -> None:
         self._node, self._subscription = node, None
-        self._filter = TransformFilter(
-            lambda header: transforms.lookup(self._base, header), self._take
-        )
+        to_base = node.transforms.lookup
+        self._filter = TransformFilter(lambda header: to_base(self._base, header), self._take)
         self._measured = node.create_publisher(PoseStamped, 'tip_measured', 10)
         self._state = node.create_publisher(TrackerState, 'tracker/state', 5)
         self._said, self._reported = -1, 0.0

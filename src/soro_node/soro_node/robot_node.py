@@ -12,6 +12,7 @@ from soro_node.diagnostics import Diagnostics
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.robot_binding import RobotBinding
+from soro_node.transforms import TransformListener
 
 
 class RobotNode(GuardedLifecycleNode):
@@ -26,6 +27,7 @@ class RobotNode(GuardedLifecycleNode):
     ----------
     table : ParameterTable
     diagnostics : Diagnostics
+    transforms : TransformListener
     """
 
     def __init__(self, name: str, parameters: Iterable[Parameter], **kwargs: object) -> None:
@@ -33,6 +35,7 @@ class RobotNode(GuardedLifecycleNode):
         self._binding: RobotBinding | None = None
         self.table = ParameterTable(self, parameters, self._check, self._apply)
         self.diagnostics = Diagnostics(self)
+        self.transforms = TransformListener(self)
 
     def load_robot(self) -> Robot:
         """Read the robot file and return the robot with the node's model.

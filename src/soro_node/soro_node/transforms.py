@@ -12,6 +12,7 @@ import bisect
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 import threading
 import time
 from typing import Any
@@ -34,6 +35,7 @@ HISTORY = 10 * NANOSECONDS  # as tf2's buffer
 STALE = NANOSECONDS  # the newest transform, for a message without a stamp, is no older (assumed)
 WAIT = 0.25  # s (assumed): the solver publishes 30 transforms a second, a few ms late
 MAX_WAITING = 100  # messages
+STAMP = itemgetter(0)  # of a sample
 # More than one node may say where frames are, each once.
 STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -54,25 +56,22 @@ class _Link:
 
     parent: str
     static: bool
-    stamps: list[int] = field(default_factory=list)
-    poses: list[tuple[Array, Array]] = field(default_factory=list)  # position, quaternion
+    samples: list[tuple[int, Array, Array]] = field(default_factory=list)  # position, quaternion
 
     def add(self, stamp: int, position: Array, quaternion: Array) -> None:
-        at = bisect.bisect_left(self.stamps, stamp)
-        if stamp not in self.stamps[at : at + 1]:
-            self.stamps.insert(at, stamp)
-            self.poses.insert(at, (position, quaternion))
-        while self.stamps[-1] - self.stamps[0] > HISTORY:
-            del self.stamps[0], self.poses[0]
+        at = bisect.bisect_left(self.samples, stamp, key=STAMP)
+        if at == len(self.samples) or self.samples[at][0] != stamp:
+            self.samples.insert(at, (stamp, position, quaternion))
+        while self.samples[-1][0] - self.samples[0][0] > HISTORY:
+            del self.samples[0]
 
     def at(self, stamp: int) -> Array:
         """Return the pose (4, 4) at a stamp that lies between two samples, or on one."""
-        after = 0 if self.static else bisect.bisect_left(self.stamps, stamp)
-        position, quaternion = self.poses[after]
-        if not self.static and self.stamps[after] != stamp:
-            begin, end = self.stamps[after - 1 : after + 1]
+        after = 0 if self.static else bisect.bisect_left(self.samples, stamp, key=STAMP)
+        end, position, quaternion = self.samples[after]
+        if not self.static and end != stamp:
+            begin, first, turn = self.samples[after - 1]
             share = (stamp - begin) / (end - begin)
-            first, turn = self.poses[after - 1]
             position = first + share * (position - first)
             quaternion = tf_transformations.quaternion_slerp(turn, quaternion, share)
         pose: Array = tf_transformations.quaternion_matrix(quaternion)
@@ -97,7 +96,7 @@ class TransformBuffer:
             except SoroError:
                 continue
             stamp, link = stamp_of(each.header), self._links.get(child)
-            back = link is not None and link.stamps[-1] - stamp > HISTORY  # another clock
+            back = link is not None and link.samples[-1][0] - stamp > HISTORY  # another clock
             if link is None or static or link.static or link.parent != parent or back:
                 link = self._links[child] = _Link(parent, static)
             link.add(stamp, pose[:3, 3], tf_transformations.quaternion_from_matrix(pose))
@@ -137,8 +136,8 @@ class TransformBuffer:
         return found
 
     def _moment(self, moving: list[str], stamp: int, now: int, names: tuple[str, str]) -> int:
-        newest, last = min((self._links[f].stamps[-1], f) for f in moving)
-        oldest, first = max((self._links[f].stamps[0], f) for f in moving)
+        newest, last = min((self._links[f].samples[-1][0], f) for f in moving)
+        oldest, first = max((self._links[f].samples[0][0], f) for f in moving)
         stale = now - newest > STALE
         if stamp > newest or (stamp == 0 and stale):
             late = ((stamp or now) - newest) / NANOSECONDS

@@ -18,7 +18,7 @@ from soro_node.diagnostics import Level
 from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import Frames
 from soro_node.qos import LOSSY
-from soro_node.transforms import NoTransform, TransformFilter, TransformListener
+from soro_node.transforms import NoTransform, TransformFilter
 
 TOPIC = 'external_wrench'
 
@@ -29,22 +29,13 @@ class WrenchInput(ExternalWrench):
     Parameters
     ----------
     node : RobotNode
-        Hears the topic and reports.
+        Hears the topic and TF (`transforms`), and reports.
     timeout : float
         A wrench older than this [s] is gone: zero.
-    transforms : TransformListener, optional
-        Of the node, where it has one.
     """
 
-    def __init__(
-        self,
-        node: Any,
-        frames: Frames,
-        timeout: float,
-        transforms: TransformListener | None = None,
-    ) -> None:
+    def __init__(self, node: Any, frames: Frames, timeout: float) -> None:
         super().__init__(frames, timeout)
-        self._transforms = transforms or TransformListener(node)
         self._filter = TransformFilter(self._pose_in_robot, self._take)
         self._anchor = frames.base_link
         self._node = node
@@ -53,7 +44,7 @@ class WrenchInput(ExternalWrench):
 
     def open(self) -> None:
         """Listen."""
-        self._transforms.open()
+        self._node.transforms.open()
         self._subscription = self._node.create_subscription(
             WrenchStamped, TOPIC, self._on_message, LOSSY
         )
@@ -61,7 +52,7 @@ class WrenchInput(ExternalWrench):
     def close(self) -> None:
         """Listen no more; what is known grows old."""
         subscription, self._subscription = self._subscription, None
-        self._transforms.close()
+        self._node.transforms.close()
         if subscription is not None:
             self._node.destroy_subscription(subscription)
 
@@ -87,9 +78,9 @@ class WrenchInput(ExternalWrench):
     def _pose_in_robot(self, header: Header) -> Array:
         """Return the pose (4, 4) of a frame in the tip, where it moves with it, or in the base."""
         frames = self._frames
-        on_tip = self._transforms.hangs_on(header.frame_id, frames.tip)
+        on_tip = self._node.transforms.hangs_on(header.frame_id, frames.tip)
         self._anchor = frames.tip if on_tip else frames.base_link
-        return self._transforms.lookup(self._anchor, header)
+        return self._node.transforms.lookup(self._anchor, header)
 
     def _take(self, message: WrenchStamped, arrival: float, pose: Array | NoTransform) -> None:
         try:

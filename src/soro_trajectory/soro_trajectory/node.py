@@ -34,7 +34,7 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
-from soro_node.transforms import TransformListener, WAIT
+from soro_node.transforms import WAIT
 from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 from soro_trajectory.command_stream import CommandStream, Phase
@@ -140,10 +140,7 @@ class TrajectoryPlanner(RobotNode):
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
-        self._transforms = TransformListener(self)
-        self._wrench = WrenchInput(
-            self, self._binding.frames, self.table.wrench_timeout, self._transforms
-        )
+        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._stream = CommandStream(
             robot,
             self._source,
@@ -165,7 +162,7 @@ class TrajectoryPlanner(RobotNode):
         self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         self._wrench.open()
-        self._transforms.open(moving=True)  # a target comes once: history must be there
+        self.transforms.open(moving=True)  # a target comes once: history must be there
         self.tip_control.open()
         newest = self._newest
         for kind, topic, take in (
@@ -376,9 +373,8 @@ class TrajectoryPlanner(RobotNode):
 
     def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
         base = self._binding.frames.base_link
-        pose = self._transforms.lookup(base, message.header, WAIT) @ pose_from_message(
-            message.pose, f'{topic}.pose'
-        )
+        to_base = self.transforms.lookup(base, message.header, WAIT)
+        pose = to_base @ pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
         return goal_for_pose(
             self._binding.robot,
