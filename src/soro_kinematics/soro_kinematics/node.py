@@ -115,7 +115,7 @@ class KinematicsSolver(RobotNode):
 
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
-        self.diagnostics.report('solver', Level.WARN, 'preparing')
+        self.diagnostics.report('solver', Level.WARN, 'preparing: kernels, compiled once')
         robot = self.load_robot()
         self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._feedback = StateStream(

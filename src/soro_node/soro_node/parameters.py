@@ -26,9 +26,7 @@ from rcl_interfaces.msg import (
     ParameterDescriptor,
     SetParametersResult,
 )
-from rcl_interfaces.msg import (
-    Parameter as ParameterMessage,
-)
+from rcl_interfaces.msg import Parameter as ParameterMessage
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
@@ -37,11 +35,8 @@ from soro_mechanics.core.errors import closest, InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 
 EXPONENT = re.compile(r'[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+')
-KINDS = {  # of what may be written as another type
-    RosParameter.Type.DOUBLE: 'float',
-    RosParameter.Type.DOUBLE_ARRAY: 'float[]',
-    RosParameter.Type.STRING_ARRAY: 'str[]',
-}
+T = RosParameter.Type  # what may be written as another one:
+KINDS = {T.DOUBLE: 'float', T.DOUBLE_ARRAY: 'float[]', T.STRING_ARRAY: 'str[]'}
 TYPES = ('bool', 'int', 'float', 'str', 'float[]', 'str[]')
 
 
@@ -256,7 +251,7 @@ def _of_type(given: RosParameter, kind: str) -> RosParameter:
     if kind == 'float[]' and isinstance(value, list | tuple | array):
         numbers = [_number(x) for x in value]
         if None not in numbers:
-            return RosParameter(given.name, RosParameter.Type.DOUBLE_ARRAY, numbers)
+            return RosParameter(given.name, T.DOUBLE_ARRAY, numbers)
     if kind == 'str[]' and isinstance(value, list) and not value:
         return RosParameter(given.name, RosParameter.Type.STRING_ARRAY, [])
     return given
