@@ -12,7 +12,7 @@ in_jazzy := SORO_WORKSPACE='$(CURDIR)'; SORO_VENV='$(CURDIR)/.venv-jazzy'; \
   SORO_BUILD_ROOT='$(CURDIR)/.jazzy'; . scripts/env.sh;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo docs test test-jazzy test-ros lint format bench validate reliability soak pictures clean
+.PHONY: help setup run demo docs test test-jazzy test-ros lint format bench validate reliability soak pictures figures clean
 
 help:  ## this list
 	@echo 'make TARGET [ROBOT=stiff_flop] [ARGS="..."]'
@@ -66,6 +66,9 @@ docs:  ## the documentation as a site, with search and API reference, in out/doc
 
 pictures: setup  ## draw the pictures of the documentation
 	@$(in_workspace) exec python scripts/draw_pictures.py $(ARGS)
+
+figures: setup  ## figures of a paper as PNG, PDF and CSV in out/figures: make figures PAPER=akbari-2021
+	@$(in_workspace) exec python scripts/paper_figures.py '$(PAPER)' $(ARGS)
 
 clean:  ## remove builds, results and caches; the environments stay (make distclean removes them)
 	rm -rf build install log out .cache .numba .jazzy docs/api
