@@ -12,7 +12,7 @@ in_jazzy := SORO_WORKSPACE='$(CURDIR)'; SORO_VENV='$(CURDIR)/.venv-jazzy'; \
   SORO_BUILD_ROOT='$(CURDIR)/.jazzy'; . scripts/env.sh;
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run demo docs test test-jazzy lint format bench validate reliability soak pictures clean
+.PHONY: help setup run demo docs test test-jazzy test-ros lint format bench validate reliability soak pictures figures clean
 
 help:  ## this list
 	@echo 'make TARGET [ROBOT=stiff_flop] [ARGS="..."]'
@@ -36,6 +36,9 @@ test:  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"
 test-jazzy:  ## build, unit tests and one robot with ROS 2 Jazzy
 	@python3 scripts/setup_workspace.py --distribution jazzy $(if $(ARGS),,--warm stiff_flop)
 	@$(in_jazzy) exec python scripts/run_tests.py --smoke $(ARGS)
+
+test-ros: setup  ## one robot with the real ros2 launch, CLI, bags, RViz and ament lint, where they are installed
+	@$(in_workspace) exec python scripts/real_ros.py $(ARGS)
 
 lint: setup  ## style, types, import contracts, package and launch files, house rules
 	@$(in_workspace) exec python scripts/lint.py
@@ -63,6 +66,9 @@ docs:  ## the documentation as a site, with search and API reference, in out/doc
 
 pictures: setup  ## draw the pictures of the documentation
 	@$(in_workspace) exec python scripts/draw_pictures.py $(ARGS)
+
+figures: setup  ## figures of a paper as PNG, PDF and CSV in out/figures: make figures PAPER=akbari-2021
+	@$(in_workspace) exec python scripts/paper_figures.py '$(PAPER)' $(ARGS)
 
 clean:  ## remove builds, results and caches; the environments stay (make distclean removes them)
 	rm -rf build install log out .cache .numba .jazzy docs/api

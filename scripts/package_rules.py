@@ -83,7 +83,10 @@ FOUND_BY_NAME = {
 ROS_PACKAGES = {
     'action_msgs',
     'ament_cmake',
+    'ament_copyright',
+    'ament_flake8',
     'ament_index_python',
+    'ament_pep257',
     'builtin_interfaces',
     'diagnostic_msgs',
     'geometry_msgs',
@@ -94,6 +97,7 @@ ROS_PACKAGES = {
     'lifecycle_msgs',
     'nav_msgs',
     'rcl_interfaces',
+    'rclcpp',
     'rclpy',
     'rosgraph_msgs',
     'robot_state_publisher',

@@ -73,6 +73,7 @@ def test_folders(names: list[str]) -> dict[str, Path]:
     found[DEVICES] = ROOT / 'src' / LAST / 'test/devices'
     found['scripts'] = ROOT / 'scripts/test'
     found['studies'] = ROOT / 'studies/test'
+    found['examples'] = ROOT / 'examples/test'
     found['tf_transformations'] = ROOT / 'underlay/tf_transformations/test'
     unknown = sorted(set(names) - set(found))
     if unknown:

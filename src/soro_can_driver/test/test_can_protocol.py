@@ -64,7 +64,8 @@ def golden_frames():
 
 @pytest.mark.parametrize(('source', 'can_id', 'data'), golden_frames())
 def test_golden_frames_of_the_documentation(source, can_id, data):
-    frame = eval(source, {'__builtins__': {}, **NAMES}, {'True': True, 'False': False})  # noqa: S307
+    words = {'__builtins__': {}, **NAMES}
+    frame = eval(source, words, {'True': True, 'False': False})  # noqa: S307
     assert frame.id == can_id
     assert frame.pack() == data
     assert protocol.unpack(can_id, data) == frame

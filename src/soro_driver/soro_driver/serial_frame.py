@@ -218,7 +218,8 @@ class Body:
 
     def values(self) -> tuple[Any, ...]:
         """Return the fields in the order of `layout`."""
-        return tuple(getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore[attr-defined]
+        names = self.__dataclass_fields__  # type: ignore[attr-defined]
+        return tuple(getattr(self, name) for name in names)
 
     def pack(self) -> bytes:
         """Return the body's bytes; a field that does not fit raises FrameError."""

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -32,12 +32,12 @@ from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.conversions import configuration_to_message, pose_to_message
 from soro_node.diagnostics import Diagnostics, Level
-from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import frames_for
 from soro_node.main import run
 from soro_node.parameters import ParameterTable
-from soro_node.qos import LOSSY
 from soro_node.robot_binding import read_description
+from soro_node.transforms import TransformListener
+from soro_node.wrench_input import WrenchInput
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s
@@ -58,7 +58,8 @@ class EmulatorNode(Node):
         self._body: BodyProcess | None = None
         self._speed = SpeedWatch()
         self._tip = np.eye(4)
-        self._wrench = ExternalWrench(self._frames, self._values['wrench_timeout'])
+        self.transforms = TransformListener(self)
+        self._wrench = WrenchInput(self, self._frames, self._values['wrench_timeout'])
         self._stopping = threading.Event()
         self._counters: dict[str, int] = {}
         # Whoever notes the counters does it before a fault or after it, not in between.
@@ -66,7 +67,7 @@ class EmulatorNode(Node):
         self._tracker: EmulatedTracker | None = None
         self._device, name = self._make_device()
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
-        self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, LOSSY)
+        self._wrench.open()
         self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
         if self._values['tracker']:
             self._tracker = self._make_tracker()
@@ -222,12 +223,6 @@ class EmulatorNode(Node):
         self._device.inject(fault, values)
         if fault == 'none' and tracker is not None:
             tracker.inject()
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        try:
-            self._wrench.update(message)
-        except SoroError as error:
-            self.get_logger().error(str(error), throttle_duration_sec=2.0)
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ class KinematicsSolver(RobotNode):
         self._ghost = self.create_publisher(ConfigurationMessage, 'commanded_configuration', 5)
         self._tf = self.create_publisher(TFMessage, '/tf', 50)
         self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
-        self._joints = self.create_publisher(JointState, 'joint_states', 5)
+        self._joints: Any = None  # the topic is there where joints are
         self._tip_tracker = TrackerInput(self)
         self._feedback: StateStream | None = None
         self._offered: list[Any] = []
@@ -115,7 +115,7 @@ class KinematicsSolver(RobotNode):
 
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
-        self.diagnostics.report('solver', Level.WARN, 'preparing')
+        self.diagnostics.report('solver', Level.WARN, 'preparing: kernels, compiled once')
         robot = self.load_robot()
         self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
         self._feedback = StateStream(
@@ -125,6 +125,8 @@ class KinematicsSolver(RobotNode):
             self.table.tip_rate,
             self._follow,
         )
+        if self._joints is None and any(a.quantity == 'angle' for a in robot.actuators):
+            self._joints = self.create_publisher(JointState, 'joint_states', 5)
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None
         self._solved: ActuatorFeedback | None = None

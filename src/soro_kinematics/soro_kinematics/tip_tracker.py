@@ -77,7 +77,7 @@ class TipTracker:
     def take(
         self,
         seen: MarkerPose,
-        to_base: Array | None,
+        to_base: Array | str,
         model: Array | None,
         now: int,
         arrival: float,
@@ -86,7 +86,7 @@ class TipTracker:
 
         Its rotation is the identity where the tracker measures positions alone.
 
-        `to_base` (4, 4): pose of the tracker's frame in base_link; None when no transform connects
+        `to_base` (4, 4): pose of the tracker's frame in base_link, or why no transform connects
         them. `model` (4, 4): the model's tip at the measured actuation; None while that is
         unknown. `now`: in the clock of stamps [ns]. `arrival`: steady clock [s].
         """
@@ -95,7 +95,7 @@ class TipTracker:
         self._note(arrival, latency)
         refusal = self._judge_message(seen, before, to_base, latency, now)
         tip = np.eye(4)
-        if not refusal and to_base is not None:
+        if not refusal and not isinstance(to_base, str):
             tip, refusal = self._tip(to_base @ seen.pose, seen.oriented, model)
         refusal = refusal or self._judge_tip(seen, tip, model)
         if refusal:
@@ -150,12 +150,12 @@ class TipTracker:
         self,
         seen: MarkerPose,
         before: MarkerPose | None,
-        to_base: Array | None,
+        to_base: Array | str,
         latency: float,
         now: int,
     ) -> tuple[int, str] | None:
-        if to_base is None:
-            return TrackerState.NO_TRANSFORM, f'no transform from {seen.frame_id!r} to base_link'
+        if isinstance(to_base, str):
+            return TrackerState.NO_TRANSFORM, to_base
         if latency < -AHEAD:
             return TrackerState.LATE, 'stamps are in the future: synchronise the clocks'
         if latency > self._rules.max_latency:

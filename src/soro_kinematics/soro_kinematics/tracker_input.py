@@ -10,12 +10,9 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from tf2_msgs.msg import TFMessage
 
 from soro_kinematics.outputs import pose_of_six
 from soro_kinematics.tip_tracker import MarkerPose, TipTracker, TrackerRules
-from soro_kinematics.transform_tree import TransformTree
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.offsets import body_length
@@ -26,8 +23,8 @@ from soro_node.conversions import pose_from_message, pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.parameters import Parameter
-from soro_node.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import LOSSY
+from soro_node.transforms import NoTransform, stamp_of, TransformFilter
 
 TOPIC = 'tracker/pose'
 PARAMETERS = (
@@ -55,9 +52,6 @@ PARAMETERS = (
     ),
 )  # fmt: skip
 
-# More than one node may say where frames are, each once.
-STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-MOVING = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 STATE_PERIOD = 0.2  # s
 
 
@@ -68,10 +62,9 @@ class TrackerInput:
     """
 
     def __init__(self, node: Any) -> None:
-        self._node = node
-        self._tree = TransformTree()
-        self._moving = PolledSubscriptions(node)
-        self._subscriptions: list[Any] = []
+        self._node, self._subscription = node, None
+        to_base = node.transforms.lookup
+        self._filter = TransformFilter(lambda header: to_base(self._base, header), self._take)
         self._measured = node.create_publisher(PoseStamped, 'tip_measured', 10)
         self._state = node.create_publisher(TrackerState, 'tracker/state', 5)
         self._said, self._reported = -1, 0.0
@@ -97,21 +90,19 @@ class TrackerInput:
 
     def open(self) -> None:
         """Listen."""
-        make = self._node.create_subscription
-        self._subscriptions = [
-            make(PoseStamped, TOPIC, self._on_pose, LOSSY),
-            make(TFMessage, '/tf_static', self._on_static, STATIC),
-        ]
+        self._subscription = self._node.create_subscription(
+            PoseStamped, TOPIC, self._filter.add, LOSSY
+        )
 
     def close(self) -> None:
         """Listen no more; what is known grows old."""
-        for subscription in self._subscriptions:
+        subscription, self._subscription = self._subscription, None
+        if subscription is not None:
             self._node.destroy_subscription(subscription)
-        self._subscriptions.clear()
-        self._moving.close_all()
 
     def report(self) -> None:
         """Say what becomes of the poses; call it again and again, for they grow old."""
+        self._filter.proceed()
         now = time.monotonic()
         state, text = self._tracker.state(now)
         newest = self._tracker.newest
@@ -134,38 +125,25 @@ class TrackerInput:
             message.tip.pose = pose_to_message(self._tracker.tip)
         return message
 
-    def _on_pose(self, message: PoseStamped) -> None:
-        arrival, stamp = time.monotonic(), message.header.stamp
+    def _take(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:
         try:
             pose = pose_from_message(message.pose, TOPIC)
         except SoroError as error:
             self._tracker.refuse(str(error), arrival)
             return
         seen = MarkerPose(
-            stamp.sec * NANOSECONDS + stamp.nanosec,
+            stamp_of(message.header),
             message.header.frame_id,
             pose,
             not np.array_equal(pose[:3, :3], np.eye(3)),
         )
-        to_base = self._to_base(seen.frame_id, arrival)
-        now = self._node.get_clock().now().nanoseconds
+        waited = int((time.monotonic() - arrival) * NANOSECONDS)
+        now = self._node.get_clock().now().nanoseconds - waited
+        to_base = found.why if isinstance(found, NoTransform) else found
         tip = self._tracker.take(seen, to_base, self._model_tip(), now, arrival)
         if tip is None:
             return
         measured = PoseStamped(pose=pose_to_message(tip))
         measured.header.frame_id = self._base
-        measured.header.stamp = stamp
+        measured.header.stamp = message.header.stamp
         self._measured.publish(measured)
-
-    def _to_base(self, frame: str, now: float) -> Array | None:
-        if frame in ('', self._base):
-            return np.eye(4)
-        found = self._tree.lookup(self._base, frame, now)
-        if found is None:  # perhaps through one that moves: heard from the first need on
-            self._moving.open(TFMessage, '/tf', MOVING)
-        for message in self._moving.all('/tf'):
-            self._tree.update(message, now, static=False)
-        return self._tree.lookup(self._base, frame, now)
-
-    def _on_static(self, message: TFMessage) -> None:
-        self._tree.update(message, time.monotonic(), static=True)

@@ -21,6 +21,7 @@ from rcl_interfaces.msg import SetLoggerLevelsResult, SetParametersResult
 from rcl_interfaces.srv import SetLoggerLevels, SetParameters
 from rclpy.node import Node
 
+from soro_node.parameters import has_value
 from soro_node.rclpy_private import clock_source
 
 # Packages of the services that rclpy offers by itself.
@@ -49,6 +50,9 @@ def guard_built_in(node: Node) -> None:
 def _answer(node: Node, kind: Any, name: str, callback: Callable[..., Any]) -> Callable[..., Any]:
     def attempt(request: Any, response: Any) -> Any:
         try:
+            if kind is SetParameters and has_value(node, request.parameters[0]):
+                response.results.append(SetParametersResult(successful=True))
+                return response
             return callback(request, response)
         except Exception as error:  # noqa: BLE001 - of any request, see above
             _warn(node, f'{name} refused', error)

@@ -123,8 +123,12 @@ class ExternalWrench:
         frame_id = message.header.frame_id
         frames = self._frames
         frames.check('frame_id', frame_id, (frames.tip_aligned, frames.tip, frames.base_link))
+        self.hold(wrench, frame_id, time.monotonic())
+
+    def hold(self, wrench: Array, frame_id: str, arrival: float) -> None:
+        """Take a wrench (6,) in one of the three frames; it arrived then (steady clock [s])."""
         with self._lock:
-            self._received = _Received(wrench, frame_id, time.monotonic())
+            self._received = _Received(wrench, frame_id, arrival)
 
     @property
     def present(self) -> bool:

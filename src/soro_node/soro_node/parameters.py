@@ -11,18 +11,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+import json
 import math
 import re
 import threading
 from typing import Any
 
+import numpy as np
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
     SetParametersResult,
 )
+from rcl_interfaces.msg import Parameter as ParameterMessage
 from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
@@ -31,6 +35,8 @@ from soro_mechanics.core.errors import closest, InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 
 EXPONENT = re.compile(r'[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+')
+T = RosParameter.Type  # what may be written as another one:
+KINDS = {T.DOUBLE: 'float', T.DOUBLE_ARRAY: 'float[]', T.STRING_ARRAY: 'str[]'}
 TYPES = ('bool', 'int', 'float', 'str', 'float[]', 'str[]')
 
 
@@ -222,14 +228,30 @@ class ParameterTable:
             self._apply(changed)
 
 
+def has_value(node: Node, message: ParameterMessage) -> bool:
+    """Whether a parameter has this value already, which then may be set at any time.
+
+    `ros2 param load` sends everything that `ros2 param dump` wrote, also what is at start only.
+    """
+    given = RosParameter.from_parameter_msg(message)
+    if not node.has_parameter(given.name):
+        return False
+    present = node.get_parameter(given.name)
+    given = _of_type(given, KINDS.get(present.type_, ''))
+    return given.type_ == present.type_ and np.array_equal(given.value, present.value)
+
+
 def _of_type(given: RosParameter, kind: str) -> RosParameter:
     value = given.value
     if kind == 'float' and (number := _number(value)) is not None:
         return RosParameter(given.name, RosParameter.Type.DOUBLE, number)
+    if kind == 'float[]' and isinstance(value, str):  # a list with such a text arrives as text
+        with suppress(ValueError):
+            value = json.loads(value)
     if kind == 'float[]' and isinstance(value, list | tuple | array):
         numbers = [_number(x) for x in value]
         if None not in numbers:
-            return RosParameter(given.name, RosParameter.Type.DOUBLE_ARRAY, numbers)
+            return RosParameter(given.name, T.DOUBLE_ARRAY, numbers)
     if kind == 'str[]' and isinstance(value, list) and not value:
         return RosParameter(given.name, RosParameter.Type.STRING_ARRAY, [])
     return given

@@ -12,6 +12,8 @@ from soro_node.diagnostics import Diagnostics
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.robot_binding import RobotBinding
+from soro_node.transforms import TransformListener
+from soro_node.warm_up import is_compiled
 
 
 class RobotNode(GuardedLifecycleNode):
@@ -26,6 +28,7 @@ class RobotNode(GuardedLifecycleNode):
     ----------
     table : ParameterTable
     diagnostics : Diagnostics
+    transforms : TransformListener
     """
 
     def __init__(self, name: str, parameters: Iterable[Parameter], **kwargs: object) -> None:
@@ -33,6 +36,7 @@ class RobotNode(GuardedLifecycleNode):
         self._binding: RobotBinding | None = None
         self.table = ParameterTable(self, parameters, self._check, self._apply)
         self.diagnostics = Diagnostics(self)
+        self.transforms = TransformListener(self)
 
     def load_robot(self) -> Robot:
         """Read the robot file and return the robot with the node's model.
@@ -47,7 +51,10 @@ class RobotNode(GuardedLifecycleNode):
 
     def make_kernels_ready(self) -> None:
         """Compile or load the kernels of the robot's models, see `RobotBinding.prepare`."""
-        seconds, robot = self._binding.prepare(), self._binding.robot
+        robot = self._binding.robot
+        if not is_compiled(robot):
+            self.get_logger().info('compiling kernels, once: this takes minutes')
+        seconds = self._binding.prepare()
         self.get_logger().info(
             f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
         )

@@ -7,6 +7,7 @@ import math
 
 import pytest
 from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.parameter import parameter_dict_from_yaml_file
@@ -25,6 +26,8 @@ TABLE = (
     Parameter('names', ['a'], '', 'of things'),
     Parameter('enabled', True, '', 'or not', read_only=True),
     Parameter('tolerance', 1e-3, 'm', 'how near'),
+    Parameter('smallest', 1e-5, 'm', 'at start only', read_only=True),
+    Parameter('mounting', [0.0, 1e-5], 'm', 'at start only', read_only=True),
 )
 
 
@@ -172,6 +175,24 @@ def test_what_ros_dumps_it_loads_again(holder, tmp_path):
         assert holder.table[name] == (list(found.value) if name == 'gravity' else found.value)
         assert holder.table[name] == value
     assert holder.get_parameter('tolerance').type_ is RosParameter.Type.DOUBLE
+
+
+def test_all_that_ros_dumps_is_loaded_what_is_at_start_only_too_unless_it_differs(tmp_path):
+    with RosSession() as session:
+        node = session.node(Holder)
+        kept = {p.name: p.default for p in TABLE} | {'use_sim_time': False}
+        file = tmp_path / 'dumped.yaml'
+        for smallest in (1e-5, 2e-5):
+            kept['smallest'] = smallest
+            text = yaml.dump({'/holder': {'ros__parameters': kept}})
+            file.write_text(text, encoding='utf-8')
+            loaded = parameter_dict_from_yaml_file(str(file), target_nodes=['/holder'])
+            request = SetParameters.Request(parameters=list(loaded.values()))
+            answer = session.call(SetParameters, '/holder/set_parameters', request)
+            refused = [n for n, r in zip(loaded, answer.results, strict=True) if not r.successful]
+            assert refused == ([] if smallest == 1e-5 else ['smallest'])
+        assert node.table.smallest == 1e-5
+        assert node.applied == []
 
 
 def test_an_empty_list_of_numbers_is_an_array_of_doubles(holder):

@@ -34,6 +34,7 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.transforms import WAIT
 from soro_node.worker_queue import WorkerQueue
 from soro_node.wrench_input import WrenchInput
 from soro_trajectory.command_stream import CommandStream, Phase
@@ -140,7 +141,7 @@ class TrajectoryPlanner(RobotNode):
 
     def configure(self) -> None:
         """Load the robot and warm its kernels."""
-        self.diagnostics.report('stream', Level.WARN, 'preparing')
+        self.diagnostics.report('stream', Level.WARN, 'preparing: kernels, compiled once')
         robot = self.load_robot()
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
@@ -167,6 +168,7 @@ class TrajectoryPlanner(RobotNode):
         self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         self._wrench.open()
+        self.transforms.open(moving=True)  # a target comes once: history must be there
         self.tip_control.open()
         newest = self._newest
         for kind, topic, take in (
@@ -390,9 +392,9 @@ class TrajectoryPlanner(RobotNode):
         return said
 
     def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
-        frames, frame = self._binding.frames, message.header.frame_id
-        frames.check(f'{topic}.header.frame_id', frame, ('', frames.base_link))
-        pose = pose_from_message(message.pose, f'{topic}.pose')
+        base = self._binding.frames.base_link
+        to_base = self.transforms.lookup(base, message.header, WAIT)
+        pose = to_base @ pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
         return goal_for_pose(
             self._binding.robot,

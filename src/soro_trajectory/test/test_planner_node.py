@@ -7,13 +7,15 @@ import time
 
 from action_msgs.msg import GoalStatus
 from fake_driver import FakeDriver
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 from nav_msgs.msg import Path
 import numpy as np
 import pytest
+from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from soro_mechanics import load_robot
@@ -271,6 +273,28 @@ def test_wrong_targets_are_refused_with_the_reason(one):
     one.send_pose([0.0, 0.0, 0.17], frame='map')
     wait_until(lambda: 'UNKNOWN_FRAME' in one.target_status()[0])
     assert one.driver.commands == []
+
+
+def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot):
+    tip, stamp = robot.forward(MIDDLE).tip, one.ros.client.get_clock().now()
+    tf = one.ros.client.create_publisher(TFMessage, '/tf', 10)
+    wait_until(lambda: tf.get_subscription_count())
+    message, moved = PoseStamped(), TransformStamped(child_frame_id='cart')
+    moved.header.frame_id = one.planner._binding.frames.base_link
+    message.header.stamp, message.header.frame_id = stamp.to_msg(), 'cart'
+    message.pose.position.x, message.pose.position.y, message.pose.position.z = tip[:3, 3]
+    message.pose.position.x -= 0.25
+    # The cart is there at the stamp, between two transforms; the second one comes late.
+    for early, x in ((True, 0.2), (False, 0.3)):
+        half = Duration(seconds=0.1)
+        moved.header.stamp = (stamp - half if early else stamp + half).to_msg()
+        moved.transform.translation.x = x
+        tf.publish(TFMessage(transforms=[moved]))
+        if early:
+            one.pose_topic.publish(message)
+    wait_until(lambda: one.target_status()[0].startswith('accepted') and one.held())
+    reached = robot.forward(one.driver.value).tip
+    assert reached[:3, 3] == pytest.approx(tip[:3, 3], abs=2e-4)
 
 
 def test_release_stops_the_stream(one):

@@ -25,6 +25,7 @@ FORCE = ColorRGBA(r=0.8, g=0.15, b=0.15, a=1.0)
 ELLIPSOID = ColorRGBA(r=0.92, g=0.55, b=0.16, a=0.5)
 PER_RADIUS = 2.0  # spheres along one radius: the row looks like a tube
 MAX_SPHERES = 200  # of one rod; a thinner one is drawn as a line
+LOAD_LIFETIME = 1  # s: a force is gone with whoever published it
 ARROW = 0.35  # length of the load's arrow, of the robot's extent
 
 
@@ -130,6 +131,7 @@ def load(shape: Shape) -> list[Marker]:
     text.pose.position = _point(start)
     text.pose.orientation.w = 1.0
     text.scale.z = 0.08 * extent
+    arrow.lifetime.sec = text.lifetime.sec = LOAD_LIFETIME
     text.text = f'{size:.3g}N'  # RViz draws a blank one metre wide, whatever the text's height
     return [arrow, text]
 

@@ -158,13 +158,15 @@ class Visualization(GuardedLifecycleNode):
         for kind, topic, qos in (
             (Configuration, 'configuration', LOSSY),
             (ActuatorState, 'actuator_state', LOSSY),
-            (JointState, 'joint_states', LOSSY),
             (PointCloud2, 'workspace', LATCHED),
             (Path, 'desired_path', LATCHED),
             (Path, 'actual_path', LOSSY),
             (DiagnosticArray, '/diagnostics', REPORTS),
         ):
             self._polled.open(kind, topic, qos)
+        joints = () if self._parts is None else self._parts.joints.values()
+        if any(joint.kind == 'revolute' for joint in joints):
+            self._polled.open(JointState, 'joint_states', LOSSY)
         if self.table.publish_description and self._urdf:
             self._urdf_out.publish(String(data=self._urdf))
         if self.table.publish_description and self._parts is not None:

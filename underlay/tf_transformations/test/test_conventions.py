@@ -35,6 +35,15 @@ def test_static_xyz_euler_angles_apply_x_first():
     np.testing.assert_allclose(tft.euler_from_quaternion(quaternion), [x, y, z], atol=1e-14)
 
 
+def test_half_of_a_turn_is_a_turn_by_half_whatever_the_signs():
+    first, axis = tft.quaternion_from_euler(0.3, -0.2, 0.9), [1, 2, -1]
+    last = tft.quaternion_multiply(first, tft.quaternion_about_axis(1.2, axis))
+    between = tft.quaternion_multiply(first, tft.quaternion_about_axis(0.3, axis))
+    for sign in (1.0, -1.0):
+        np.testing.assert_allclose(tft.quaternion_slerp(first, sign * last, 0.25), between)
+    np.testing.assert_allclose(tft.quaternion_slerp(first, first, 0.4), first)
+
+
 def test_rotation_about_a_point_keeps_it():
     point = np.array([0.1, -0.2, 0.3, 1.0])
     matrix = tft.rotation_matrix(0.8, [1, 1, 0], point)

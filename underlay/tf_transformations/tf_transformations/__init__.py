@@ -20,6 +20,7 @@ __all__ = [
     'quaternion_inverse',
     'quaternion_matrix',
     'quaternion_multiply',
+    'quaternion_slerp',
     'rotation_matrix',
     'translation_from_matrix',
     'translation_matrix',
@@ -78,6 +79,18 @@ def quaternion_about_axis(angle, axis):
 def quaternion_multiply(quaternion1, quaternion0):
     """Return the product quaternion1 * quaternion0, both (x, y, z, w)."""
     return _xyzw(quaternions.qmult(_wxyz(quaternion1), _wxyz(quaternion0)))
+
+
+def quaternion_slerp(quat0, quat1, fraction, spin=0, shortestpath=True):
+    """Return the quaternion (x, y, z, w) a fraction of the way from one to another."""
+    q0, q1 = (np.array(q, dtype=float) / np.linalg.norm(q) for q in (quat0, quat1))
+    cosine = q0 @ q1
+    if shortestpath and cosine < 0.0:
+        q1, cosine = -q1, -cosine
+    angle = np.arccos(np.clip(cosine, -1.0, 1.0)) + spin * np.pi
+    if np.sin(angle) == 0.0:
+        return q0 if fraction < 1.0 else q1
+    return (np.sin((1.0 - fraction) * angle) * q0 + np.sin(fraction * angle) * q1) / np.sin(angle)
 
 
 def quaternion_conjugate(quaternion):

@@ -335,4 +335,4 @@ def mask_of(motors: NDArray[np.bool_]) -> int:
 
 def whole(values: Array, lowest: int, highest: int) -> list[int]:
     """Round to integers that fit a field of a frame."""
-    return np.clip(np.rint(values), lowest, highest).astype(int).tolist()  # type: ignore[no-any-return]
+    return [int(x) for x in np.clip(np.rint(values), lowest, highest)]

@@ -119,7 +119,7 @@ def _show_pulls(measured: MeasuredPulls) -> None:
     from soro_node.display_units import shown
 
     pulls, check = measured.pulls, measured.check
-    worst = {i: 'not expected by the others' for i in check.outliers}
+    worst = dict.fromkeys(check.outliers, 'not expected by the others')
     rows = [
         (
             str(line),

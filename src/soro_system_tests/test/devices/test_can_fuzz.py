@@ -165,7 +165,7 @@ class Bus:
             link.send([(int(sync.id), sync.pack())])
             found = []
             wait_until(lambda: found.extend(link.receive()) or len(found) >= 6)
-            positions = [f for f in map(lambda x: unpack(*x), found) if isinstance(f, Position)]
+            positions = [f for x in found if isinstance(f := unpack(*x), Position)]
             assert {p.group: p.angles for p in positions} == {0: (0, 0, 0), 1: (0, 0, 0)}
         finally:
             link.close()

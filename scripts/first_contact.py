@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A stopwatch for first contact: how soon page and terminal say what a launched robot does.
+
+    python scripts/first_contact.py [--robot stiff_flop] [--cold]
+
+The states are brought about: kernels not compiled (`--cold`: an empty cache, minutes), a device
+that does not answer yet (its emulator is halted), a motion, a device that is lost. Each must have
+its sentence within a second of when it begins. A computer that does much else is slower.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+import os
+from pathlib import Path
+import re
+import signal
+import sys
+import tempfile
+import time
+
+from soro_cli.robot_process import RobotProcess
+from soro_visualization.page_client import PageClient
+
+LIMIT = 1.0  # s
+PATIENCE = 400.0  # s, for a state that has to come about
+NAMESPACE = 'first_contact'
+WHY = re.compile(r'Does not move: ([^<]*)')
+VIEWER = re.compile(r'viewer: (http://\S+)')
+
+
+class Stopwatch:
+    """Says how soon sentences came."""
+
+    def __init__(self) -> None:
+        self.late = 0
+
+    def said(self, state: str, where: str, seconds: float, words: str) -> None:
+        """Print one row."""
+        self.late += seconds > LIMIT
+        print(f'{state:24} {where:9} {seconds:6.2f} s  {words.strip()[:100]}', flush=True)
+
+
+def line_of(robot: RobotProcess, seen: int, pattern: str) -> str:
+    """Return the first line of the terminal from a place on that matches."""
+    found = re.search(f'^.*(?:{pattern}).*$', robot.output[seen:], re.MULTILINE)
+    return '' if found is None else found.group()
+
+
+def until(condition: Callable[[], str], page: PageClient | None = None) -> str:
+    """Wait for words, receiving what the page is sent."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if words := condition():
+            return words
+        if page is None:
+            time.sleep(0.02)
+        else:
+            page.receive(0.02)
+    raise SystemExit('a state did not come about')
+
+
+def banner(page: PageClient) -> str:
+    """Return why the page says that the robot does not move."""
+    found = WHY.search(page.text())
+    return '' if found is None else found.group(1)
+
+
+def planner(page: PageClient) -> str:
+    """Return what the page says of the planner."""
+    found = re.search(r'>planner</td><td><span[^>]*>([^<]*)', page.text())
+    return '' if found is None else found.group(1)
+
+
+def measure(robot: RobotProcess, watch: Stopwatch, cold: bool) -> None:
+    """Bring the states about, one after the other."""
+    until(lambda: line_of(robot, 0, r'\[emulator\] started, pid'))
+    emulator = robot.node_pid('emulator')
+    os.kill(emulator, signal.SIGSTOP)
+    try:
+        if cold:
+            words = until(lambda: line_of(robot, 0, 'compiling kernels'))
+            watch.said('compiling', 'terminal', 0.0, words)  # the node says it before it begins
+        address = VIEWER.search(until(lambda: line_of(robot, 0, 'viewer: http'))).group(1)
+        with PageClient(address) as page:
+            begin = time.monotonic()
+            until(lambda: page.text() and ' ', page)
+            words = until(lambda: banner(page), page)
+            watch.said('waiting for the device', 'page', time.monotonic() - begin, words)
+            words = until(lambda: line_of(robot, 0, r'driver\].*(?:device|waiting|answer)'))
+            watch.said('waiting for the device', 'terminal', time.monotonic() - begin, words)
+            os.kill(emulator, signal.SIGCONT)
+            until(lambda: '>ACTIVE<' in page.text() and not banner(page) and planner(page), page)
+            move(page, watch)
+            lose(robot, emulator, page, watch)
+    finally:
+        os.kill(emulator, signal.SIGCONT)
+
+
+def move(page: PageClient, watch: Stopwatch) -> None:
+    """Move a slider."""
+    before = planner(page)
+    name = next(n for n, element in page.gui.items() if element.get('step') and '[' in n)
+    begin = time.monotonic()
+    page.set(name, 0.5 * (page.gui[name]['min'] + page.gui[name]['max']))
+    words = until(lambda: planner(page) != before and planner(page) or '', page)
+    watch.said('moving', 'page', time.monotonic() - begin, words)
+
+
+def lose(robot: RobotProcess, emulator: int, page: PageClient, watch: Stopwatch) -> None:
+    """Have the device lost."""
+    seen, begin = len(robot.output), time.monotonic()
+    os.kill(emulator, signal.SIGSTOP)
+    words = until(lambda: banner(page), page)
+    watch.said('failed', 'page', time.monotonic() - begin, words)
+    words = until(lambda: line_of(robot, seen, r'driver\]'), page)
+    watch.said('failed', 'terminal', time.monotonic() - begin, words)
+
+
+def main() -> int:
+    """Launch and measure; exit code 1 where a sentence came late."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--robot', default='stiff_flop')
+    parser.add_argument('--cold', action='store_true', help='with an empty cache of kernels')
+    arguments = parser.parse_args()
+    watch = Stopwatch()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        words = [arguments.robot, f'namespace:={NAMESPACE}', 'viewer:=true', '--runner', 'soro']
+        cache = {'NUMBA_CACHE_DIR': folder} if arguments.cold else {}
+        variables = {'ROS_LOG_DIR': folder, **cache}
+        begin = time.monotonic()
+        with RobotProcess(words, Path(folder) / 'output.txt', variables) as robot:
+            words = until(lambda: line_of(robot, 0, r'\[\w+\]'))
+            watch.said('starting', 'terminal', time.monotonic() - begin, words)
+            measure(robot, watch, arguments.cold)
+    return 1 if watch.late else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
