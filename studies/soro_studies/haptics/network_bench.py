@@ -42,7 +42,7 @@ from soro_studies.haptics.z_width import z_width
 from soro_studies.system.measured_section import keep_values, replace_section
 
 ROBOT, RATE, DELAY = 'haptic_5dof', 500.0, 1  # Hz; sample from a measurement to the command
-# A handle that nobody holds rests again with springs far beyond those it rings on: no limit to find.
+# What nobody holds rests again with springs far beyond those it rings on: no limit to find.
 HANDS = (FINGERTIP,)
 
 
