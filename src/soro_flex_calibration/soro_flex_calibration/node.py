@@ -159,8 +159,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._strips = tuple(strip.name for strip in haptic.strips)
         self.path = calibration_path(self.table.values(), self.get_namespace(), self._robot.name)
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
-        for name, run in (('~/calibrate', self._calibrate), ('~/weigh', self._weigh)):
-            execute = functools.partial(self._execute, run)
+        for name, work in (('~/calibrate', self._calibrate), ('~/weigh', self._weigh)):
+            execute = functools.partial(self._execute, work)
             self._queue.create_action(CalibrateFlexSensors, name, execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 

@@ -112,8 +112,8 @@ def sensing_setup(
 class Sensing:
     """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
 
-    `used` are the sensors that count. The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
-    copies them. One thread at a time.
+    `used` are the sensors that count. The attributes `pose`, `wrench`, `z`, ... are views that
+    every `update` overwrites; `estimate` copies them. One thread at a time.
     """
 
     def __init__(self, ports: CondensedPorts, setup: SensingSetup) -> None:
@@ -245,12 +245,12 @@ class Sensing:
         Near one where deviations are right and nothing is broken; NaN without redundancy.
         """
         used = self.arrays.weight > 0.0
-        free = int(used.sum() + np.sum(self._prior > 0.0)) - self.z.size
+        free = int(used.sum() + np.sum(self.arrays.prior > 0.0)) - self.z.size
         if free <= 0:
             return float('nan')
         gap = np.concatenate([self.angle() - encoder, self.expected_sensor() - sensor])
-        total = self._state + self.z
-        rest = np.concatenate([self.arrays.weight[used] * gap[used], self._prior * total])
+        total = self.arrays.state + self.z
+        rest = np.concatenate([self.arrays.weight[used] * gap[used], self.arrays.prior * total])
         return float(rest @ rest) / free
 
 
