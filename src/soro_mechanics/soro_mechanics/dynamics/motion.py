@@ -76,5 +76,5 @@ def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
         'touch_work': (18, 6),
         'limits': (6,),
     }
-    states = {name: new_state(s) for name in ('start', 'old')}
-    return Motion(**states, **{name: np.zeros(n) for name, n in shapes.items()})
+    arrays = {name: np.zeros(n) for name, n in shapes.items()}
+    return Motion(start=new_state(s), old=new_state(s), **arrays)

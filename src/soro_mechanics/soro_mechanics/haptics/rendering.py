@@ -92,7 +92,7 @@ class Rendering:
         na, ne, _ = self.sizes = ports.sizes
         self.setup = setup
         limits = setup.limits
-        bounds = (
+        low_torque, high_torque, low_angle, high_angle = (
             np.array(np.broadcast_to(np.asarray(v, float), (na,)))
             for v in (
                 limits.torque_minimum,
@@ -109,7 +109,10 @@ class Rendering:
         self._arrays = kernels.Rendered(
             self.weight,
             float(setup.regularisation),
-            *bounds,
+            low_torque,
+            high_torque,
+            low_angle,
+            high_angle,
             self._torque_change,
             self.angle,
             self.multiplier,

@@ -244,13 +244,14 @@ class Sensing:
 
         Near one where deviations are right and nothing is broken; NaN without redundancy.
         """
-        used = self.arrays.weight > 0.0
-        free = int(used.sum() + np.sum(self.arrays.prior > 0.0)) - self.z.size
+        known = self.arrays
+        used = known.weight > 0.0
+        free = int(used.sum() + np.sum(known.prior > 0.0)) - self.z.size
         if free <= 0:
             return float('nan')
         gap = np.concatenate([self.angle() - encoder, self.expected_sensor() - sensor])
-        total = self.arrays.state + self.z
-        rest = np.concatenate([self.arrays.weight[used] * gap[used], self.arrays.prior * total])
+        total = known.state + self.z
+        rest = np.concatenate([known.weight[used] * gap[used], known.prior * total])
         return float(rest @ rest) / free
 
 

@@ -66,7 +66,7 @@ class Solution:
             or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
         ):
             return None
-        bodies = -np.linalg.solve(linear.matrix, linear.columns @ change)
+        bodies: Array = -linear.free_inverse @ (linear.columns @ change)
         state, part = linear.moved(change, bodies)
         return state if part == 1.0 else None
 

@@ -312,9 +312,9 @@ class InverseProblem(DrivenLimits):
         try:
             jacobian, missing, follow = self._task(at, task_error)
             if len(self.range) < self.size:  # all of the task where it can be met
-                y = np.linalg.lstsq(jacobian, missing, rcond=None)[0]
-                left = float(np.linalg.norm(missing - jacobian @ y))
-                return y * self.range if left < LEFT * float(np.linalg.norm(missing)) else None
+                near: Array = np.asarray(np.linalg.lstsq(jacobian, missing, rcond=None)[0], float)
+                left = float(np.linalg.norm(missing - jacobian @ near))
+                return near * self.range if left < LEFT * float(np.linalg.norm(missing)) else None
             if not self.redundant:
                 return np.linalg.solve(jacobian, missing) * self.range
             hessian, slope = self._energy(at, follow)
