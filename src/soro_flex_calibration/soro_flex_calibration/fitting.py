@@ -107,12 +107,8 @@ def keep_fit(
     missing = [name for name in strips if name not in found]
     if missing:
         raise InvalidInput('sensor_name', list(found), f'{", ".join(missing)} too, once')
-    whole = replace(
-        new,
-        sensors=tuple(found[name] for name in strips),
-        material=material[0],
-        material_deviation=material[1],
-    )
+    sensors, (scale, deviation) = tuple(found[name] for name in strips), material
+    whole = replace(new, sensors=sensors, material=scale, material_deviation=deviation)
     save_calibration(whole, path)
     return whole
 

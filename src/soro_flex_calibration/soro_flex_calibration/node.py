@@ -29,6 +29,7 @@ from soro_flex_calibration.calibration_motion import (
     MOVING,
     Refused,
 )
+from soro_flex_calibration.calibration_parameters import PARAMETERS
 from soro_flex_calibration.fitting import (
     fit_recording,
     keep_fit,
@@ -42,20 +43,19 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import (
-    CalibrationReport,
     FlexRecording,
     read_calibration,
     UNKNOWN_MATERIAL,
 )
-from soro_mechanics.haptics.flex_fit import METHODS, PoorFit
+from soro_mechanics.haptics.flex_fit import PoorFit
 from soro_mechanics.haptics.known_weight import weigh
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
-from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
+from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ASIDE, run
 from soro_node.named_lists import lists_fit
-from soro_node.parameters import Parameter, ParameterTable
+from soro_node.parameters import ParameterTable
 from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
@@ -69,66 +69,6 @@ STOP_TIMEOUT = 0.8  # s
 RELOAD_POLL = 0.02  # s
 RELOAD_PATIENCE = 20.0  # s: half a second's work, on a computer that may be busy
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
-
-PARAMETERS = (
-    autostart_parameter(),
-    Parameter(
-        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
-        read_only=True,
-    ),
-    Parameter(
-        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
-        sizes=(0, 3), read_only=True,
-    ),
-    Parameter(
-        'poses', 64, '', 'extremes of the motors visited where the goal names no number',
-        minimum=4, maximum=1000,
-    ),
-    Parameter(
-        'amplitude', 0.7, '', "part of the motors' range where the goal names none",
-        minimum=0.05, maximum=1.0,
-    ),
-    Parameter('speed', 0.9, 'rad/s', 'of the fastest motor', minimum=0.01, maximum=10.0),
-    Parameter(
-        'settle_time', 0.1, 's', 'rest before readings at an extreme where the goal names none',
-        minimum=0.0, maximum=10.0,
-    ),
-    Parameter(
-        'samples_per_pose', 5, '', 'readings at each extreme where the goal names no number',
-        minimum=1, maximum=1000,
-    ),
-    Parameter(
-        'in_motion', True, '', 'readings count between the extremes too; false where motors and '
-        'sensors are not measured at the same time',
-    ),
-    Parameter(
-        'method', 'exact', '', 'how nodes are chosen: exact (every pair) or published (a range of '
-        'gamma, cvxpy); the former never fits worse', choices=METHODS,
-    ),
-    Parameter(
-        'max_residual', 0.0, 'm', 'RMS of a fit above which it is refused; 0: judged by shares of '
-        'the range alone', minimum=0.0, maximum=0.01,
-    ),
-    Parameter(
-        'weight', 0.2, 'kg', 'what is hung on the middle of the handle for ~/weigh',
-        minimum=0.01, maximum=2.0,
-    ),
-    Parameter(
-        'weight_time', 15.0, 's', 'for a person to hang the weight on, and to take it off, while '
-        'the motors hold', minimum=0.0, maximum=600.0,
-    ),
-    Parameter(
-        'seed', 0, '', 'of the random order; negative: another one each time', minimum=-1,
-    ),
-    Parameter(
-        'use_emulator', True, '', 'the device is the emulated one, whose calibration is kept '
-        'apart', read_only=True,
-    ),
-    Parameter(
-        'calibration_file', '', '', "where the fit is kept; empty: this robot's file in the user "
-        'data folder', read_only=True,
-    ),
-)  # fmt: skip
 
 
 class FlexCalibrationNode(GuardedLifecycleNode):
@@ -159,8 +99,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._strips = tuple(strip.name for strip in haptic.strips)
         self.path = calibration_path(self.table.values(), self.get_namespace(), self._robot.name)
         self._reload = self.create_client(Trigger, 'haptic_renderer/reload_calibration')
-        for name, work in (('~/calibrate', self._calibrate), ('~/weigh', self._weigh)):
-            execute = functools.partial(self._execute, work)
+        for name, what in (('~/calibrate', self._calibrate), ('~/weigh', self._weigh)):
+            execute = functools.partial(self._execute, what)
             self._queue.create_action(CalibrateFlexSensors, name, execute)
         self.diagnostics.report('calibration', Level.OK, self._known())
 
@@ -200,9 +140,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     # The action --------------------------------------------------------------------------------
 
-    def _execute(
-        self, run: Callable[[Any, Any, GoalEnd], None], handle: Any
-    ) -> CalibrateFlexSensors.Result:
+    def _execute(self, run: Callable[..., None], handle: Any) -> CalibrateFlexSensors.Result:
         result = CalibrateFlexSensors.Result()
         try:
             self.check_active()
@@ -278,25 +216,17 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         def solved(readings: RawRecording, load: Array, scale: float) -> FlexRecording:
             return readings.thinned(FEWER).with_model(self._model(scale), end.check, load)
 
-        report, *material = weigh(
-            functools.partial(solved, free, np.zeros(3)),
-            functools.partial(solved, raw, force),
-            lambda r: fit_recording(
-                self._robot.name, r, self._spec.distance, (), self.table.method, 0.0
-            ),
-        )
-        self._fill(result, report, len(raw.angles))
-        self.get_logger().info(f'modulus {material[0]:.3f} of the robot file, +-{material[1]:.1%}')
-        self._keep(handle, result, end, report, (material[0], material[1]))
+        def fit(readings: FlexRecording) -> Any:
+            lever, method = self._spec.distance, self.table.method
+            return fit_recording(self._robot.name, readings, lever, (), method, 0.0)
 
-    def _keep(
-        self,
-        handle: Any,
-        result: CalibrateFlexSensors.Result,
-        end: GoalEnd,
-        report: CalibrationReport,
-        material: tuple[float, float],
-    ) -> None:
+        without = functools.partial(solved, free, np.zeros(3))
+        report, scale, deviation = weigh(without, functools.partial(solved, raw, force), fit)
+        self._fill(result, report, len(raw.angles))
+        self.get_logger().info(f'modulus {scale:.3f} of the robot file, +-{deviation:.1%}')
+        self._keep(handle, result, end, report, (scale, deviation))
+
+    def _keep(self, handle: Any, result: Any, end: GoalEnd, report: Any, material: Any) -> None:
         if handle.request.keep:
             end.check()  # who ends a goal wants the calibration as it was
             keep_fit(report, self.path, self._strips, material)

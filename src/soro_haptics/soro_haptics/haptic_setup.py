@@ -78,18 +78,9 @@ def make_haptics(
     )
     limits = stable_limits(device, rendering, values['expected_hand'])
     environment, _ = limits.environment(published_environment(values['environment'], np.eye(4)))
-    loop = HapticLoop(
-        device,
-        sensing_setup(
-            device.ports,
-            values['encoder_deviation'],
-            deviation,
-            values['force_deviation'],
-            sensor_play=play,
-        ),
-        rendering,
-        environment,
-    )
+    noise, hand = values['encoder_deviation'], values['force_deviation']
+    sensing = sensing_setup(device.ports, noise, deviation, hand, sensor_play=play)
+    loop = HapticLoop(device, sensing, rendering, environment)
     loop.run_once()
     guard = SensorGuard(loop.law.sensing, names, calibration, period)
     vague = UNKNOWN_MATERIAL if calibration is None else calibration.material_deviation

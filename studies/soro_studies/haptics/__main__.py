@@ -14,7 +14,7 @@ def main(words: list[str] | None = None) -> int:
     """Run one study."""
     parser = argparse.ArgumentParser(prog='python -m soro_studies.haptics', description=__doc__)
     parser.add_argument(
-        'study', choices=('rendering', 'z_width', 'held', 'force', 'workspace', 'loop')
+        'study', choices=('rendering', 'z_width', 'held', 'force', 'free', 'workspace', 'loop')
     )
     parser.add_argument('--robot', default='haptic_5dof')
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
@@ -61,6 +61,12 @@ def main(words: list[str] | None = None) -> int:
         store = page.with_suffix('.json')
         force_study.measure_forces(robot, store)
         force_study.write_force_page(store, page)
+    elif arguments.study == 'free':
+        from soro_studies.haptics import free_space
+
+        store = page.with_suffix('.json')
+        free_space.measure_free_space(robot, store)
+        free_space.write_free_page(robot.name, store, page)
     elif arguments.study == 'rendering':
         from soro_studies.haptics.rendering_page import write_rendering_page
 

@@ -112,8 +112,8 @@ def sensing_setup(
 class Sensing:
     """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
 
-    `used` are the sensors that count. The attributes `pose`, `wrench`, `z`, ... are views that
-    every `update` overwrites; `estimate` copies them. One thread at a time.
+    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
+    copies them; `used` says which sensors count. One thread at a time.
     """
 
     def __init__(self, ports: CondensedPorts, setup: SensingSetup) -> None:

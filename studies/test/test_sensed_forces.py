@@ -1,0 +1,65 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Sensed forces are as good as they say, and free space is free; stored numbers, and samples."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soro_studies.haptics.as_built import PlantErrors
+from soro_studies.haptics.force_study import measure, read_forces, SEEDS, summary
+from soro_studies.haptics.free_space import DEVICES, free_space, read_free_space, WAYS
+from soro_studies.haptics.virtual_bench import calibrated_report
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+EVIDENCE = Path(__file__).parents[2] / 'docs' / 'evidence'
+
+
+@pytest.fixture(scope='module')
+def forces():
+    return read_forces(EVIDENCE / 'haptic_5dof_force.json')
+
+
+def test_stored_forces_are_within_what_is_asked_and_covered_by_what_is_stated(forces):
+    for slides, least in ((False, 70), (True, 8)):
+        seeds = sorted(s.seed for s in forces if s.slides is slides)
+        assert seeds == list(range(len(seeds))) and least <= len(seeds) <= SEEDS[slides]
+    at_once = summary([s for s in forces if not s.slides])
+    assert at_once['refused'] == 0 and at_once['modulus_rms'] < 0.03
+    for when in ('pressing', 'holding'):
+        assert min(at_once[when]['within']) > 0.97
+        assert 0.90 < np.mean(at_once[when]['covered']) < 0.99
+    slides = summary([s for s in forces if s.slides])
+    assert np.mean(slides['pressing']['covered']) > 0.9
+    assert np.mean(slides['holding']['covered']) > 0.9
+
+
+@pytest.mark.parametrize('slides', [False, True])
+def test_a_stored_device_is_measured_again(robot, forces, slides):
+    stored = next(s for s in forces if s.slides is slides and s.seed == 3)
+    again = measure(robot, 3, slides)
+    assert again.found == pytest.approx(stored.found, rel=1e-3)
+    np.testing.assert_allclose(again.pressing, stored.pressing, atol=2e-3)
+    np.testing.assert_allclose(again.stated_holding, stored.stated_holding, rtol=0.02, atol=1e-3)
+
+
+def test_stored_free_space_is_free_and_nothing_drifts():
+    rows = read_free_space(EVIDENCE / 'haptic_5dof_free.json')
+    assert {r.device for r in rows} == set(DEVICES) and len(rows) == len(DEVICES) * len(WAYS)
+    for row in rows:
+        assert row.failures == 0 and row.drift < 2e-3
+        most = {'as its model': 0.21, 'as built': 0.9}.get(row.device, 0.4)
+        assert row.felt / row.natural < most, row
+
+
+def test_free_space_of_a_device_as_built_is_measured_again(robot, signals):
+    device = 'as built, strips follow at once'
+    errors: PlantErrors = DEVICES[device]
+    calibration = calibrated_report(robot, signals, errors=errors).calibration()
+    found = free_space(robot, calibration, signals, device, WAYS[0], 2.0)
+    rows = read_free_space(EVIDENCE / 'haptic_5dof_free.json')
+    stored = next(r for r in rows if (r.device, r.direction) == (device, 'x'))
+    assert found.felt == pytest.approx(stored.felt, rel=0.05)
+    assert found.felt < 0.4 * found.natural
+    assert found.drift < 2e-3 and found.failures == 0
