@@ -45,12 +45,7 @@ SECTIONS = {
     'Hardware': ('docs/hardware', 'docs/hardware_*'),
     'Library': ('docs/api/soro_mechanics/index',),
     'Evidence': ('docs/evidence/*',),
-    'The project': (
-        'docs/architecture',
-        'CONTRIBUTING',
-        'CHANGELOG',
-        'docs/references',
-    ),
+    'The project': ('docs/architecture', 'CONTRIBUTING', 'CHANGELOG', 'docs/references'),
 }
 LINK = re.compile(r'(?<!!)\[([^]\n]+)\]\((?!\w+:|#)([^)#\s]+)(?:#[^)\s]*)?\)')
 

@@ -23,9 +23,9 @@ from page_hands import HandledPage
 
 from soro_cli.page_driver import find_browser
 from soro_cli.robot_process import RobotProcess
-from soro_visualization.page_client import PageClient
-from soro_visualization.viewer import GIZMO
-from soro_visualization.viewer_scene import ASIDE, CAMERA, FIELD_OF_VIEW
+from soro_rigs.page_client import PageClient
+from soro_visualization.page.scene import ASIDE, CAMERA, FIELD_OF_VIEW
+from soro_visualization.page.viewer import GIZMO
 
 ROBOT, SLIDER = 'stiff_flop', 'pair_1 [bar]'
 SIZE = (1000, 640)

@@ -31,8 +31,8 @@ from robot_alone import without_driver
 from soro_cli.page_driver import find_browser, Page
 from soro_cli.robot_process import RobotProcess
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
+from soro_rigs.page_client import PageClient
 from soro_visualization.node import Visualization
-from soro_visualization.page_client import PageClient
 
 SIZE = (1280, 860)
 START = 240.0  # s, kernels compiled anew and a busy machine included

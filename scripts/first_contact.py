@@ -23,7 +23,7 @@ import tempfile
 import time
 
 from soro_cli.robot_process import RobotProcess
-from soro_visualization.page_client import PageClient
+from soro_rigs.page_client import PageClient
 
 LIMIT = 1.0  # s
 PATIENCE = 400.0  # s, for a state that has to come about

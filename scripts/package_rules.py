@@ -41,7 +41,7 @@ ROSDEP_KEYS = {
     'python3-yaml',
 }
 # Not installed: on the path of shells of this workspace and of its tests.
-NOT_INSTALLED = {'soro_studies'}
+NOT_INSTALLED = {'soro_rigs', 'soro_studies'}
 # Where the name that is imported is not that of its key.
 KEYS = {
     'PIL': 'python3-pil',

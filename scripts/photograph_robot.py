@@ -27,10 +27,10 @@ from soro_mechanics import load_robot
 from soro_msgs.msg import Configuration
 from soro_node.conversions import configuration_to_message
 from soro_visualization.description_file import expand, find_description
-from soro_visualization.readout import ActuatorReadout, Snapshot
-from soro_visualization.rigid_parts import read_urdf
-from soro_visualization.shape import shape_from_message
-from soro_visualization.viewer import Viewer
+from soro_visualization.drawing.rigid_parts import read_urdf
+from soro_visualization.drawing.shape import shape_from_message
+from soro_visualization.page.readout import ActuatorReadout, Snapshot
+from soro_visualization.page.viewer import Viewer
 
 PATIENCE = 240.0  # s, for a renderer without a GPU
 HEIGHTS = {1280: 860, 390: 844}

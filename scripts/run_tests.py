@@ -273,7 +273,7 @@ def compile_catalogue(variables: dict[str, str]) -> None:
     start = time.monotonic()
 
     def compile_robot(robot: str) -> None:
-        command = [sys.executable, '-m', 'soro_node.warm_up', robot]
+        command = [sys.executable, '-m', 'soro_node.process.warm_up', robot]
         subprocess.run(command, cwd=ROOT, env=variables, stderr=subprocess.DEVNULL, check=False)
         print(f'kernels of {robot} compiled ({time.monotonic() - start:.0f} s)', flush=True)
 

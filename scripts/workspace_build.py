@@ -189,7 +189,7 @@ class Build:
         paths = [str(self.build / 'soro_mechanics'), str(self.workspace.root / 'src/soro_node')]
         environment['PYTHONPATH'] = os.pathsep.join(paths)
         child = subprocess.Popen(
-            [str(self.workspace.python), '-m', 'soro_node.warm_up', robot],
+            [str(self.workspace.python), '-m', 'soro_node.process.warm_up', robot],
             env=environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

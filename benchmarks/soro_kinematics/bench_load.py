@@ -25,7 +25,7 @@ from soro_msgs.srv import SolveInverse
 from soro_node.conversions import pose_to_message
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 OPEN = (1, 2, 4, 8, 16, 32, 48, 64)
 DURATION = 4.0  # s of each row

@@ -32,10 +32,10 @@ from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SolveForward, SolveInverse
 from soro_node.conversions import pose_to_message
+from soro_node.executor.single_executor import SingleExecutor
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware
-from soro_node.single_executor import SingleExecutor
-from soro_node.testing import own_domain, wait_for, wait_until
+from soro_rigs.ros_session import own_domain, wait_for, wait_until
 
 ROBOT, NAMESPACE = 'stiff_flop', '/bench'
 ACTUATION = np.array([0.5e5, 0.2e5, 0.1e5])

@@ -19,12 +19,12 @@ import time
 import numpy as np
 
 from soro_mechanics.core.configuration import LoadCase
-from soro_mechanics.models.network.cross_section import ShapedSection
+from soro_mechanics.models.network.description.cross_section import ShapedSection
+from soro_mechanics.models.network.description.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 
 HERE = Path(__file__).resolve()
 PICTURE = next(p for p in HERE.parents if (p / 'colcon.meta').is_file()) / 'docs' / 'img'

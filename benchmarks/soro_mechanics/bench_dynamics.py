@@ -17,8 +17,8 @@ from soro_mechanics import load_robot
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options, Stepper
-from soro_mechanics.models.network.cross_section import CrossSection
-from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
+from soro_mechanics.models.network.description.cross_section import CrossSection
+from soro_mechanics.models.network.description.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 FAST = Options(trusted=1e-2)

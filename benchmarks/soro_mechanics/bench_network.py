@@ -17,16 +17,9 @@ import numpy as np
 from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.arrays import copy_state
-from soro_mechanics.models.network.cross_section import CrossSection
-from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
-from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.platform import PlatformSolver
-from soro_mechanics.models.network.ports import port_response
-from soro_mechanics.models.network.schema import rotation_matrix
-from soro_mechanics.models.network.spec import (
+from soro_mechanics.models.network.description.cross_section import CrossSection
+from soro_mechanics.models.network.description.schema import rotation_matrix
+from soro_mechanics.models.network.description.spec import (
     BodySpec,
     DriveSpec,
     EndSpec,
@@ -34,6 +27,13 @@ from soro_mechanics.models.network.spec import (
     RodSpec,
     SensorSpec,
 )
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
+from soro_mechanics.models.network.inverse_statics.platform import PlatformSolver
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
+from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.ports import port_response
 from soro_mechanics.numerics.kernels import kernel, NO
 from soro_studies.mechanics.benchmark_rows import measure, report
 

@@ -28,9 +28,9 @@ from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.conversions import configuration_to_message
 from soro_node.middleware import set_middleware
-from soro_node.testing import own_domain, wait_until
+from soro_rigs.page_client import PageClient
+from soro_rigs.ros_session import own_domain, wait_until
 from soro_studies.mechanics.benchmark_rows import MISSED
-from soro_visualization.page_client import PageClient
 
 ROBOTS = {'stiff_flop': 0.01, 'haptic_5dof': 0.002}  # name: period of its driver [s]
 RATE = 30.0

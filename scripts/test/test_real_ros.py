@@ -38,11 +38,7 @@ def test_a_linter_that_complains_fails_the_run(tools, capsys):
     tools('ament_copyright', 'exit 1')
     assert real_ros.main(['--only', 'lint']) == 1
     found, lines = rows(capsys)
-    assert found == {
-        'ament_flake8': 'FAILED',
-        'ament_pep257': 'ok',
-        'ament_copyright': 'skipped',
-    }
+    assert found == {'ament_flake8': 'FAILED', 'ament_pep257': 'ok', 'ament_copyright': 'skipped'}
     assert 'E501' in lines[0]
 
 

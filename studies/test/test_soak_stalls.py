@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 from soro_studies.system import soak_stalls
 from soro_studies.system.soak_stalls import Stalls, stolen
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soro_driver.device import Fault
-from soro_driver.serial_frame import SerialState
+from soro_driver.serial.frame import SerialState
 from soro_emulation.event_log import EventLog, read_events
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file

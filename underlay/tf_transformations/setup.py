@@ -19,7 +19,5 @@ setup(
     description='Stand-in for tf_transformations over transforms3d.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
-    entry_points={
-        'console_scripts': [],
-    },
+    entry_points={'console_scripts': []},
 )

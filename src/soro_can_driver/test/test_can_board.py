@@ -14,7 +14,7 @@ from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_driver.device import DeviceError, DeviceLost, Fault, Flag
 from soro_emulation.socketcand_server import SocketcandServer
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 ENCODER = np.radians(0.1) / RATIO
 

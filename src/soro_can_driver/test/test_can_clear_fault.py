@@ -10,11 +10,11 @@ import pytest
 
 from soro_can_driver.board import BoardState, FIRST_MOTORS
 from soro_can_driver.device import CanDevice
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, Fault
-from soro_driver.law import CommandArbiter
-from soro_driver.plausibility import PlausibilityLimits
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.plausibility import PlausibilityLimits
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.section import Section

@@ -17,7 +17,7 @@ from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 TTL = 0.5  # s
 EXAMPLE = find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_drives.yaml'

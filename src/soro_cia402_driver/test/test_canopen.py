@@ -13,7 +13,7 @@ import pytest
 from soro_cia402_driver import protocol as co
 from soro_cia402_driver.emulator.drive import CONSTANT, SETTINGS
 from soro_cia402_driver.protocol import Entry
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 TYPES = {
     'I': datatypes.UNSIGNED32, 'i': datatypes.INTEGER32, 'H': datatypes.UNSIGNED16,

@@ -23,7 +23,7 @@ from soro_emulation.event_log import EventLog
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 COUNT = 2.0 * np.pi / (4096 * 14)
 

@@ -19,7 +19,7 @@ from rclpy.action import ActionClient
 
 from soro_cli.robot_choice import running_robot, RunningRobot
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
-from soro_node.signal_handlers import handled
+from soro_node.process.signal_handlers import handled
 from soro_node.user_errors import UserError
 
 CANCEL_PATIENCE = 10.0  # s for the server to stop in order

@@ -15,21 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from soro_cli.findings import fail, Finding, ok, warn
+from soro_cli.doctor.findings import fail, Finding, ok, warn
 from soro_driver import devices
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Array, DeviceError, DeviceState, Reading
 from soro_driver.endpoint import derive
-from soro_driver.law import Demand, Law
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import Demand, Law
+from soro_driver.loop.tick import Tick
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_driver.settings import read_driver_settings
-from soro_driver.tick import Tick
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.display_units import shown
-from soro_node.parent_death import until_parent_dies
+from soro_node.process.parent_death import until_parent_dies
 
 START, SETTLE, PULLED = 60.0, 1.0, 60.0  # s: until it answers, to follow, for a person
 TOO_LITTLE, TOO_MUCH, CROSSTALK = 0.8, 1.25, 0.3  # of the way that was asked for

@@ -28,14 +28,7 @@ from soro_node.user_errors import UserError
 GROUP = 'soro_cli.verb'
 SAFETY = ('estop', 'stop')  # first in the list: who looks for them is in a hurry
 # What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
-OUTPUT_LOST = (
-    errno.EPIPE,
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EIO,
-    errno.EBADF,
-)
+OUTPUT_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from soro_mechanics.core.missing_package import import_package
-from soro_node.parent_death import until_parent_dies
+from soro_node.process.parent_death import until_parent_dies
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser

@@ -19,7 +19,7 @@ from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.ros_session import RosSession
 from soro_msgs.srv import ComputeCompliance, ComputeJacobian, SolveForward, SolveInverse
-from soro_node.parent_death import until_parent_dies
+from soro_node.process.parent_death import until_parent_dies
 from soro_node.user_errors import UserError
 
 # How the own runner and ROS 2 launch say that a node has ended.
@@ -84,7 +84,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            self.process.kill()  # the nodes end with it, see soro_node.parent_death
+            self.process.kill()  # the nodes end with it, see soro_node.process.parent_death
             self.process.wait()
             raise
 

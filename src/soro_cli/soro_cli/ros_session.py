@@ -16,9 +16,9 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from soro_cli.tables import note
+from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware
-from soro_node.signal_handlers import interrupts_held_back
-from soro_node.single_executor import SingleExecutor
+from soro_node.process.signal_handlers import interrupts_held_back
 from soro_node.user_errors import UserError
 
 SOLVER = 'kinematics_solver'

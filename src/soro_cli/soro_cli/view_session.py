@@ -19,9 +19,9 @@ from soro_recording.open_bag import open_bag
 from soro_recording.recorded_robot import describe
 from soro_recording.run_data import choose_namespace
 from soro_visualization.description_file import expand, find_description
+from soro_visualization.drawing.rigid_parts import read_urdf, RigidParts
+from soro_visualization.page.viewer import port_for, Viewer
 from soro_visualization.playback import Playback, Recording
-from soro_visualization.rigid_parts import read_urdf, RigidParts
-from soro_visualization.viewer import port_for, Viewer
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pytest
 from rclpy.action import ActionServer, CancelResponse
 
 from soro_msgs.action import AnalyzeWorkspace
-from soro_node.testing import own_domain, RosSession, wait_until
+from soro_rigs.ros_session import own_domain, RosSession, wait_until
 
 COMMAND = """
 from soro_cli.action_client import run_action

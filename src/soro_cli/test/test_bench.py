@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import yaml
 
-from soro_cli import bench, doctor_hardware
+from soro_cli import bench
 from soro_cli.bench import Bench
-from soro_cli.findings import Level
+from soro_cli.doctor import hardware as doctor_hardware
+from soro_cli.doctor.findings import Level
 from soro_cli.main import main
 from soro_driver.device import Device, DeviceLost, Identity, Reading
 from soro_mechanics.robot_file.catalogue import find_robot_file

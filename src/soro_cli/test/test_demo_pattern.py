@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from soro_cli.demo import evaluate
-from soro_cli.demo_pattern import PAUSE, stretches, TRIANGLE
-from soro_cli.demo_recording import Recording
+from soro_cli.demo.experiment import evaluate
+from soro_cli.demo.pattern import PAUSE, stretches, TRIANGLE
+from soro_cli.demo.recording import Recording
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.user_errors import UserError

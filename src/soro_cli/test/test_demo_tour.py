@@ -17,10 +17,10 @@ from rclpy.node import Node as RosNode
 from std_msgs.msg import String
 import viser
 
-from soro_cli.demo_journal import Tour
-from soro_cli.demo_questions import AGAIN, Patience
-from soro_cli.demo_report import in_order, photograph, write_report
-from soro_cli.demo_tour import (
+from soro_cli.demo.journal import Tour
+from soro_cli.demo.questions import AGAIN, Patience
+from soro_cli.demo.report import in_order, photograph, write_report
+from soro_cli.demo.tour import (
     _look,
     _look_at_recording,
     _posture,
@@ -30,7 +30,7 @@ from soro_cli.demo_tour import (
     run_tour,
     SHARES,
 )
-from soro_cli.demo_viewer import (
+from soro_cli.demo.viewer_picture import (
     photograph_recording,
     photograph_viewer,
     SIZE,
@@ -42,12 +42,12 @@ from soro_mechanics.core.actuators import limit_violations
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.testing import own_domain
-from soro_node.testing import RosSession as Graph
 from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import PART
 from soro_recording.bag_reader import BagReader
-from soro_visualization.page_client import PageClient
+from soro_rigs.page_client import PageClient
+from soro_rigs.ros_session import own_domain
+from soro_rigs.ros_session import RosSession as Graph
 
 
 @pytest.mark.parametrize('name', sorted(robot_files()))
@@ -193,7 +193,7 @@ class FakePage:
 @pytest.fixture
 def viewer(monkeypatch):
     """The address of a viewer without a robot."""
-    monkeypatch.setattr('soro_cli.demo_viewer.LOOK', 0.2)
+    monkeypatch.setattr('soro_cli.demo.viewer_picture.LOOK', 0.2)
     server = viser.ViserServer(host='127.0.0.1', port=0, verbose=False)
     yield f'http://127.0.0.1:{server.get_port()}'
     server.stop()
@@ -206,7 +206,7 @@ def viewer(monkeypatch):
 def test_a_robot_that_does_not_hold_is_posed_again(
     viewer, tmp_path, monkeypatch, looks, times, still
 ):
-    monkeypatch.setattr('soro_cli.demo_viewer.Page', FakePage)
+    monkeypatch.setattr('soro_cli.demo.viewer_picture.Page', FakePage)
     poses, answers, file = [], iter(looks), tmp_path / 'viewer.png'
     found = photograph_viewer(
         'chromium', viewer, file, lambda: poses.append(1), lambda: next(answers)
@@ -219,7 +219,7 @@ def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch)
     class Strange(FakePage):
         strangers = ('https://fonts.example',)
 
-    monkeypatch.setattr('soro_cli.demo_viewer.Page', Strange)
+    monkeypatch.setattr('soro_cli.demo.viewer_picture.Page', Strange)
     with pytest.raises(UserError, match='fonts.example'):
         photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
 
@@ -238,7 +238,7 @@ def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
             shown = [page.gui['play']['value'], time['value'] / time['max']]
             file.write_text(json.dumps(shown))
 
-    monkeypatch.setattr('soro_cli.demo_viewer.Page', Watching)
+    monkeypatch.setattr('soro_cli.demo.viewer_picture.Page', Watching)
     file = tmp_path / 'viewer.png'
     assert photograph_recording('chromium', recorded.folder, 'arm', file) == 2
     playing, share = json.loads(file.read_text())
@@ -247,11 +247,11 @@ def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
     said = []
     tour = tour_of('stiff_flop', tmp_path, said)
     tour.bag = recorded.folder
-    monkeypatch.setattr('soro_cli.demo_tour.NAMESPACE', 'arm')
+    monkeypatch.setattr('soro_cli.demo.tour.NAMESPACE', 'arm')
     _look_at_recording(tour, 'chromium', file)
     assert tour.view == file and 'viewer.png' in said[-1]
     tour.view = None
-    monkeypatch.setattr('soro_cli.demo_tour.NAMESPACE', 'leg')
+    monkeypatch.setattr('soro_cli.demo.tour.NAMESPACE', 'leg')
     _look_at_recording(tour, 'chromium', file)
     assert tour.view is None and 'none: ' in said[-1]
 
@@ -293,7 +293,7 @@ def test_the_bag_of_an_earlier_tour_is_replaced(tmp_path, names):
 @pytest.mark.parametrize('names', [RECORDED, (*RECORDED, MARK, 'notes.txt'), ()])
 def test_a_bag_of_somebody_else_is_left_alone_and_nothing_starts(tmp_path, names, monkeypatch):
     bag = bag_with(tmp_path, *names)
-    monkeypatch.setattr('soro_cli.demo_tour.RobotProcess', None)
+    monkeypatch.setattr('soro_cli.demo.tour.RobotProcess', None)
     with pytest.raises(UserError, match=f'{bag} is in the way.*--output'):
         run_tour('stiff_flop', tmp_path, lambda _: None)
     assert {p.name for p in bag.iterdir()} == set(names)
@@ -329,7 +329,7 @@ def test_the_bag_of_a_tour_that_was_interrupted_early_is_replaced_too(tmp_path, 
             raise KeyboardInterrupt
         return False
 
-    monkeypatch.setattr('soro_cli.demo_tour._is_recorded', interrupted)
+    monkeypatch.setattr('soro_cli.demo.tour._is_recorded', interrupted)
     with (
         robot_to_record(monkeypatch) as session,
         pytest.raises(KeyboardInterrupt),

@@ -8,11 +8,12 @@ import socket
 import pytest
 import yaml
 
-from soro_cli import doctor_machine, doctor_robot
-from soro_cli.findings import Level
+from soro_cli.doctor import machine as doctor_machine
+from soro_cli.doctor import robot as doctor_robot
+from soro_cli.doctor.findings import Level
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.process_sockets import dds_ports
+from soro_node.process.process_sockets import dds_ports
 
 PAGES = Path(__file__).resolve().parents[3] / 'docs'
 
@@ -24,8 +25,7 @@ def only(findings):
 
 
 @pytest.mark.parametrize(
-    ('text', 'level'),
-    [('0', Level.OK), ('101', Level.OK), ('150', Level.WARN), ('x', Level.FAIL)],
+    ('text', 'level'), [('0', Level.OK), ('101', Level.OK), ('150', Level.WARN), ('x', Level.FAIL)]
 )
 def test_domain_ids(text, level):
     environment = {'ROS_DOMAIN_ID': text, 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
@@ -36,12 +36,7 @@ def test_domain_ids(text, level):
 
 @pytest.mark.parametrize(
     ('reach', 'level'),
-    [
-        ('', Level.OK),
-        ('SUBNET', Level.WARN),
-        ('SYSTEM_DEFAULT', Level.WARN),
-        ('OFF', Level.FAIL),
-    ],
+    [('', Level.OK), ('SUBNET', Level.WARN), ('SYSTEM_DEFAULT', Level.WARN), ('OFF', Level.FAIL)],
 )
 def test_discovery_ranges(reach, level):
     found = list(doctor_machine.domain({'ROS_AUTOMATIC_DISCOVERY_RANGE': reach}))

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from soro_cli import doctor_models
-from soro_cli.findings import Level
+from soro_cli.doctor import models as doctor_models
+from soro_cli.doctor.findings import Level
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, Warnings
 from soro_mechanics.robot import Robot

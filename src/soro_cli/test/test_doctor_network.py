@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from soro_cli.doctor_models import check_models
-from soro_cli.doctor_network import check_network
-from soro_cli.findings import Level
+from soro_cli.doctor.findings import Level
+from soro_cli.doctor.models import check_models
+from soro_cli.doctor.network import check_network
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 

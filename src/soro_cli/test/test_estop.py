@@ -14,7 +14,7 @@ from soro_cli.main import main
 from soro_driver.device import Fault
 from soro_msgs.msg import ActuatorState
 from soro_node.qos import LATCHED, LOSSY
-from soro_node.testing import own_domain, RosSession
+from soro_rigs.ros_session import own_domain, RosSession
 
 
 class Driver(Node):

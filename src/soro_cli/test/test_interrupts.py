@@ -48,15 +48,7 @@ def test_an_interrupt_in_the_first_second_is_no_traceback(words):
         assert code in (130, -signal.SIGINT, 0, 1, 2), (moment, code, said)
 
 
-@pytest.mark.parametrize(
-    'words',
-    [
-        ('list',),
-        ('list', '--json'),
-        ('--help',),
-        ('list', '--help'),
-    ],
-)
+@pytest.mark.parametrize('words', [('list',), ('list', '--json'), ('--help',), ('list', '--help')])
 @pytest.mark.parametrize('buffered', ['', '1'])
 def test_an_output_that_is_full_is_said(words, buffered):
     with open('/dev/full', 'w') as full:

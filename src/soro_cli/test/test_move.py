@@ -10,7 +10,7 @@ from rclpy.node import Node
 from soro_cli.main import main
 from soro_msgs.msg import ActuatorCommand, SolverStatus, TipTarget
 from soro_msgs.srv import SolveForward, SolveInverse
-from soro_node.testing import own_domain, RosSession, wait_until
+from soro_rigs.ros_session import own_domain, RosSession, wait_until
 
 MOVE = ('move', '--pose', '10mm', '0', '45mm', '--no-wait')
 

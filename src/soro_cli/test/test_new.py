@@ -10,8 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from soro_cli.doctor_robot import check_robot
-from soro_cli.findings import Level
+from soro_cli.doctor.findings import Level
+from soro_cli.doctor.robot import check_robot
 from soro_cli.main import main
 from soro_cli.robot_templates import TEMPLATES
 from soro_cli.verbs.new import KINDS

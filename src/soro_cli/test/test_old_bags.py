@@ -14,7 +14,7 @@ import pytest
 
 from soro_cli.view_session import shown_recording
 from soro_recording.bag_reader import BagReader
-from soro_visualization.page_client import PageClient
+from soro_rigs.page_client import PageClient
 
 BAGS = sorted(Path(__file__).with_name('bags_of_revision_1').iterdir())
 ROBOTS = {

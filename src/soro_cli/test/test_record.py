@@ -15,9 +15,9 @@ import pytest
 from std_msgs.msg import String
 
 from soro_msgs.msg import ActuatorState
-from soro_node.testing import own_domain, RosSession, wait_until
 from soro_recording.bag_reader import BagReader
 from soro_recording.recorder_node import SETTLED
+from soro_rigs.ros_session import own_domain, RosSession, wait_until
 
 
 def state(i: int) -> ActuatorState:

@@ -13,9 +13,9 @@ from std_srvs.srv import Trigger
 from soro_cli import ros_session
 from soro_cli.main import main
 from soro_cli.ros_session import LONGEST, RosSession, SETTLED, SLICE, SOLVER
-from soro_node.testing import own_domain
-from soro_node.testing import RosSession as Nodes
 from soro_node.user_errors import UserError
+from soro_rigs.ros_session import own_domain
+from soro_rigs.ros_session import RosSession as Nodes
 
 
 class Scripted(RosSession):

@@ -12,8 +12,8 @@ import pytest
 from rclpy.node import Node
 
 from soro_cli.ros_session import RosSession as Session
-from soro_node.testing import own_domain, RosSession
 from soro_node.user_errors import UserError
+from soro_rigs.ros_session import own_domain, RosSession
 
 VALUES = {'robot': 'stiff_flop', 'priority': 50, 'rate': 0.5, 'online': True, 'empty': ''}
 

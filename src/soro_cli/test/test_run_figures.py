@@ -278,10 +278,7 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
     assert done.returncode == 1
     assert 'the data cannot tell: a and b apart' in done.stderr
     done = soro(
-        'identify',
-        str(recorded.folder),
-        '--parameter',
-        'k=body.segments.0.axial_stiffness',
+        'identify', str(recorded.folder), '--parameter', 'k=body.segments.0.axial_stiffness'
     )
     assert done.returncode == 1
     assert 'the data cannot tell: k (without effect)' in done.stderr

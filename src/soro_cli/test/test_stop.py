@@ -11,7 +11,7 @@ from std_srvs.srv import Trigger
 
 from soro_cli import service_round
 from soro_cli.main import main
-from soro_node.testing import own_domain, RosSession
+from soro_rigs.ros_session import own_domain, RosSession
 
 
 @pytest.fixture

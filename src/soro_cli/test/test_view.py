@@ -10,7 +10,7 @@ from recorded_run import HOLD, PERIOD, RecordedRun
 
 from soro_cli.view_session import shown_recording
 from soro_node.user_errors import UserError
-from soro_visualization.page_client import PageClient
+from soro_rigs.page_client import PageClient
 
 POSTURES = 6
 
@@ -71,10 +71,7 @@ def test_it_begins_again_after_its_end_and_keeps_the_speed_chosen(run):
     [('other', '', 'holds no robot under /other'), (None, 'nonsense', 'nonsense')],
 )
 def test_what_cannot_be_shown_is_said(run, namespace, robot, words):
-    with (
-        pytest.raises(UserError, match=words),
-        shown_recording(run.folder, namespace, robot, 0),
-    ):
+    with pytest.raises(UserError, match=words), shown_recording(run.folder, namespace, robot, 0):
         pass
 
 

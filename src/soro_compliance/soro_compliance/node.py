@@ -14,16 +14,16 @@ from soro_compliance.workspace_action import WorkspaceAction
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeCompliance
 from soro_node.diagnostics import Level
+from soro_node.executor.worker_queue import WorkerQueue
+from soro_node.inputs.polled_feedback import PolledFeedback
+from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
-from soro_node.polled_feedback import PolledFeedback
 from soro_node.qos import LATCHED
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
-from soro_node.worker_queue import WorkerQueue
-from soro_node.wrench_input import WrenchInput
 
 STOP_TIMEOUT = 0.8  # s
 REPORT_PERIOD = 0.2  # s

@@ -15,13 +15,9 @@ from soro_mechanics.core.robot_input import METHODS
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_node.actuator_feedback import LatestFeedback
-from soro_node.conversions import (
-    compliance_to_message,
-    CompliancePoint,
-    configuration_to_message,
-)
-from soro_node.external_wrench import WrenchAt
+from soro_node.conversions import compliance_to_message, CompliancePoint, configuration_to_message
+from soro_node.inputs.actuator_feedback import LatestFeedback
+from soro_node.inputs.external_wrench import WrenchAt
 from soro_node.replies import fill_status
 from soro_node.requests import loaded_state, no_external, quick_start_of
 from soro_node.robot_binding import RobotBinding

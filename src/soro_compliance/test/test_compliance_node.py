@@ -21,9 +21,9 @@ from soro_msgs.msg import ActuatorState
 from soro_msgs.msg import Compliance as ComplianceMessage
 from soro_msgs.srv import ComputeCompliance
 from soro_node.conversions import pose_from_message, wrench_from_message, wrench_to_message
-from soro_node.external_wrench import wrench_at_tip
 from soro_node.frames import frames_for
-from soro_node.testing import RosSession, wait_for, wait_until
+from soro_node.inputs.external_wrench import wrench_at_tip
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
 
 ROBOT = 'spatial_cc'
 ACTUATION = [0.5e5, 0.2e5, 0.1e5]

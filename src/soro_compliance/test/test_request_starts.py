@@ -10,10 +10,10 @@ from soro_compliance.services import Services
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_msgs.srv import ComputeCompliance
-from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message
+from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.robot_binding import RobotBinding
-from soro_node.testing import Place
+from soro_rigs.ros_session import Place
 
 # Kernels may have to be compiled first.
 pytestmark = pytest.mark.timeout(600)

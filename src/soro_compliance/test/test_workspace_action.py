@@ -15,7 +15,7 @@ from soro_mechanics.core.status import Code
 from soro_msgs.action import AnalyzeWorkspace
 from soro_node.lifecycle import NotActive
 from soro_node.robot_binding import RobotBinding
-from soro_node.testing import Place
+from soro_rigs.ros_session import Place
 
 GOAL = {'method': AnalyzeWorkspace.Goal.RANDOM, 'samples': 40}
 

@@ -16,14 +16,14 @@ from typing import Any
 
 from rclpy.lifecycle import TransitionCallbackReturn
 
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceTimeout
 from soro_driver.launched_emulator import emulator_runs
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.main import ending
-from soro_node.parent_death import launcher, launcher_lives
+from soro_node.process.parent_death import launcher, launcher_lives
 
 PERIOD, LATER_PERIOD = 0.1, 1.0  # s between two looks; the second where none was found for long
 SAY_PERIOD = 5.0  # s between two lines of the log about what is missing

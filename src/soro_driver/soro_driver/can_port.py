@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from soro_driver.device_lock import is_loopback
 from soro_driver.endpoint import Endpoint
+from soro_driver.safety.device_lock import is_loopback
 from soro_mechanics.robot_file.section import Section
 
 SERVER_PORT = 29536  # where a socketcand server listens unless it is told otherwise

@@ -8,9 +8,9 @@ import math
 
 from builtin_interfaces.msg import Time
 
-from soro_driver.command_gate import CommandGate
 from soro_driver.device import Array, SensorReading
-from soro_driver.tick import Tick
+from soro_driver.loop.tick import Tick
+from soro_driver.safety.command_gate import CommandGate
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
 SECOND = 1_000_000_000  # ns

@@ -9,9 +9,9 @@ from enum import IntEnum
 import time
 from typing import Any
 
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, fault_names
-from soro_driver.law import CommandArbiter
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter
 
 MISSED_WARNING = 0.01  # part of all slots: the loop is not what it is supposed to be
 LOST = 'device lost, outputs not confirmed safe'

@@ -4,12 +4,12 @@
 
 import warnings
 
-from soro_driver.device_lock import DeviceLock as ExclusiveUse
+from soro_driver.safety.device_lock import DeviceLock as ExclusiveUse
 
 __all__ = ['ExclusiveUse']
 
 warnings.warn(
-    'soro_driver.exclusive is now soro_driver.device_lock; the old name goes with 0.3',
+    'soro_driver.exclusive is now soro_driver.safety.device_lock; the old name goes with 0.3',
     FutureWarning,
     stacklevel=2,
 )

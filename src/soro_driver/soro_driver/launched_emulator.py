@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from soro_node.parent_death import launcher
-from soro_node.process_table import ProcessTable
+from soro_node.process.parent_death import launcher
+from soro_node.process.process_table import ProcessTable
 
 EMULATOR = '/soro_emulation/emulator'
 

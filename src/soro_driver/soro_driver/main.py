@@ -5,7 +5,7 @@
 from pathlib import Path
 import sys
 
-from soro_node.early_start import import_and_run
+from soro_node.process.early_start import import_and_run
 
 
 def main() -> None:

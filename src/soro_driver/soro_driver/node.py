@@ -19,31 +19,31 @@ from std_srvs.srv import Trigger
 
 from soro_driver import devices
 from soro_driver.autostart import Autostart
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Device, DeviceError, DeviceState
 from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
 from soro_driver.driver_report import left_unsafe, LOST, report, Status
-from soro_driver.emergency_stop import EmergencyStop, latch_file
 from soro_driver.endpoint import derive, Endpoint
-from soro_driver.latches import Latches
-from soro_driver.law import CommandArbiter, Law
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter, Law
+from soro_driver.loop.tick import Tick
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.emergency_stop import EmergencyStop, latch_file
+from soro_driver.safety.latches import Latches
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings
-from soro_driver.tick import Tick
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ending
 from soro_node.main import run as run_node
 from soro_node.measurement_clock import MeasurementClock
 from soro_node.parameters import ParameterTable
-from soro_node.parent_death import launcher_lives
-from soro_node.polled_subscriptions import PolledSubscriptions
+from soro_node.process.parent_death import launcher_lives
 from soro_node.qos import COMMANDS
 from soro_node.robot_binding import read_description
 

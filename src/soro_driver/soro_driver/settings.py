@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from soro_driver.device import Array
-from soro_driver.plausibility import PlausibilityLimits, read_plausibility
+from soro_driver.safety.plausibility import PlausibilityLimits, read_plausibility
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-from soro_node.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
+from soro_node.inputs.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
 RAMP, RELEASE = 'ramp', 'release'
 SIMULATED = 'simulated'

@@ -10,11 +10,11 @@ import threading
 import numpy as np
 import pytest
 
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Device, DeviceError, Identity, Reading
-from soro_driver.law import CommandArbiter
-from soro_driver.plausibility import PlausibilityLimits
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.plausibility import PlausibilityLimits
 from soro_driver.settings import DriverSettings, RAMP
 from soro_mechanics.core.actuators import Actuator, CoupledLimit
 from soro_mechanics.robot_file.section import Section
@@ -152,13 +152,7 @@ class Rig:
         self.stamp += 1_000_000
         quantities = [a.quantity_code for a in self.gate.actuators]
         self.inlet.submit(
-            self.gate.names,
-            quantities,
-            values,
-            source,
-            stamp or self.stamp,
-            self.clock.now,
-            stops,
+            self.gate.names, quantities, values, source, stamp or self.stamp, self.clock.now, stops
         )
 
     def stream(self, values, count: int, source: str = '/robot/planner'):

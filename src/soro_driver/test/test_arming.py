@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soro_driver import control_loop
-from soro_driver.command_gate import CommandGate
 from soro_driver.device import DeviceError, DeviceState, DeviceTimeout, Fault
-from soro_driver.law import Demand
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.loop import control_loop
+from soro_driver.loop.law import Demand
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.status import Code
 

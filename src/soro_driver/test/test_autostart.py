@@ -15,11 +15,11 @@ from test_driver_node import Driver, SteadyClock
 from soro_driver import autostart
 from soro_driver.autostart import CannotStart
 from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceState
-from soro_driver.safety import NotAllowed
+from soro_driver.safety.safety_state import NotAllowed
 from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Level
-from soro_node.parent_death import LAUNCHER
-from soro_node.testing import own_domain, wait_until
+from soro_node.process.parent_death import LAUNCHER
+from soro_rigs.ros_session import own_domain, wait_until
 
 ABSENT = DeviceLost('CAN socketcan can0: there is none')
 
@@ -110,7 +110,7 @@ def test_an_activation_that_was_refused_as_busy_is_tried_again(driver, monkeypat
     break_device(driver)
     tried = refuse_arming(driver, DeviceLost('its answer was lost'))
     monkeypatch.setattr(
-        'soro_driver.control_loop.ControlLoop.arm',
+        'soro_driver.loop.control_loop.ControlLoop.arm',
         lambda loop: loop.device.arm() if tried_less(tried) else loop._call(loop._arm),
     )
     driver.autostart()
@@ -139,7 +139,7 @@ def test_what_a_person_has_to_see_to_is_not_tried_again(driver, monkeypatch, err
     def refuse(loop):
         raise error
 
-    monkeypatch.setattr('soro_driver.control_loop.ControlLoop.arm', refuse)
+    monkeypatch.setattr('soro_driver.loop.control_loop.ControlLoop.arm', refuse)
     driver.autostart()
     look_until(driver, lambda: driver._starting.reason.startswith('not armed'))
     assert driver._starting.pending is again

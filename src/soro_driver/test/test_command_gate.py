@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from soro_driver.command_gate import CommandGate, NotNear
 from soro_driver.device import Flag
+from soro_driver.safety.command_gate import CommandGate, NotNear
 from soro_mechanics.core.actuators import Actuator, CoupledLimit
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code

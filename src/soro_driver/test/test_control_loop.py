@@ -12,17 +12,10 @@ from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 
-from soro_driver.device import (
-    DeviceError,
-    DeviceLost,
-    DeviceState,
-    DeviceTimeout,
-    Fault,
-    Flag,
-)
+from soro_driver.device import DeviceError, DeviceLost, DeviceState, DeviceTimeout, Fault, Flag
 from soro_driver.driver_messages import stamp_nanoseconds, state_message
-from soro_driver.not_allowed import NotAllowed
-from soro_driver.ownership import NotInControl, OutOfOrder
+from soro_driver.safety.not_allowed import NotAllowed
+from soro_driver.safety.ownership import NotInControl, OutOfOrder
 from soro_driver.settings import RELEASE
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code

@@ -13,12 +13,12 @@ import sys
 import pytest
 
 from soro_driver.device import DeviceError
-from soro_driver.device_lock import DeviceLock, hold_inherited
+from soro_driver.safety.device_lock import DeviceLock, hold_inherited
 
 RESOURCE = f'test /dev/ttyUSB0 {os.getpid()}'
 HOLD = """
 import sys
-from soro_driver.device_lock import DeviceLock
+from soro_driver.safety.device_lock import DeviceLock
 use = DeviceLock(sys.argv[1])
 use.acquire()
 print('held', flush=True)
@@ -68,7 +68,7 @@ def test_whatever_the_temporary_folder_and_home_are(resource, tmp_path):
 def test_another_user_is_refused():
     with holder() as other:
         code = (
-            'import os, sys; from soro_driver.device_lock import *\n'
+            'import os, sys; from soro_driver.safety.device_lock import *\n'
             'if os.geteuid() == 0: os.setuid(65534)\n'  # else another process is all there is
             'try: DeviceLock(sys.argv[1]).acquire()\n'
             'except DeviceError as error: print(error)\n'

@@ -19,9 +19,9 @@ from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.node import DriverNode
 from soro_msgs.msg import ActuatorState
 from soro_node.diagnostics import Level
+from soro_node.executor.single_executor import SingleExecutor
 from soro_node.qos import LATCHED
-from soro_node.single_executor import SingleExecutor
-from soro_node.testing import own_domain, wait_until
+from soro_rigs.ros_session import own_domain, wait_until
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from soro_driver.latches import Latches, UNKNOWN
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.safety.latches import Latches, UNKNOWN
+from soro_driver.safety.not_allowed import NotAllowed
 
 
 @pytest.fixture

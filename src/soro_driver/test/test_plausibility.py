@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soro_driver.device import Fault, Flag, Reading
-from soro_driver.plausibility import Plausibility, PlausibilityLimits
+from soro_driver.safety.plausibility import Plausibility, PlausibilityLimits
 
 BAR = 1e5
 PERIOD = 0.01

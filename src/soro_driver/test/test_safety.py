@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import pytest
 
 from soro_driver.device import DeviceState, Fault
-from soro_driver.not_allowed import NotAllowed
-from soro_driver.safety import SafetyState
+from soro_driver.safety.not_allowed import NotAllowed
+from soro_driver.safety.safety_state import SafetyState
 from soro_mechanics.core.status import Code
 
 STATES = {

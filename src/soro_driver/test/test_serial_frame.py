@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from soro_driver import serial_frame as sf
+from soro_driver.serial import frame as sf
 
 u8, u16, u32 = st.integers(0, 255), st.integers(0, 0xFFFF), st.integers(0, 0xFFFFFFFF)
 i32 = st.integers(-0x80000000, 0x7FFFFFFF)
@@ -44,9 +44,7 @@ def test_cobs_examples(data, coded):
     assert sf.cobs_decode(bytes.fromhex(coded)).hex() == data
 
 
-GOLDEN = {
-    '041001010644332211010396ca00': sf.Hello(0x11223344).frame(1),
-}
+GOLDEN = {'041001010644332211010396ca00': sf.Hello(0x11223344).frame(1)}
 
 
 def test_golden_frame():

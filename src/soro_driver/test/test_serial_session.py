@@ -14,11 +14,11 @@ import tty
 
 import pytest
 
-from soro_driver import serial_frame as sf
-from soro_driver import serial_link
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
-from soro_driver.serial_link import SerialLink
-from soro_driver.serial_session import Refused, SerialSession
+from soro_driver.serial import frame as sf
+from soro_driver.serial import link as serial_link
+from soro_driver.serial.link import SerialLink
+from soro_driver.serial.session import Refused, SerialSession
 
 IDENTITY = sf.HelloAck(
     session=0,

@@ -16,8 +16,8 @@ import pytest
 from soro_driver import devices
 from soro_driver.channels import read_channels
 from soro_driver.device import DeviceError, Fault, fault_names
-from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import derive, FIRST_PORT, make_private, PORTS
+from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.settings import RAMP, read_driver_settings, RELEASE
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.schema2 import tables
@@ -165,7 +165,7 @@ def test_exclusive_use_across_processes():
     mine.acquire()
     mine.acquire()
     code = (
-        'import sys; from soro_driver.device_lock import *\n'
+        'import sys; from soro_driver.safety.device_lock import *\n'
         'try: DeviceLock(sys.argv[1]).acquire()\n'
         'except DeviceError as error: print(error); sys.exit(3)\n'
     )

@@ -13,11 +13,11 @@ import time
 import numpy as np
 import pytest
 
-from soro_driver import requests
 from soro_driver.device import DeviceLost, DeviceState
-from soro_driver.loop_statistics import LoopStatistics
-from soro_driver.not_allowed import NotAllowed
-from soro_driver.periodic import PeriodicThread
+from soro_driver.loop import requests
+from soro_driver.loop.loop_statistics import LoopStatistics
+from soro_driver.loop.periodic import PeriodicThread
+from soro_driver.safety.not_allowed import NotAllowed
 
 
 def test_slots_that_passed_are_counted_and_not_made_up():

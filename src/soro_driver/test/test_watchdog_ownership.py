@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from soro_driver.ownership import NotInControl, OutOfOrder, Ownership
-from soro_driver.watchdog import Watchdog
+from soro_driver.loop.watchdog import Watchdog
+from soro_driver.safety.ownership import NotInControl, OutOfOrder, Ownership
 
 
 def test_watchdog_waits_for_the_first_feed():

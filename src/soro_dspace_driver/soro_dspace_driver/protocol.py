@@ -3,7 +3,7 @@
 """Frames of protocol F1: up to sixteen regulators behind a real-time computer. Pure codec.
 
 Shared by the driver and the emulated computer, and pinned by the golden frames of
-docs/hardware_serial.md. Frame layer and session: `soro_driver.serial_frame`. Pressures are
+docs/hardware_serial.md. Frame layer and session: `soro_driver.serial.frame`. Pressures are
 u16 in steps of 10 Pa (0.01 kPa); `transport` converts them. Version 1.0 has three channels, 1.1
 any number; the length of a body says how many.
 """
@@ -15,7 +15,7 @@ from enum import IntEnum, IntFlag
 import struct
 from typing import Any
 
-from soro_driver.serial_frame import Body, FrameError
+from soro_driver.serial.frame import Body, FrameError
 
 FIRST_CHANNELS, MAX_CHANNELS = 3, 16  # of version 1.0; of 1.1, at most
 NEWEST_MINOR = 1

@@ -9,10 +9,10 @@ import time
 
 import numpy as np
 
-from soro_driver import serial_frame as sf
 from soro_driver.device import Array, DeviceError, DeviceTimeout, Identity
-from soro_driver.serial_link import Arrival, SerialLink
-from soro_driver.serial_session import SerialSession
+from soro_driver.serial import frame as sf
+from soro_driver.serial.link import Arrival, SerialLink
+from soro_driver.serial.session import SerialSession
 from soro_dspace_driver import protocol as f1
 from soro_dspace_driver.wiring import DspaceWiring
 

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from soro_driver.serial_frame import (
+from soro_driver.serial.frame import (
     Ack,
     DeviceKind,
     FrameReader,
@@ -19,7 +19,7 @@ from soro_driver.serial_frame import (
     SessionType,
     VERSION,
 )
-from soro_driver.serial_link import Arrival
+from soro_driver.serial.link import Arrival
 from soro_dspace_driver.protocol import DeviceFault, Feedback, FULL_SCALE, minor_for
 from soro_dspace_driver.wiring import DspaceWiring
 

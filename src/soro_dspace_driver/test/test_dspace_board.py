@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from soro_driver import serial_frame as sf
-from soro_driver.serial_frame import Frame, Reason, SerialState
+from soro_driver.serial import frame as sf
+from soro_driver.serial.frame import Frame, Reason, SerialState
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
 from soro_dspace_driver.protocol import (
     Command,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from soro_driver.device import DeviceError
-from soro_driver.serial_frame import (
+from soro_driver.serial.frame import (
     Ack,
     Arm,
     Disarm,

@@ -8,12 +8,12 @@ from computer_on_a_link import ComputerLink, wiring
 import numpy as np
 import pytest
 
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import DeviceState, Fault
-from soro_driver.law import CommandArbiter
-from soro_driver.plausibility import PlausibilityLimits
-from soro_driver.serial_frame import SerialState
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.plausibility import PlausibilityLimits
+from soro_driver.serial.frame import SerialState
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_dspace_driver.device import DspaceDevice
 from soro_dspace_driver.protocol import DeviceFault

@@ -10,8 +10,8 @@ from __future__ import annotations
 from computer_on_a_link import ComputerLink, wiring
 import numpy as np
 
-from soro_driver import serial_session
-from soro_driver.serial_frame import FrameReader
+from soro_driver.serial import session as serial_session
+from soro_driver.serial.frame import FrameReader
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
 from soro_dspace_driver.transport import DspaceTransport
 from soro_emulation.analog_input import AnalogProperties

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 
-from soro_driver import serial_frame
-from soro_driver.serial_frame import Frame, FrameError, FrameReader
+from soro_driver.serial import frame as serial_frame
+from soro_driver.serial.frame import Frame, FrameError, FrameReader
 from soro_dspace_driver import protocol
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
-from soro_driver.serial_link import SerialLink
+from soro_driver.serial.link import SerialLink
 from soro_dynamixel_driver import protocol as dxl
 from soro_dynamixel_driver.protocol import Instruction, Packet, Register
 from soro_dynamixel_driver.wiring import DynamixelWiring

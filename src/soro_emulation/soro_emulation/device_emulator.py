@@ -92,7 +92,7 @@ class DeviceEmulator(ABC):
         return False
 
     def resources(self) -> Sequence[str]:
-        """Return what a driver of this device locks, see `soro_driver.device_lock`."""
+        """Return what a driver of this device locks, see `soro_driver.safety.device_lock`."""
         return ()
 
     @abstractmethod

@@ -16,8 +16,8 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from soro_driver import devices
-from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import derive
+from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
 from soro_emulation.body_time import BodyTime, SpeedWatch
@@ -33,11 +33,11 @@ from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.conversions import configuration_to_message, pose_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
+from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.main import run
 from soro_node.parameters import ParameterTable
 from soro_node.robot_binding import read_description
 from soro_node.transforms import TransformListener
-from soro_node.wrench_input import WrenchInput
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soro_driver.device import DeviceError
-from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import make_private
-from soro_driver.serial_frame import Frame, FrameReader
-from soro_driver.serial_link import resource
+from soro_driver.safety.device_lock import DeviceLock
+from soro_driver.serial.frame import Frame, FrameReader
+from soro_driver.serial.link import resource
 from soro_emulation.injected_fault import choice, whole_number
 from soro_emulation.serial_line import counters_of, SerialLine
 from soro_mechanics.core.errors import InvalidInput, UnknownName

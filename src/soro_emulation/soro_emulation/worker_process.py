@@ -18,7 +18,7 @@ import sys
 from typing import Any
 
 from soro_mechanics.core.errors import SoroError
-from soro_node.parent_death import die_with_parent, OWN_GROUP
+from soro_node.process.parent_death import die_with_parent, OWN_GROUP
 
 
 class WorkerProcess:

@@ -52,6 +52,7 @@ from soro_mechanics.haptics.known_weight import weigh
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ASIDE, run
 from soro_node.named_lists import lists_fit
@@ -60,7 +61,6 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
 from soro_node.user_data import calibration_path
-from soro_node.worker_queue import WorkerQueue
 
 SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING, WEIGHED = 'flex_recording.npz', 'flex_weighed.npz'

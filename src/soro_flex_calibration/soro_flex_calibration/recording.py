@@ -24,15 +24,7 @@ from soro_mechanics.robot_file.atomic_write import write_whole
 MAX_STEP = 0.05  # rad, of a motor: two or three assemblies at the published device
 MORE_STEPS = 10  # updates where one does not converge
 # What NumPy raises for files that are no archive of arrays, or lack some.
-UNREADABLE = (
-    OSError,
-    EOFError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    BadZipFile,
-)
+UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, BadZipFile)
 WAITING = 50  # halves of a sample whose other half has not come yet
 
 

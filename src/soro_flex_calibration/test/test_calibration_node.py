@@ -23,7 +23,7 @@ from soro_mechanics.haptics.flex_calibration import read_calibration, UNKNOWN_MA
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
-from soro_node.testing import RosSession, wait_for, wait_until
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

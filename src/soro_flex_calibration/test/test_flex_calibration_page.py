@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from soro_flex_calibration.node import FlexCalibrationNode, PARAMETERS
-from soro_node.testing import check_node_page
+from soro_rigs.ros_session import check_node_page
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -16,7 +16,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
-from soro_node.testing import RosSession, wait_for, wait_until
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
 from soro_studies.system.random_messages import RandomMessages
 
 ROBOT = 'haptic_5dof'

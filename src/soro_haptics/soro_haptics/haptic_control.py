@@ -16,8 +16,8 @@ import time
 import numpy as np
 
 from soro_driver.device import DeviceError, Fault, Flag, Reading
-from soro_driver.law import Demand, Law
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.loop.law import Demand, Law
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.sensor_guard import SensorGuard
 from soro_haptics.stage_times import StageTimes

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Node `haptic_renderer`: owns the loop of a haptic device, senses the hand, renders to it.
 
-The loop is the driver's (`soro_driver.control_loop`), with the same limits, watchdogs, lifecycle
-and services; only what decides the set-points is different. Topics are copies.
+The loop is the driver's (`soro_driver.loop.control_loop`), with the same limits, watchdogs,
+lifecycle and services; only what decides the set-points is different. Topics are copies.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from rclpy.node import Node
 from rclpy.time import Time
 from std_srvs.srv import Trigger
 
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.device import Array, Device, DeviceState
 from soro_driver.driver_messages import flex_message, state_message
 from soro_driver.driver_report import Status
 from soro_driver.endpoint import Endpoint
-from soro_driver.law import Law
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import Law
+from soro_driver.loop.tick import Tick
 from soro_driver.node import DriverNode
+from soro_driver.safety.command_gate import CommandGate
 from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
-from soro_driver.tick import Tick
 from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
 from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
@@ -47,8 +47,9 @@ from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
-from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.diagnostics import Level
+from soro_node.executor.any_publisher import AnyPublisherSubscription
+from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
 from soro_node.main import interruptible
@@ -57,7 +58,6 @@ from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
 from soro_node.user_data import calibration_path
-from soro_node.worker_queue import WorkerQueue
 
 
 class HapticRenderer(DriverNode):
@@ -87,12 +87,7 @@ class HapticRenderer(DriverNode):
         if not self._topics:
             self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
         self._stamp = 0
-        self._copies = (
-            self._copy_state,
-            self._copy_command,
-            self._copy_estimate,
-            self._copy_hand,
-        )
+        self._copies = (self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand)
 
     # What differs from a driver ----------------------------------------------------------------
 
@@ -246,9 +241,7 @@ class HapticRenderer(DriverNode):
 
     @answering
     def _on_set_environment(
-        self,
-        request: SetVirtualEnvironment.Request,
-        response: SetVirtualEnvironment.Response,
+        self, request: SetVirtualEnvironment.Request, response: SetVirtualEnvironment.Response
     ) -> SetVirtualEnvironment.Response:
         """Replace the environment; nothing but that: a stop is cleared by driver/clear_fault.
 

@@ -18,8 +18,8 @@ from soro_mechanics.haptics.live_parts import LiveParts
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
-from soro_node.external_wrench import ExternalWrench
 from soro_node.frames import Frames
+from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.qos import LOSSY
 
 GOAL, WRENCH = 'goal_pose', 'added_wrench'

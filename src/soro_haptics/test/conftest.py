@@ -9,7 +9,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.haptics.device import HapticDevice
-from soro_node.testing import RosSession
+from soro_rigs.ros_session import RosSession
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -14,7 +14,7 @@ from recorded_rig import counts_of, GAIN, OFFSET, PERIOD, reading, Rig, STILL
 
 from soro_driver.device import DeviceError
 from soro_driver.driver_report import Level
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics import topic_device
 from soro_haptics.duration_histogram import BIN, DurationHistogram
 from soro_haptics.haptic_messages import estimate_message

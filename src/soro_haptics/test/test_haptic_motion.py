@@ -7,7 +7,7 @@ import pytest
 from recorded_rig import PERIOD, Rig, STILL
 
 from soro_driver.driver_report import Level
-from soro_driver.not_allowed import NotAllowed
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.haptic_report import rendering_status, sensor_status
 from soro_haptics.motor_motion import LINGER
 from soro_mechanics.core.errors import InvalidInput

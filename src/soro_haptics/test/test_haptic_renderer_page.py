@@ -6,7 +6,7 @@ from pathlib import Path
 
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.node import HapticRenderer
-from soro_node.testing import check_parameter_file, RosSession, undocumented, wait_until
+from soro_rigs.ros_session import check_parameter_file, RosSession, undocumented, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 CHOSEN_AT_LAUNCH = {

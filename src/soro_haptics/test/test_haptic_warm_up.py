@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's 
 
 WARM = """
 from soro_mechanics import load_robot
-from soro_node.warm_up import warm_up
+from soro_node.process.warm_up import warm_up
 warm_up(load_robot('haptic_5dof'))
 """
 # The renderer's law with every object, and the plant behind the emulated board.

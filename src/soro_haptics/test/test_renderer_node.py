@@ -19,7 +19,7 @@ from soro_driver.device import DeviceLost, DeviceState
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
 from soro_node.qos import LATCHED
-from soro_node.testing import wait_for, wait_until
+from soro_rigs.ros_session import wait_for, wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

@@ -19,7 +19,7 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_msgs.srv import SetVirtualEnvironment
-from soro_node.testing import RosSession, wait_for
+from soro_rigs.ros_session import RosSession, wait_for
 from soro_studies.system.random_messages import RandomMessages
 
 ROBOT = 'haptic_5dof'

@@ -15,7 +15,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_mechanics.haptics.virtual_environment import Shape, VirtualObject
 from soro_msgs.srv import SetVirtualEnvironment
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executable `kinematics_solver`: ends at once when it is told to while it still imports."""
 
-from soro_node.early_start import import_and_run
+from soro_node.process.early_start import import_and_run
 
 
 def main() -> None:

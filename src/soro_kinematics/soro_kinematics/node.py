@@ -35,19 +35,19 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
-from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level
+from soro_node.executor.qos_events import look_seldom, SeldomGroup
+from soro_node.executor.worker_queue import WorkerQueue
+from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
+from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
 from soro_node.qos import LATCHED
-from soro_node.qos_events import look_seldom, SeldomGroup
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
-from soro_node.worker_queue import WorkerQueue
-from soro_node.wrench_input import WrenchInput
 
 SERVICES = {
     'solve_forward': SolveForward,

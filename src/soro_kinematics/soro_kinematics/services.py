@@ -17,7 +17,6 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import (
     actuation_from_names,
     configuration_to_message,
@@ -25,15 +24,10 @@ from soro_node.conversions import (
     pose_from_message,
     wrench_from_message,
 )
-from soro_node.external_wrench import WrenchAt
+from soro_node.inputs.actuator_feedback import LatestFeedback
+from soro_node.inputs.external_wrench import WrenchAt
 from soro_node.replies import fill_code, fill_status
-from soro_node.requests import (
-    forward_from,
-    loaded_state,
-    no_external,
-    quick_start_of,
-    start_of,
-)
+from soro_node.requests import forward_from, loaded_state, no_external, quick_start_of, start_of
 from soro_node.robot_binding import RobotBinding
 
 

@@ -13,9 +13,9 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from soro_msgs.msg import ActuatorState
-from soro_node.actuator_feedback import ActuatorFeedback
 from soro_node.conversions import HasActuators
-from soro_node.polled_feedback import PolledFeedback
+from soro_node.inputs.actuator_feedback import ActuatorFeedback
+from soro_node.inputs.polled_feedback import PolledFeedback
 
 # Of the period: a state this soon after the last one, or waiting already when the gate is opened,
 # belongs to a stream that is too fast.

@@ -75,12 +75,7 @@ class TipTracker:
         self._last_arrival = -math.inf
 
     def take(
-        self,
-        seen: MarkerPose,
-        to_base: Array | str,
-        model: Array | None,
-        now: int,
-        arrival: float,
+        self, seen: MarkerPose, to_base: Array | str, model: Array | None, now: int, arrival: float
     ) -> Array | None:
         """Return the measured pose (4, 4) of the tip in base_link, or None.
 

@@ -18,10 +18,10 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import TrackerState
-from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_from_message, pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.parameters import Parameter
 from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, stamp_of, TransformFilter

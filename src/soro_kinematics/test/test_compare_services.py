@@ -11,10 +11,10 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.errors import UnknownName
 from soro_mechanics.core.status import Code
 from soro_msgs.srv import CompareModels, SolveForward
-from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message
+from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.robot_binding import RobotBinding
-from soro_node.testing import Place
+from soro_rigs.ros_session import Place
 
 # Kernels may have to be compiled first.
 pytestmark = pytest.mark.timeout(600)

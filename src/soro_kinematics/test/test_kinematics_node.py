@@ -14,9 +14,9 @@ from soro_mechanics.core.status import Code
 from soro_msgs.msg import ActuatorState, Configuration, Load
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 from soro_node.conversions import pose_from_message, pose_to_message, wrench_to_message
-from soro_node.external_wrench import wrench_at_tip
 from soro_node.frames import frames_for
-from soro_node.testing import RosSession, wait_until
+from soro_node.inputs.external_wrench import wrench_at_tip
+from soro_rigs.ros_session import RosSession, wait_until
 
 ROBOT = 'spatial_cc'
 ACTUATION = [0.5e5, 0.2e5, 0.1e5]

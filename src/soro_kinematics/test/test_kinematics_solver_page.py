@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from soro_kinematics.node import KinematicsSolver, PARAMETERS
-from soro_node.testing import check_node_page
+from soro_rigs.ros_session import check_node_page
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -14,11 +14,11 @@ from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
-from soro_node.actuator_feedback import LatestFeedback
 from soro_node.conversions import pose_from_message, pose_to_message
+from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.requests import forward_from, quick_start_of, start_of
 from soro_node.robot_binding import RobotBinding
-from soro_node.testing import Place
+from soro_rigs.ros_session import Place
 
 # Kernels may have to be compiled first.
 pytestmark = pytest.mark.timeout(600)
@@ -30,12 +30,7 @@ class Asked:
     """Services of a robot, what is known of its present state, and what was solved last."""
 
     def __init__(self, robot):
-        values = {
-            'robot': robot,
-            'model': '',
-            'frame_prefix': '<namespace>/',
-            'gravity': [],
-        }
+        values = {'robot': robot, 'model': '', 'frame_prefix': '<namespace>/', 'gravity': []}
         binding = RobotBinding(Place(), values)
         self.robot = binding.robot
         self.latest = None

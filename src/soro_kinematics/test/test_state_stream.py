@@ -8,7 +8,7 @@ import pytest
 
 from soro_kinematics.node import KinematicsSolver
 from soro_msgs.msg import ActuatorState, Configuration
-from soro_node.testing import RosSession, wait_until
+from soro_rigs.ros_session import RosSession, wait_until
 
 NAN = [float('nan')] * 3
 PERIOD = 1.0 / 125.0  # s, of tip_pose at most

@@ -13,7 +13,7 @@ from soro_kinematics.node import KinematicsSolver
 from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState, TrackerState
 from soro_node.conversions import pose_from_message, pose_to_message, transform_to_message
-from soro_node.testing import RosSession, wait_until
+from soro_rigs.ros_session import RosSession, wait_until
 
 ROBOT, SPACE = 'spatial_cc', '/arm'
 ACTUATION = [0.5e5, 0.2e5, 0.1e5]

@@ -11,18 +11,8 @@ from typing import Any
 import yaml
 
 from soro_launch.context import Context
-from soro_launch.substitution_text import (
-    parse_text,
-    SubstitutionSyntaxError,
-    unescape,
-)
-from soro_launch.substitutions import (
-    boolean,
-    evaluate,
-    expand,
-    SubstitutionError,
-    yaml_value,
-)
+from soro_launch.substitution_text import parse_text, SubstitutionSyntaxError, unescape
+from soro_launch.substitutions import boolean, evaluate, expand, SubstitutionError, yaml_value
 from soro_launch.xml_reader import Element
 
 SCALARS = {'str': str, 'int': int, 'float': float, 'bool': bool}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from soro_launch.supervision import worst_exit_code
-from soro_node.parent_death import LAUNCHER
+from soro_node.process.parent_death import LAUNCHER
 
 _MODULES = ('launch', 'launch_xml', 'launch_ros')
 

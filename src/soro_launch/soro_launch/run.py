@@ -17,7 +17,7 @@ from soro_launch.evaluation import plan_launch
 from soro_launch.output import LaunchOutput, log_folder
 from soro_launch.supervision import Supervisor
 from soro_launch.xml_reader import read_launch_file
-from soro_node.parent_death import LAUNCHER
+from soro_node.process.parent_death import LAUNCHER
 
 PREFIX = 'soro_launch_'
 

@@ -14,8 +14,8 @@ import time
 from typing import Any, IO
 
 from soro_launch.node_plan import ProcessPlan
-from soro_node.parent_death import until_parent_dies
-from soro_node.signal_handlers import handled
+from soro_node.process.parent_death import until_parent_dies
+from soro_node.process.signal_handlers import handled
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.2  # s, the longest sleep between looks at deadlines

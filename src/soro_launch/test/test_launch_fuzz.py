@@ -198,10 +198,7 @@ def test_includes_that_double_at_every_level_are_refused(rig):
     rig.file('', 'level_40.launch.xml')
     with pytest.raises(LaunchError, match='includes'):
         plan_launch(
-            rig.folder / 'level_0.launch.xml',
-            {},
-            rig.environment,
-            rig.folder / 'parameters',
+            rig.folder / 'level_0.launch.xml', {}, rig.environment, rig.folder / 'parameters'
         )
     with pytest.raises(LaunchError, match='includes'):
         describe_arguments(rig.folder / 'level_0.launch.xml', rig.environment)

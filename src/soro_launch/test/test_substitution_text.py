@@ -2,11 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from soro_launch.substitution_text import (
-    Call,
-    parse_text,
-    SubstitutionSyntaxError,
-)
+from soro_launch.substitution_text import Call, parse_text, SubstitutionSyntaxError
 
 
 @pytest.mark.parametrize(
@@ -31,11 +27,7 @@ from soro_launch.substitution_text import (
         ('a "quoted" text', ('a "quoted" text',)),
         (
             '$(env HOME)/$(var a b)',
-            (
-                Call('env', (('HOME',),)),
-                '/',
-                Call('var', (('a',), ('b',))),
-            ),
+            (Call('env', (('HOME',),)), '/', Call('var', (('a',), ('b',)))),
         ),
     ],
 )

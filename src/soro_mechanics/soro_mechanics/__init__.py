@@ -15,13 +15,7 @@ use_kernel_cache()
 require_numba()
 offer_old_names()
 
-from soro_mechanics.core.configuration import (  # noqa: E402 - the cache folder comes first
-    Configuration,
-    InverseSolution,
-    Load,
-    LoadAxes,
-    Task,
-)
+from soro_mechanics.core.configuration import Configuration, InverseSolution, Load, LoadAxes, Task  # noqa: E402 - the cache folder comes first
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, SoroError, UnknownName  # noqa: E402
 from soro_mechanics.core.status import Code, SolverStatus, Stability  # noqa: E402
 from soro_mechanics.robot import load_robot, Robot  # noqa: E402

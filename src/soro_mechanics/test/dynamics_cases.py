@@ -8,7 +8,7 @@ import numpy as np
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.stepper import Options, Stepper
 from soro_mechanics.models.network.arrays import new_state
-from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.models.network.description.spec import NetworkSpec
 
 MASS = 0.05  # kg/m
 NOTHING = np.zeros(0)

@@ -6,10 +6,16 @@ import numpy as np
 from scipy.integrate import solve_bvp
 
 from soro_mechanics.core.configuration import LoadCase
-from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.description.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.description.spec import (
+    BodySpec,
+    DriveSpec,
+    EndSpec,
+    NetworkSpec,
+    RodSpec,
+)
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.models.network.spec import BodySpec, DriveSpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.numerics import lie
 
 LENGTH = 0.4

@@ -21,11 +21,7 @@ def parallel(**changes):
     platform = 153.0 / (2.0 * math.sin(math.pi / 3.0))
     data = with_changes(
         'soft_parallel',
-        {
-            'body.platform.radius': f'{platform!r} mm',
-            'gravity': '0 0 0 m/s^2',
-            **changes,
-        },
+        {'body.platform.radius': f'{platform!r} mm', 'gravity': '0 0 0 m/s^2', **changes},
     )
     return describe_robot(data, 'parallel.yaml')
 

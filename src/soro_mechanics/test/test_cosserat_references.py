@@ -34,11 +34,7 @@ def slender(elements=50):
 
 @pytest.mark.parametrize(
     ('load', 'tip'),
-    [
-        (1.0, (0.9435668, 0.3017208)),
-        (3.0, (0.7455798, 0.6032534)),
-        (10.0, (0.4450044, 0.8106090)),
-    ],
+    [(1.0, (0.9435668, 0.3017208)), (3.0, (0.7455798, 0.6032534)), (10.0, (0.4450044, 0.8106090))],
 )
 def test_elastica_table(load, tip):
     q = slender().forward(np.zeros(3), [load * BEND / LENGTH**2, 0, 0, 0, 0, 0])
@@ -182,12 +178,7 @@ def push_of(segment, actuation):
 
 
 @pytest.mark.parametrize(
-    'wrench',
-    [
-        np.zeros(6),
-        [0.15, -0.1, 0.1, 1e-3, 1.5e-3, 2e-3],
-        [-0.1, 0.2, -0.3, 0, 0, 0],
-    ],
+    'wrench', [np.zeros(6), [0.15, -0.1, 0.1, 1e-3, 1.5e-3, 2e-3], [-0.1, 0.2, -0.3, 0, 0, 0]]
 )
 def test_the_default_model_under_pressure_and_load_is_the_general_solvers(wrench):
     """Without weight pressure alone makes an arc, whose thinner sections the load bends further.

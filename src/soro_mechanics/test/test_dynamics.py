@@ -14,10 +14,10 @@ from soro_mechanics.dynamics.modes import modes, shape
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
 from soro_mechanics.dynamics.stepper import Options, Stepper
+from soro_mechanics.models.network.description.spec import DriveSpec, NetworkSpec
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.spec import DriveSpec, NetworkSpec
 
 FIRST = 1.8751041**2 * np.sqrt(BENDING / (MASS * LENGTH**4)) / (2.0 * np.pi)
 

@@ -16,7 +16,7 @@ from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
 from soro_mechanics.dynamics.stepper import Options, Stepper
 from soro_mechanics.models.network.arrays import new_state
-from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.numerics import lie_kernels
 
 MASS, AXIAL, G = 0.1, 1e-3, 9.81  # kg, N, m/s^2

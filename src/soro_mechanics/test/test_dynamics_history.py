@@ -11,7 +11,7 @@ from soro_mechanics import InvalidInput
 from soro_mechanics.dynamics.inertia_kernels import append_step
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.stepper import Options, Stepper
-from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.numerics import lie_kernels
 
 AXIAL, BRANCH, RELAXATION = 300.0, 2.0, 0.05

@@ -62,10 +62,7 @@ def test_springs_give_their_stiffness_exactly():
     assert deviation < UNKNOWN_MATERIAL and report.reasons == ()
 
 
-@pytest.mark.parametrize(
-    ('under', 'material'),
-    [(0.0, 1.0), (-0.5, 1.0), (0.5, 0.1), (0.5, 30.0)],
-)
+@pytest.mark.parametrize(('under', 'material'), [(0.0, 1.0), (-0.5, 1.0), (0.5, 0.1), (0.5, 30.0)])
 def test_a_weight_that_shows_nothing_is_refused(under, material):
     """None is on the handle, it pulls the other way, it is far lighter or heavier than said."""
 

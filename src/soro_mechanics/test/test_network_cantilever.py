@@ -18,15 +18,11 @@ from network_cases import (
 import numpy as np
 import pytest
 
-from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.numerics import lie
 
 # F L^2 / (E I), then (x, y) / L of the elastica (elliptic integrals)
-ELASTICA = (
-    (1.0, 0.9435668, 0.3017208),
-    (3.0, 0.7455798, 0.6032534),
-    (10.0, 0.4450044, 0.8106090),
-)
+ELASTICA = ((1.0, 0.9435668, 0.3017208), (3.0, 0.7455798, 0.6032534), (10.0, 0.4450044, 0.8106090))
 STIFF = section(shear=1e9, axial=1e9)  # inextensible to seven digits
 
 
@@ -63,11 +59,7 @@ def tips_under_load(counts, macro):
 
 
 @pytest.mark.parametrize(
-    ('macro', 'counts', 'order'),
-    [
-        (True, (6, 12, 24, 192), 4.0),
-        (False, (10, 20, 40, 640), 2.0),
-    ],
+    ('macro', 'counts', 'order'), [(True, (6, 12, 24, 192), 4.0), (False, (10, 20, 40, 640), 2.0)]
 )
 def test_order_of_convergence(macro, counts, order):
     *coarse, best = tips_under_load(counts, macro)

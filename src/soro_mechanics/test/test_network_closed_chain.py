@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
 
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.linearisation import trace_shape
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
 
 K = np.array([3e3, 3e3, 6e3, 0.03, 0.045, 0.02])

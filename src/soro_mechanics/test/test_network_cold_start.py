@@ -94,11 +94,7 @@ def stiffer(robot, times):
     model = robot.engine
     rods = []
     for rod in model.spec.rods:
-        of = replace(
-            rod.section,
-            young=times * rod.section.young,
-            shear=times * rod.section.shear,
-        )
+        of = replace(rod.section, young=times * rod.section.young, shear=times * rod.section.shear)
         rods.append(replace(rod, section=of))
     model.spec = replace(model.spec, rods=tuple(rods))
     return robot

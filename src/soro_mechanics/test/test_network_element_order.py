@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
-from soro_mechanics.models.network.cross_section import ShapedSection
+from soro_mechanics.models.network.description.cross_section import ShapedSection
+from soro_mechanics.models.network.description.spec import DriveSpec, NetworkSpec, RodSpec
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.spec import DriveSpec, NetworkSpec, RodSpec
 from soro_mechanics.numerics import lie
 
 LENGTH = 0.4

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from soro_mechanics import InvalidInput, Load, LoadAxes
+from soro_mechanics.models.network.description.spec import DriveSpec, NetworkSpec
 from soro_mechanics.models.network.frequencies import condensed_mass, natural_frequencies
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.spec import DriveSpec, NetworkSpec
 
 MASS = 0.05  # kg/m
 UNIT = np.sqrt(BENDING / (MASS * LENGTH**4)) / (2.0 * np.pi)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from soro_mechanics import InvalidInput, Load, LoadAxes
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
 
 TIP = pose([0.02, -0.01, 0.1], lie.so3_exp([0.3, 1.2, -0.4]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot, RobotFileError
-from soro_mechanics.models.network.drive_schema import MAX_STRAINS
+from soro_mechanics.models.network.description.drive_schema import MAX_STRAINS
 
 ROBOT = """
 schema: 2

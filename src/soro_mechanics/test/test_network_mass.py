@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, load_robot, Robot
+from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS
 from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_mechanics.models.network.layout import actuate, rest_inputs
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.spec import DriveSpec, LENGTHS
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.reader import describe_robot
 

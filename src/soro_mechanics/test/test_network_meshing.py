@@ -7,7 +7,7 @@ import pytest
 
 from soro_mechanics import load_robot, RobotFileError
 from soro_mechanics.core.actuation_limits import extremes
-from soro_mechanics.models.network.schema import graded
+from soro_mechanics.models.network.description.schema import graded
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')

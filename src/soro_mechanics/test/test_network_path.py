@@ -8,6 +8,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, Stability
+from soro_mechanics.models.network.inverse_statics.platform import TOLERANCE
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
     correct_step,
     extrapolate,
@@ -23,7 +24,6 @@ from soro_mechanics.models.network.kernels.platform_array_kernels import (
     maps_size,
     values_size,
 )
-from soro_mechanics.models.network.platform import TOLERANCE
 
 UNKNOWNS = 48
 DIRECTION = np.array([0.0, 0.6, 0.8])

@@ -9,9 +9,13 @@ import pytest
 
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.models.network.description.schema import (
+    read_network,
+    rotation_matrix,
+    shortest_turn,
+)
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_values
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.models.network.schema import read_network, rotation_matrix, shortest_turn
 from soro_mechanics.robot_file.section import Section
 
 ACTUATORS = (
@@ -105,10 +109,7 @@ def test_the_value_of_a_curve_carries_the_unit_of_what_it_drives(drives, unit):
             'actuator': 'air',
             'drives': drives,
             'rods': ['leg'],
-            'curve': [
-                {'at': '0 bar', 'value': values[0]},
-                {'at': '2 bar', 'value': values[1]},
-            ],
+            'curve': [{'at': '0 bar', 'value': values[0]}, {'at': '2 bar', 'value': values[1]}],
         }
         data['actuation'][1] = entry | ({'direction': '1 0 0'} if drives == 'curvature' else {})
         return read(data).drives[1].curve
@@ -252,10 +253,7 @@ def test_an_end_without_a_motor_is_not_turned():
             'actuator': 'motor',
             'drives': 'length',
             'rods': ['leg'],
-            'curve': [
-                {'at': '0 rad', 'value': '0.2 m'},
-                {'at': '1 rad', 'value': '0.3 m'},
-            ],
+            'curve': [{'at': '0 rad', 'value': '0.2 m'}, {'at': '1 rad', 'value': '0.3 m'}],
         },
     ],
 )
@@ -284,17 +282,11 @@ def test_what_adds_up_may_be_driven_twice():
             'actuator': 'motor',
             'drives': 'stretch',
             'rods': ['leg'],
-            'curve': [
-                {'at': '0 rad', 'value': 1.0},
-                {'at': '1 rad', 'value': 0.9},
-            ],
+            'curve': [{'at': '0 rad', 'value': 1.0}, {'at': '1 rad', 'value': 0.9}],
         }
     )
     data['actuation'][0] |= {
-        'curve': [
-            {'at': '0 rad', 'value': '1 rad'},
-            {'at': '1 rad', 'value': '0.9 rad'},
-        ]
+        'curve': [{'at': '0 rad', 'value': '1 rad'}, {'at': '1 rad', 'value': '0.9 rad'}]
     }
     assert [d.kind for d in read(data).drives] == ['angle', 'stretch', 'stretch']
 

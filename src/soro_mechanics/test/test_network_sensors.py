@@ -10,8 +10,8 @@ from test_network_robots import EXAMPLES
 
 from soro_mechanics import Code, Load, load_robot
 from soro_mechanics.core.configuration import LoadAxes
+from soro_mechanics.models.network.description.spec import SensorSpec
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
-from soro_mechanics.models.network.spec import SensorSpec
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 
@@ -94,11 +94,7 @@ def legs():
         SensorSpec(f'{rod}_{k}', rod, *ends, axis)
         for rod in range(2)
         for k, (ends, axis) in enumerate(
-            [
-                ((0.0, 0.5), np.array([1.0, 0.0, 0.0])),
-                ((0.3, 0.8), across),
-                ((0.6, 1.0), across),
-            ]
+            [((0.0, 0.5), np.array([1.0, 0.0, 0.0])), ((0.3, 0.8), across), ((0.6, 1.0), across)]
         )
     )
     robot = Robot(replace(description, structure={'network': replace(network, sensors=sensors)}))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, load_robot, Stability
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_mechanics.models.network.linearisation import Linearisation
-from soro_mechanics.models.network.spec import NetworkSpec
 
 LENGTH, BENDING, MASS = 0.4, 0.03, 0.05
 

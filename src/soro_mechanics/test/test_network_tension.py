@@ -11,9 +11,9 @@ from tendon_reference import TendonRod
 
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.batch import Batch, drive_table, Fit
+from soro_mechanics.models.network.description.spec import DriveSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import build_layout, load, rest_inputs
-from soro_mechanics.models.network.spec import DriveSpec
 
 L, EA, EI = TENDON_LENGTH, TENDON_ROD[2], TENDON_ROD[3]
 FORMULATIONS = (True, False)  # integrated pieces, two-node elements

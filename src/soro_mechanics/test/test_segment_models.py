@@ -68,8 +68,7 @@ def test_jacobian_and_tangent_are_the_central_differences(name, model, gravity):
     q = robot.forward(actuation, wrench, loads=loads)
     assert q.status.code is Code.NONE
     jacobian = central(
-        lambda h: robot.forward(actuation + h, wrench, loads=loads),
-        20.0 * np.eye(len(actuation)),
+        lambda h: robot.forward(actuation + h, wrench, loads=loads), 20.0 * np.eye(len(actuation))
     )
     assert relative(robot.jacobian(q), jacobian) < 1e-5
     steps = np.diag(np.repeat([1e-4, 4e-6], 3))

@@ -24,7 +24,7 @@ import time
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost
-from soro_driver.device_lock import DeviceLock, hold_inherited
+from soro_driver.safety.device_lock import DeviceLock, hold_inherited
 from soro_nidaq_driver.client import import_client, Link, translated
 
 PRIORITY = 1  # of real time, where allowed: it does little, and is needed when others are busy

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
-from soro_driver.device_lock import DeviceLock, is_loopback
+from soro_driver.safety.device_lock import DeviceLock, is_loopback
 from soro_nidaq_driver.client import import_client, Link, translated
 from soro_nidaq_driver.wiring import Channel, LOCAL, Wiring
 

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from soro_driver.device import DeviceLost
-from soro_driver.device_lock import DeviceLock
+from soro_driver.safety.device_lock import DeviceLock
 from soro_nidaq_driver.supervisor import ALIVE, ANSWER_TIMEOUT, GOODBYE, IDLE, Supervisor, watch
 
 

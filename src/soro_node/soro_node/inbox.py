@@ -4,13 +4,13 @@
 
 import warnings
 
-from soro_node.polled_subscriptions import PolledCallbackGroup as Gate
-from soro_node.polled_subscriptions import PolledSubscriptions as Inbox
+from soro_node.executor.polled_subscriptions import PolledCallbackGroup as Gate
+from soro_node.executor.polled_subscriptions import PolledSubscriptions as Inbox
 
 __all__ = ['Inbox', 'Gate']
 
 warnings.warn(
-    'soro_node.inbox is now soro_node.polled_subscriptions; the old name goes with 0.3',
+    'soro_node.inbox is now soro_node.executor.polled_subscriptions; the old name goes with 0.3',
     FutureWarning,
     stacklevel=2,
 )

@@ -4,12 +4,12 @@
 
 import warnings
 
-from soro_node.worker_queue import WorkerQueue as Lane
+from soro_node.executor.worker_queue import WorkerQueue as Lane
 
 __all__ = ['Lane']
 
 warnings.warn(
-    'soro_node.lane is now soro_node.worker_queue; the old name goes with 0.3',
+    'soro_node.lane is now soro_node.executor.worker_queue; the old name goes with 0.3',
     FutureWarning,
     stacklevel=2,
 )

@@ -21,7 +21,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_node.clock_watch import watch_clock
+from soro_node.executor.clock_watch import watch_clock
 from soro_node.parameters import Parameter
 
 

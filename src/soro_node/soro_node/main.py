@@ -39,10 +39,10 @@ from rclpy.task import Future
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
-from soro_node.early_start import end_signals
+from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware
-from soro_node.parent_death import die_with_parent, end_with_launcher, launcher
-from soro_node.single_executor import SingleExecutor
+from soro_node.process.early_start import end_signals
+from soro_node.process.parent_death import die_with_parent, end_with_launcher, launcher
 
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
 # 100 Hz, or a request whose kernels give the lock back many times, would wait each time.

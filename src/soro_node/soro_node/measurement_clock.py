@@ -36,10 +36,7 @@ class MeasurementClock:
     """
 
     def __init__(
-        self,
-        clock: Any,
-        said: Callable[[str], Any],
-        steady: Callable[[], int] = time.monotonic_ns,
+        self, clock: Any, said: Callable[[str], Any], steady: Callable[[], int] = time.monotonic_ns
     ) -> None:
         self._clock, self._said, self._steady = clock, said, steady
         self._offset: int | None = None  # ns, wall clock minus steady clock

@@ -11,12 +11,8 @@ from typing import Any
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_node.conversions import (
-    actuation_from_names,
-    loads_from_messages,
-    wrench_from_message,
-)
-from soro_node.external_wrench import settled, WrenchAt
+from soro_node.conversions import actuation_from_names, loads_from_messages, wrench_from_message
+from soro_node.inputs.external_wrench import settled, WrenchAt
 from soro_node.robot_binding import RobotBinding
 
 

@@ -14,10 +14,10 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
-from soro_node.background_compilation import BackgroundCompilation
 from soro_node.frames import Frames, frames_for, FROM_NAMESPACE
 from soro_node.parameters import Parameter
-from soro_node.warm_up import is_compiled, warm_up
+from soro_node.process.background_compilation import BackgroundCompilation
+from soro_node.process.warm_up import is_compiled, warm_up
 
 ROBOT_PARAMETERS = (
     Parameter(

@@ -11,9 +11,9 @@ from soro_mechanics.robot import Robot
 from soro_node.diagnostics import Diagnostics
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.process.warm_up import is_compiled
 from soro_node.robot_binding import RobotBinding
 from soro_node.transforms import TransformListener
-from soro_node.warm_up import is_compiled
 
 
 class RobotNode(GuardedLifecycleNode):

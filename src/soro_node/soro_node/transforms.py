@@ -27,9 +27,9 @@ import tf_transformations
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
-from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_from_message
-from soro_node.polled_subscriptions import PolledSubscriptions
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 
 HISTORY = 10 * NANOSECONDS  # as tf2's buffer
 STALE = NANOSECONDS  # the newest transform, for a message without a stamp, is no older (assumed)

@@ -12,9 +12,9 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorState
-from soro_node import actuator_feedback
-from soro_node.actuator_feedback import LatestFeedback, NoState
-from soro_node.testing import wait_until
+from soro_node.inputs import actuator_feedback
+from soro_node.inputs.actuator_feedback import LatestFeedback, NoState
+from soro_rigs.ros_session import wait_until
 
 
 @pytest.fixture(scope='module')

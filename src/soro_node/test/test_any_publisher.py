@@ -7,9 +7,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Int32
 
-from soro_node.any_publisher import AnyPublisherSubscription
+from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.qos import LOSSY, NEWEST
-from soro_node.testing import RosSession, wait_until
+from soro_rigs.ros_session import RosSession, wait_until
 
 TOPIC = '/target'
 RELIABLE = QoSProfile(depth=10)

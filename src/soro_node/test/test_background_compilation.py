@@ -13,11 +13,11 @@ import pytest
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_node import background_compilation
-from soro_node.background_compilation import BackgroundCompilation, ModelCompiling
+from soro_node.process import background_compilation
+from soro_node.process.background_compilation import BackgroundCompilation, ModelCompiling
+from soro_node.process.warm_up import is_compiled
 from soro_node.robot_binding import RobotBinding
-from soro_node.testing import Place, wait_until
-from soro_node.warm_up import is_compiled
+from soro_rigs.ros_session import Place, wait_until
 
 FILE = str(find_robot_file('spatial_cc'))
 VALUES = {'robot': 'stiff_flop', 'model': 'lpcc', 'frame_prefix': '', 'gravity': []}
@@ -144,7 +144,7 @@ def test_a_real_process_compiles_and_ends(tmp_path, monkeypatch):
 def test_the_process_ends_with_its_node(tmp_path):
     code = (
         'import sys\n'
-        'from soro_node.background_compilation import BackgroundCompilation\n'
+        'from soro_node.process.background_compilation import BackgroundCompilation\n'
         'compilation = BackgroundCompilation(sys.argv[1], ["network"])\n'
         'print(compilation._process.pid, flush=True)\n'
         'sys.stdin.read()\n'

@@ -9,7 +9,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
 from soro_node.lifecycle import GuardedLifecycleNode
-from soro_node.testing import RosSession, wait_until
+from soro_rigs.ros_session import RosSession, wait_until
 
 NONSENSE = Parameter(name='use_sim_time', value=ParameterValue(type=255))
 

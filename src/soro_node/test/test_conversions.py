@@ -22,8 +22,8 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.numerics import lie
 from soro_msgs.msg import Compliance, Configuration, Load
 from soro_node import conversions as c
-from soro_node.external_wrench import ExternalWrench, wrench_at_tip
 from soro_node.frames import Frames, frames_for
+from soro_node.inputs.external_wrench import ExternalWrench, wrench_at_tip
 
 ANGLES = [0.0, 1e-12, 1e-8, 1e-4, 0.5, 2.0, math.pi - 1e-8, math.pi]
 numbers = st.floats(-3.0, 3.0)
@@ -287,7 +287,7 @@ def test_external_wrench_ages_and_refuses(monkeypatch):
     from geometry_msgs.msg import WrenchStamped
 
     now = [0.0]
-    monkeypatch.setattr('soro_node.external_wrench.time.monotonic', lambda: now[0])
+    monkeypatch.setattr('soro_node.inputs.external_wrench.time.monotonic', lambda: now[0])
     held = ExternalWrench(Frames('arm/'), timeout=0.5)
     assert held.at_tip(np.eye(4)) == pytest.approx(np.zeros(6))
     message = WrenchStamped(wrench=c.wrench_to_message(np.arange(6.0)))

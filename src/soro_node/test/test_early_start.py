@@ -11,7 +11,9 @@ import pytest
 
 SLOW = "print('importing', flush=True)\nimport threading\nthreading.Event().wait(60.0)\n"
 QUICK = "def main(code):\n    print('running', flush=True)\n    raise SystemExit(int(code))\n"
-COMMAND = "from soro_node.early_start import import_and_run; import_and_run('a_node', code='3')"
+COMMAND = (
+    "from soro_node.process.early_start import import_and_run; import_and_run('a_node', code='3')"
+)
 
 
 def start(folder, text):

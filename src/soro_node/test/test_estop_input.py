@@ -7,7 +7,7 @@ import itertools
 import pytest
 from std_msgs.msg import Bool
 
-from soro_node.estop_input import EstopInput
+from soro_node.inputs.estop_input import EstopInput
 
 GID = {'data': list(range(24))}
 

@@ -23,14 +23,14 @@ from soro_node.middleware import (
     set_middleware,
     VARIABLES,
 )
-from soro_node.testing import own_domain
+from soro_rigs.ros_session import own_domain
 
 ENV = Path(__file__).resolve().parents[3] / 'scripts' / 'env.sh'
 LOOK = """
 import json, os, sys
 {0}
 import rclpy
-from soro_node.process_sockets import sockets_of_processes
+from soro_node.process.process_sockets import sockets_of_processes
 rclpy.init()
 node = rclpy.create_node('looked_at')
 folders = os.scandir('/proc/self/task')

@@ -16,7 +16,7 @@ import yaml
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_node.parameters import markdown_table, Parameter, ParameterTable
-from soro_node.testing import RosSession
+from soro_rigs.ros_session import RosSession
 
 TABLE = (
     Parameter('rate', 100.0, 'Hz', 'how often', minimum=1.0, maximum=500.0),

@@ -12,12 +12,12 @@ import sys
 
 import pytest
 
-from soro_node.parent_death import LAUNCHER, launcher_lives, until_parent_dies
-from soro_node.testing import wait_until
+from soro_node.process.parent_death import LAUNCHER, launcher_lives, until_parent_dies
+from soro_rigs.ros_session import wait_until
 
 # A node that says that it runs, and goes on for a minute.
 NODE = (
-    'import signal, sys, threading; from soro_node.parent_death import end_with_launcher;'
+    'import signal, sys, threading; from soro_node.process.parent_death import end_with_launcher;'
     'end_with_launcher(); print("runs", flush=True); threading.Event().wait(60.0)'
 )
 # A launcher that starts it (through a shell where words say so) and waits to be killed.

@@ -12,9 +12,9 @@ from rclpy.node import Node
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorState
-from soro_node.actuator_feedback import NoState
-from soro_node.polled_feedback import PolledFeedback
-from soro_node.testing import RosSession, wait_until
+from soro_node.inputs.actuator_feedback import NoState
+from soro_node.inputs.polled_feedback import PolledFeedback
+from soro_rigs.ros_session import RosSession, wait_until
 
 
 @pytest.fixture(scope='module')

@@ -9,9 +9,9 @@ import time
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from soro_msgs.msg import ActuatorCommand
-from soro_node.polled_subscriptions import PolledSubscriptions
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import COMMANDS
-from soro_node.testing import RosSession, wait_until
+from soro_rigs.ros_session import RosSession, wait_until
 
 FLOOD = 400  # less than the history holds
 

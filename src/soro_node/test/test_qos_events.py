@@ -8,8 +8,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Int32
 
-from soro_node.qos_events import look_seldom, PERIOD, SeldomGroup, WINDOW
-from soro_node.testing import RosSession, wait_until
+from soro_node.executor.qos_events import look_seldom, PERIOD, SeldomGroup, WINDOW
+from soro_rigs.ros_session import RosSession, wait_until
 
 LOSSY = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -61,7 +61,7 @@ def test_handlers_are_in_few_of_many_turns(talker):
 
 def test_the_group_opens_for_a_moment_twice_a_second(monkeypatch):
     now = 100.0
-    monkeypatch.setattr('soro_node.qos_events.time.monotonic', lambda: now)
+    monkeypatch.setattr('soro_node.executor.qos_events.time.monotonic', lambda: now)
     group = SeldomGroup()
     for _ in range(3):
         assert group.can_execute(None)

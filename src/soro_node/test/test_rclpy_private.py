@@ -12,7 +12,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.parameter import Parameter
 from std_msgs.msg import Int32
 
-from soro_node import rclpy_private
+from soro_node.executor import rclpy_private
 
 PACKAGES = Path(__file__).resolve().parents[2]
 PRIVATE = re.compile(r"'_(guard|tasks|time_source|clock_sub)'|\.handle\.take_message")

@@ -6,7 +6,7 @@ import pytest
 
 from soro_mechanics.robot import Robot
 from soro_node import robot_binding
-from soro_node.testing import Place
+from soro_rigs.ros_session import Place
 
 BEFORE, AFTER = [0.0, 0.0, -1.6], [0.0, 0.0, 9.81]
 

@@ -12,8 +12,8 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from soro_msgs.action import AnalyzeWorkspace
-from soro_node.single_executor import SingleExecutor
-from soro_node.worker_queue import WorkerQueue
+from soro_node.executor.single_executor import SingleExecutor
+from soro_node.executor.worker_queue import WorkerQueue
 
 TURNS = 20
 

@@ -14,7 +14,7 @@ from soro_mechanics.core.status import Code
 from soro_node.conversions import wrench_to_message
 from soro_node.diagnostics import Diagnostics
 from soro_node.frames import Frames
-from soro_node.testing import RosSession, wait_until
+from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.transforms import (
     NoTransform,
     STATIC,
@@ -22,7 +22,7 @@ from soro_node.transforms import (
     TransformFilter,
     TransformListener,
 )
-from soro_node.wrench_input import WrenchInput
+from soro_rigs.ros_session import RosSession, wait_until
 
 SECOND = 10**9
 START = 1000 * SECOND

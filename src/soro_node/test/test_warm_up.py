@@ -27,7 +27,7 @@ def kernels():
 RUN = """
 import numpy as np
 from soro_mechanics import load_robot
-from soro_node.warm_up import warm_up
+from soro_node.process.warm_up import warm_up
 robot = load_robot('soft_parallel', 'network')
 warm_up(robot)
 before = kernels()

@@ -14,8 +14,8 @@ from std_msgs.msg import Int32
 from soro_mechanics.core.status import Code
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeJacobian
-from soro_node.testing import RosSession, wait_for, wait_until
-from soro_node.worker_queue import MAX_WAITING, WorkerQueue
+from soro_node.executor.worker_queue import MAX_WAITING, WorkerQueue
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
 
 FAULT = [13.0]
 
@@ -211,7 +211,7 @@ def test_a_process_that_is_told_to_end_does_not_wait_for_a_long_solve():
     code = """
 import threading, sys
 from rclpy.node import Node
-from soro_node.worker_queue import WorkerQueue
+from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.main import run
 
 class Stuck(Node):

@@ -80,11 +80,11 @@ def write_metadata(
                     'starting_time': begin,
                     'duration': duration,
                     'message_count': count,
-                },
+                }
             ],
             'custom_data': None,
             'ros_distro': distribution,
-        },
+        }
     }
     part = folder / PART
     with part.open('w', encoding='utf-8') as file:

@@ -20,8 +20,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.msg import Revision
-from soro_node.built_in_requests import guard_built_in
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.built_in_requests import guard_built_in
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.user_errors import UserError

@@ -18,12 +18,12 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import yaml
 
-from soro_node.testing import wait_until
 from soro_recording.bag_metadata import FOREVER, METADATA, qos_entry, ROOT, write_metadata
 from soro_recording.bag_reader import BagReader, NotABag
 from soro_recording.bag_writer import BagWriter
 from soro_recording.mcap_format import BadRecord
 from soro_recording.message_definitions import full_definition, used_types
+from soro_rigs.ros_session import wait_until
 
 POINT = 'geometry_msgs/msg/PointStamped'
 TEXTS = {

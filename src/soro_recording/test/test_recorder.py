@@ -15,9 +15,9 @@ from std_msgs.msg import String
 
 from soro_mechanics.core.errors import InvalidInput
 from soro_msgs.msg import ActuatorState, Configuration
-from soro_node.testing import RosSession, undocumented, wait_until
 from soro_recording.bag_reader import BagReader
 from soro_recording.recorder_node import PARAMETERS, Recorder, SETTLED
+from soro_rigs.ros_session import RosSession, undocumented, wait_until
 
 DOCS = Path(__file__).resolve().parents[3] / 'docs'
 RATE = 500.0  # Hz, the fastest loop of any robot
@@ -122,12 +122,7 @@ def test_two_robots_with_latched_and_foreign_topics(tmp_path):
 def test_a_recorder_is_connected_when_every_namespace_is_there(tmp_path):
     with RosSession() as ros:
         left = ros.client.create_publisher(String, '/left/text', 10)
-        node = ros.node(
-            Recorder,
-            '/left',
-            output=str(tmp_path / 'run'),
-            namespaces=['', '/right'],
-        )
+        node = ros.node(Recorder, '/left', output=str(tmp_path / 'run'), namespaces=['', '/right'])
         listening(left, recorder=node)
         Pause().until(time.monotonic() + 1.5 * SETTLED)
         assert not node.connected
@@ -146,11 +141,7 @@ def test_topics_are_chosen_by_expression(tmp_path):
         left_out = ros.client.create_publisher(String, 'kept_not', 10)
         foreign = ros.client.create_publisher(String, '/far/kept', 10)
         node = ros.node(
-            Recorder,
-            '/left',
-            output=str(tmp_path / 'run'),
-            topics='kept',
-            exclude='_not$',
+            Recorder, '/left', output=str(tmp_path / 'run'), topics='kept', exclude='_not$'
         )
         listening(kept, foreign, recorder=node)
         assert left_out.get_subscription_count() == 0
@@ -162,11 +153,7 @@ def test_an_expression_chooses_from_the_robots_that_are_named(tmp_path):
         left = ros.client.create_publisher(String, '/left/kept', 10)
         right = ros.client.create_publisher(String, '/right/kept', 10)
         node = ros.node(
-            Recorder,
-            '/any',
-            output=str(tmp_path / 'run'),
-            topics='kept',
-            namespaces=['/left'],
+            Recorder, '/any', output=str(tmp_path / 'run'), topics='kept', namespaces=['/left']
         )
         wait_until(lambda: len(node.get_publishers_info_by_topic('/right/kept')) == 1)
         listening(left, recorder=node)

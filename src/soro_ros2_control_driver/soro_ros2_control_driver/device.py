@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soro_driver import device as dev
-from soro_driver.device_lock import DeviceLock
 from soro_driver.endpoint import Endpoint
+from soro_driver.safety.device_lock import DeviceLock
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section

@@ -28,8 +28,8 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.middleware import set_middleware
-from soro_node.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import LOSSY, NEWEST
 from soro_ros2_control_driver.wiring import Array, Ros2ControlWiring
 

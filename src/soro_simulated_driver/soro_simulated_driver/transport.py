@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
-from soro_driver.device_lock import DeviceLock
+from soro_driver.safety.device_lock import DeviceLock
 from soro_simulated_driver.protocol import Array, Kind, LONGEST, Packet, PacketError, State, unpack
 
 MAX_PENDING = 1024  # packets taken at once: a babbling peer must not hold the loop

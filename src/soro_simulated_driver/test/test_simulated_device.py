@@ -19,7 +19,7 @@ from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 from soro_simulated_driver.device import SimulatedDevice
 from soro_simulated_driver.emulator.bank import SimulatedBank
 from soro_simulated_driver.emulator.device import SimulatedEmulator

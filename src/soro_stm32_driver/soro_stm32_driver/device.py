@@ -11,7 +11,7 @@ import numpy as np
 
 from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading
 from soro_driver.endpoint import Endpoint
-from soro_driver.serial_frame import SerialState, UNARMED
+from soro_driver.serial.frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section

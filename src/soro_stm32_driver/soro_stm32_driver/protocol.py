@@ -16,7 +16,7 @@ from operator import itemgetter
 import struct
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from soro_driver.serial_frame import Body, FrameError, reason_name
+from soro_driver.serial.frame import Body, FrameError, reason_name
 
 NEWEST_MINOR = 1
 MAX_ACTION = 2000  # ms

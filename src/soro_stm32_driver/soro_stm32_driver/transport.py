@@ -12,10 +12,10 @@ import time
 
 import numpy as np
 
-from soro_driver import serial_frame as sf
 from soro_driver.device import DeviceError, DeviceTimeout, Identity
-from soro_driver.serial_link import Arrival, SerialLink
-from soro_driver.serial_session import SerialSession
+from soro_driver.serial import frame as sf
+from soro_driver.serial.link import Arrival, SerialLink
+from soro_driver.serial.session import SerialSession
 from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.command_window import CommandWindow
 from soro_stm32_driver.device_clock import DeviceClock, MASK

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from soro_driver.serial_frame import FrameReader, VERSION
-from soro_driver.serial_link import Arrival
+from soro_driver.serial.frame import FrameReader, VERSION
+from soro_driver.serial.link import Arrival
 
 STEP = 0.005  # s
 

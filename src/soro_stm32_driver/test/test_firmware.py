@@ -14,7 +14,7 @@ import random
 import numpy as np
 import pytest
 
-from soro_driver.serial_frame import (
+from soro_driver.serial.frame import (
     Arm,
     Disarm,
     Frame,

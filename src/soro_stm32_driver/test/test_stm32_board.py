@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soro_driver.serial_frame import (
+from soro_driver.serial.frame import (
     Ack,
     Arm,
     Disarm,

@@ -9,7 +9,7 @@ import pytest
 from recording_link import RecordingLink
 
 from soro_driver.device import DeviceError
-from soro_driver.serial_frame import (
+from soro_driver.serial.frame import (
     Ack,
     Arm,
     Body,
@@ -177,8 +177,7 @@ def test_a_board_that_was_not_told_its_valves_opens_none():
 
 
 @pytest.mark.parametrize(
-    'pairs',
-    [(), ((0, 0),), ((0, 1), (1, 2)), ((0, 64),), tuple((i, i + 32) for i in range(33))],
+    'pairs', [(), ((0, 0),), ((0, 1), (1, 2)), ((0, 64),), tuple((i, i + 32) for i in range(33))]
 )
 def test_pairs_that_are_none_are_refused(pairs):
     rig = Rig(wiring(6))

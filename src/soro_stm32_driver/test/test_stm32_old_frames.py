@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from recording_link import RecordingLink
 
-from soro_driver import serial_session
+from soro_driver.serial import session as serial_session
 from soro_driver.settings import read_driver_settings
 from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.catalogue import find_robot_file

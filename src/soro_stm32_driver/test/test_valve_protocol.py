@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from soro_driver.serial_frame import FrameError, MAX_FRAME
+from soro_driver.serial.frame import FrameError, MAX_FRAME
 from soro_stm32_driver.pairing import MAX_MUSCLES, Pairing
 from soro_stm32_driver.protocol import (
     AbortAll,

@@ -20,7 +20,7 @@ from rcl_interfaces.srv import ListParameters
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
 from soro_node.qos import LOSSY, SENT_ONCE, STRICTER
-from soro_node.testing import RosSession, wait_for, wait_until
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
 from soro_studies.system.random_messages import RandomMessages
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from soro_node.process_sockets import sockets_of_processes
+from soro_node.process.process_sockets import sockets_of_processes
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.process_figures import processes_below
 

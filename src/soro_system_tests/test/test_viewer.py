@@ -13,9 +13,9 @@ import re
 from typing import Any
 
 from soro_cli.motion import ACTIVE
+from soro_rigs.page_client import PageClient
 from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
 from soro_studies.system.venting import assert_vented
-from soro_visualization.page_client import PageClient
 
 MOTION = 15.0  # s
 
@@ -77,11 +77,7 @@ def position(pose: Any) -> tuple[float, float, float]:
     x, y, z = (
         pose.position
         if hasattr(pose.position, '__len__')
-        else (
-            pose.position.x,
-            pose.position.y,
-            pose.position.z,
-        )
+        else (pose.position.x, pose.position.y, pose.position.z)
     )
     return x, y, z
 

@@ -42,7 +42,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import ActuatorState
-from soro_node.actuator_feedback import ActuatorFeedback
+from soro_node.inputs.actuator_feedback import ActuatorFeedback
 from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 

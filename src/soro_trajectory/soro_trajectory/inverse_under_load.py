@@ -13,7 +13,7 @@ from soro_mechanics.core.configuration import Array, Configuration, InverseSolut
 from soro_mechanics.core.status import Code
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
-from soro_node.external_wrench import unsettled, WrenchAt
+from soro_node.inputs.external_wrench import unsettled, WrenchAt
 
 ROUNDS = 8  # each leaves about a tenth of what is missing
 SETTLED = 0.1  # of the tolerance: what the tip may still move by

@@ -15,9 +15,9 @@ from rclpy.node import Node
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
-from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_from_message
-from soro_node.polled_subscriptions import PolledCallbackGroup, take_all
+from soro_node.executor.polled_subscriptions import PolledCallbackGroup, take_all
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.qos import LOSSY
 
 TOPIC = 'tip_measured'

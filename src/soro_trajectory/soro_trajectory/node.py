@@ -20,23 +20,23 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, TipTarget
-from soro_node.actuator_feedback import NANOSECONDS
-from soro_node.any_publisher import AnyPublisherSubscription
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
-from soro_node.estop_input import EstopInput
-from soro_node.external_wrench import settled, WrenchAt
+from soro_node.executor.any_publisher import AnyPublisherSubscription
+from soro_node.executor.worker_queue import WorkerQueue
+from soro_node.inputs.actuator_feedback import NANOSECONDS
+from soro_node.inputs.estop_input import EstopInput
+from soro_node.inputs.external_wrench import settled, WrenchAt
+from soro_node.inputs.polled_feedback import PolledFeedback
+from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
-from soro_node.polled_feedback import PolledFeedback
 from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.transforms import WAIT
-from soro_node.worker_queue import WorkerQueue
-from soro_node.wrench_input import WrenchInput
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
@@ -249,11 +249,7 @@ class TrajectoryPlanner(RobotNode):
         return self._near, wrench_at
 
     def go_to(
-        self,
-        target: Array,
-        generation: int,
-        keep: bool = False,
-        schedule: Schedule | None = None,
+        self, target: Array, generation: int, keep: bool = False, schedule: Schedule | None = None
     ) -> int:
         """Ramp to an actuation (m,) and hold it; SoroError when that is not possible now.
 

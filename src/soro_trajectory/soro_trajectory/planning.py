@@ -25,8 +25,8 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.numerics.curves import Curve, curve_from_poses, named_curve, placed, read_curve
 from soro_mechanics.robot import Robot
 from soro_node.conversions import pose_from_message
-from soro_node.external_wrench import WrenchAt
 from soro_node.frames import Frames
+from soro_node.inputs.external_wrench import WrenchAt
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 
 LONGEST = 2.0**31  # s, which a Duration cannot hold any more

@@ -15,7 +15,7 @@ from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_node.conversions import actuation_from_names
-from soro_node.external_wrench import WrenchAt
+from soro_node.inputs.external_wrench import WrenchAt
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 
 SHARES = (1.0, 0.5, 0.25)  # of the way from rest to the corners of the limits

@@ -25,8 +25,8 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.robot_file.closed_loop import ClosedLoop, MODES
 from soro_msgs.msg import ControlState
-from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.diagnostics import Level
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.parameters import Parameter
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase

@@ -20,9 +20,9 @@ from soro_mechanics.core.configuration import Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
-from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import pose_to_message
 from soro_node.diagnostics import Level
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase

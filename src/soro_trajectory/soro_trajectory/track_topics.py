@@ -23,8 +23,8 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import Configuration, TipEstimate
-from soro_node.actuator_feedback import NANOSECONDS
 from soro_node.conversions import poses_to_messages
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.qos import LATCHED
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.stream_error import NO_TRACKER, StreamError

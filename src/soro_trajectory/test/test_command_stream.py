@@ -15,13 +15,9 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState
-from soro_node.actuator_feedback import ActuatorFeedback
-from soro_node.actuator_state_bits import STOPPED_BIT
-from soro_trajectory.command_stream import (
-    CommandStream,
-    Phase,
-    SILENCE,
-)
+from soro_node.inputs.actuator_feedback import ActuatorFeedback
+from soro_node.inputs.actuator_state_bits import STOPPED_BIT
+from soro_trajectory.command_stream import CommandStream, Phase, SILENCE
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import StreamError
@@ -578,8 +574,7 @@ def test_what_was_asked_for_before_a_stop_does_not_move_the_robot_after_it(robot
 
 
 @pytest.mark.parametrize(
-    'ends',
-    [stop, release, driver_is_stopped, driver_loses_commands, driver_trips_and_is_cleared],
+    'ends', [stop, release, driver_is_stopped, driver_loses_commands, driver_trips_and_is_cleared]
 )
 def test_targets_that_go_on_after_a_stop_move_nothing_until_they_pause(robot, ends):
     rig = Rig(robot)

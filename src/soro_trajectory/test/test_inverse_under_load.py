@@ -11,8 +11,8 @@ from soro_mechanics.core.configuration import Task
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
-from soro_node.external_wrench import settled, wrench_at_tip
 from soro_node.frames import Frames
+from soro_node.inputs.external_wrench import settled, wrench_at_tip
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 from soro_trajectory.planning import make_plan, PlanningLimits
 from soro_trajectory.targets import goal_for_pose, TargetRefused

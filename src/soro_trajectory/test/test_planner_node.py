@@ -25,7 +25,7 @@ from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
 from soro_msgs.srv import SolveInverse
 from soro_node.conversions import pose_to_message
-from soro_node.testing import RosSession, wait_for, wait_until
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
 from soro_trajectory.command_stream import Phase, SILENCE
 from soro_trajectory.node import TrajectoryPlanner
 from soro_trajectory.track_topics import duration_message

@@ -17,7 +17,7 @@ from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
-from soro_node.testing import RosSession, wait_until
+from soro_rigs.ros_session import RosSession, wait_until
 
 GOAL = TrackTrajectory.Goal
 OFF = np.array([3e-3, -2e-3, 1e-3])  # m: what no model knows

@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from soro_node.testing import check_node_page
+from soro_rigs.ros_session import check_node_page
 from soro_trajectory.node import PARAMETERS, TrajectoryPlanner
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ from xml.parsers.expat import ExpatError
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 
-from soro_visualization.rigid_parts import UrdfError
+from soro_visualization.drawing.rigid_parts import UrdfError
 
 
 def find_description(robot: str, path: str = '') -> Path | None:

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from visualization_msgs.msg import InteractiveMarker, InteractiveMarkerControl, Marker
 
 from soro_node.conversions import pose_to_message
-from soro_visualization.shape import Array, pose_matrix
+from soro_visualization.drawing.shape import Array, pose_matrix
 
 NAMESPACE = 'target'  # of the interactive marker server, below the robot's
 NAME = 'tip_target'

@@ -9,7 +9,7 @@ from geometry_msgs.msg import TransformStamped
 from tf2_msgs.msg import TFMessage
 
 from soro_node.conversions import transform_to_message
-from soro_visualization.rigid_parts import RigidParts, turn
+from soro_visualization.drawing.rigid_parts import RigidParts, turn
 
 
 def link_transforms(

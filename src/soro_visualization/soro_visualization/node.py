@@ -20,32 +20,32 @@ from visualization_msgs.msg import MarkerArray
 
 from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.frames import frames_for
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import LAST, run
 from soro_node.parameters import Parameter, ParameterTable
-from soro_node.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import LATCHED, LOSSY
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
-from soro_visualization.cloud import read_cloud
 from soro_visualization.description_file import expand, find_description
-from soro_visualization.ellipsoids import chosen, Ellipsoids, ellipsoids
-from soro_visualization.fitting_markers import FittingMarkers
+from soro_visualization.drawing.cloud import read_cloud
+from soro_visualization.drawing.ellipsoids import chosen, Ellipsoids, ellipsoids
+from soro_visualization.drawing.fitting_markers import FittingMarkers
+from soro_visualization.drawing.markers import Markers
+from soro_visualization.drawing.muscles import muscles_of
+from soro_visualization.drawing.rigid_parts import read_urdf, RigidParts, UrdfError
+from soro_visualization.drawing.shape import path_positions, Shape, shape_from_message
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
 from soro_visualization.link_transforms import link_transforms
-from soro_visualization.markers import Markers
-from soro_visualization.muscles import muscles_of
 from soro_visualization.ownership import Ownership
-from soro_visualization.reading import read_or_warn
-from soro_visualization.readout import (
+from soro_visualization.page.readout import (
     angles_from_message,
     emulated_from_statuses,
     readout_from_message,
     Snapshot,
 )
-from soro_visualization.rigid_parts import read_urdf, RigidParts, UrdfError
+from soro_visualization.reading import read_or_warn
 from soro_visualization.robot_requests import RobotRequests
-from soro_visualization.shape import path_positions, Shape, shape_from_message
 
 T = TypeVar('T')
 REPORTS = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -207,7 +207,7 @@ class Visualization(GuardedLifecycleNode):
             requests.destroy()
 
     def _serve(self) -> None:
-        from soro_visualization.viewer import port_for, Viewer
+        from soro_visualization.page.viewer import port_for, Viewer
 
         port = port_for(self.table.port, self.get_namespace())
         self._viewer = Viewer(

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from soro_visualization.readout import ACTIVE, ActuatorReadout, NO_STATE
+from soro_visualization.page.readout import ACTIVE, ActuatorReadout, NO_STATE
 
 
 class Ownership:

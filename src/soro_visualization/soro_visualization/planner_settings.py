@@ -11,7 +11,7 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 from rclpy.client import Client
 
-from soro_visualization.controls import TASKS
+from soro_visualization.page.controls import TASKS
 from soro_visualization.service_calls import OneAtATime
 
 NAMES = ('task', 'position_tolerance', 'orientation_tolerance')

@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_visualization.cloud import read_cloud
-from soro_visualization.reading import read_or_warn
-from soro_visualization.readout import (
+from soro_visualization.drawing.cloud import read_cloud
+from soro_visualization.drawing.shape import path_positions, shape_from_message
+from soro_visualization.page.readout import (
     angles_from_message,
     emulated_from_statuses,
     readout_from_message,
     Snapshot,
 )
-from soro_visualization.shape import path_positions, shape_from_message
-from soro_visualization.viewer import Viewer
+from soro_visualization.page.viewer import Viewer
+from soro_visualization.reading import read_or_warn
 
 NANOSECONDS = 1e-9
 RATE = 30.0  # pictures per second

@@ -25,11 +25,11 @@ from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
 from soro_node.conversions import pose_to_message, wrench_to_message
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
-from soro_visualization.controls import TASKS
+from soro_visualization.drawing.shape import Array, Shape, shape_from_message
+from soro_visualization.page.controls import TASKS
 from soro_visualization.planner_settings import PlannerSettings
 from soro_visualization.reading import read_or_warn
 from soro_visualization.service_calls import Buttons, OneAtATime
-from soro_visualization.shape import Array, Shape, shape_from_message
 
 TASK_TIMEOUT = 2.0  # s; a planner that ends while it is asked never answers
 TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target

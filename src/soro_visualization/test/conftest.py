@@ -10,9 +10,9 @@ from viewer_rig import Noted, STATE
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_visualization.page_client import PageClient
-from soro_visualization.readout import Snapshot
-from soro_visualization.viewer import derived_port, Viewer
+from soro_rigs.page_client import PageClient
+from soro_visualization.page.readout import Snapshot
+from soro_visualization.page.viewer import derived_port, Viewer
 
 
 @pytest.fixture

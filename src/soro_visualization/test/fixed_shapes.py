@@ -13,7 +13,7 @@ import soro_mechanics
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_msgs.msg import Backbone, Configuration
-from soro_visualization.shape import Rod, Shape
+from soro_visualization.drawing.shape import Rod, Shape
 
 EXAMPLES = Path(soro_mechanics.__file__).parent / 'robots' / 'examples'
 NAMES = ['pair_1', 'pair_2', 'pair_3']

@@ -13,10 +13,10 @@ import pytest
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_visualization.readout import ActuatorReadout
-from soro_visualization.viewer_panel import ActuatorSliders, HANDS_ON, LET_GO
+from soro_visualization.page.panel import ActuatorSliders, HANDS_ON, LET_GO
+from soro_visualization.page.readout import ActuatorReadout
 
-CLOCK = 'soro_visualization.viewer_panel.time'
+CLOCK = 'soro_visualization.page.panel.time'
 BAR = 1e5  # Pa
 PERIOD = 0.25  # s between two states shown
 ACTIVE, SAFE, FAULT = 2, 3, 4

@@ -8,8 +8,8 @@ from fixed_shapes import described, network_shape, shape
 import numpy as np
 import pytest
 
-from soro_mechanics.models.network.spec import GROUND
-from soro_visualization.body_hulls import body_hulls, TIP
+from soro_mechanics.models.network.description.spec import GROUND
+from soro_visualization.drawing.body_hulls import body_hulls, TIP
 
 
 def moved(angle: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from fixed_shapes import arc, described, network_shape, shape
 import numpy as np
 import pytest
 
-from soro_visualization.fittings import Fittings
+from soro_visualization.drawing.fittings import Fittings
 
 ANGLE, LENGTH, HOLE = 1.2, 0.24, 0.008
 

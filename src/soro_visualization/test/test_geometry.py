@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from soro_msgs.msg import Backbone, Compliance, Configuration
-from soro_visualization.colour_scale import BLUE_TO_RED, ColourScale, rounded
-from soro_visualization.ellipsoids import chosen, ellipsoids, quaternions_wxyz
-from soro_visualization.history import History
-from soro_visualization.rigid_parts import Primitive, read_urdf, UrdfError
-from soro_visualization.shape import rotation_matrix, shape_from_message
-from soro_visualization.tubes import (
+from soro_visualization.drawing.colour_scale import BLUE_TO_RED, ColourScale, rounded
+from soro_visualization.drawing.ellipsoids import chosen, ellipsoids, quaternions_wxyz
+from soro_visualization.drawing.rigid_parts import Primitive, read_urdf, UrdfError
+from soro_visualization.drawing.shape import rotation_matrix, shape_from_message
+from soro_visualization.drawing.tubes import (
     cylinders,
     quaternions_along,
     turned,
@@ -23,6 +22,7 @@ from soro_visualization.tubes import (
     unit_cylinder,
     unit_sphere,
 )
+from soro_visualization.page.history import History
 
 rng = np.random.default_rng(7)
 UP = np.array([0.48, -0.6, 0.64])
@@ -162,8 +162,7 @@ def test_all_rods_are_drawn():
 
 
 @pytest.mark.parametrize(
-    ('kind', 'size'),
-    [('box', (0.2, 0.5, 0.9)), ('cylinder', (0.3, 0.8)), ('sphere', (0.4,))],
+    ('kind', 'size'), [('box', (0.2, 0.5, 0.9)), ('cylinder', (0.3, 0.8)), ('sphere', (0.4,))]
 )
 def test_a_solid_reaches_as_far_as_its_points(kind, size):
     turn = rotation_matrix(np.array([0.1, 0.5, -0.7, 0.5]))

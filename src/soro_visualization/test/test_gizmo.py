@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from viewer_rig import STATE
 
-from soro_visualization.page_client import PageClient
-from soro_visualization.readout import Snapshot
+from soro_rigs.page_client import PageClient
+from soro_visualization.page.readout import Snapshot
 
 PLACE, FURTHER = (0.2, 0.0, 0.8), (0.3, 0.0, 0.7)
 FAULT = 4

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import InteractiveMarkerControl, InteractiveMarkerFeedback
 
+from soro_visualization.drawing.shape import rotation_matrix
 from soro_visualization.interactive_target import (
     interactive_server,
     InteractiveTarget,
     target_marker,
 )
-from soro_visualization.shape import rotation_matrix
 
 
 def tip(z):

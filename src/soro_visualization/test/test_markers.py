@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker
 
-from soro_visualization.ellipsoids import Ellipsoids
-from soro_visualization.fitting_markers import FittingMarkers
-from soro_visualization.markers import Markers, OLD, tube
+from soro_visualization.drawing.ellipsoids import Ellipsoids
+from soro_visualization.drawing.fitting_markers import FittingMarkers
+from soro_visualization.drawing.markers import Markers, OLD, tube
 
 STAMP = Time(sec=3)
 

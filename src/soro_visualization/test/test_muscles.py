@@ -13,9 +13,9 @@ import pytest
 from visualization_msgs.msg import Marker
 
 from soro_mechanics import load_robot
-from soro_visualization.markers import Markers, OLD
-from soro_visualization.muscles import muscles_of
-from soro_visualization.tubes import straight_cylinders
+from soro_visualization.drawing.markers import Markers, OLD
+from soro_visualization.drawing.muscles import muscles_of
+from soro_visualization.drawing.tubes import straight_cylinders
 
 
 @pytest.fixture(scope='module')

@@ -18,8 +18,8 @@ from websockets.sync.client import connect
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_visualization.page_origin import only_own_page, refusal
-from soro_visualization.viewer import derived_port, Viewer
+from soro_visualization.page.origin import only_own_page, refusal
+from soro_visualization.page.viewer import derived_port, Viewer
 
 FOREIGN = [
     'http://evil.example',

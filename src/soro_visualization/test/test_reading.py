@@ -18,9 +18,9 @@ from visualization_msgs.msg import Marker
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorState
-from soro_visualization.markers import tube
-from soro_visualization.playback import Playback, Recording
-from soro_visualization.readout import (
+from soro_visualization.drawing.markers import tube
+from soro_visualization.drawing.shape import Rod, shape_from_message
+from soro_visualization.page.readout import (
     angles_from_message,
     badge,
     emulated_from_statuses,
@@ -28,7 +28,7 @@ from soro_visualization.readout import (
     Snapshot,
     status_html,
 )
-from soro_visualization.shape import Rod, shape_from_message
+from soro_visualization.playback import Playback, Recording
 
 ODD = {
     'bodies': (lambda m: m.body_name.append('platform'), 'body_name and body_pose'),

@@ -15,8 +15,8 @@ import yaml
 
 from soro_mechanics import load_robot
 from soro_visualization.description_file import expand, find_description
+from soro_visualization.drawing.rigid_parts import read_urdf
 from soro_visualization.interactive_target import NAMESPACE
-from soro_visualization.rigid_parts import read_urdf
 
 ROOT = Path(__file__).resolve().parents[3]
 ROBOTS = sorted(p.stem for p in (ROOT / 'config/robots').glob('*.yaml'))

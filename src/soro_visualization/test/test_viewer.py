@@ -16,14 +16,14 @@ from viewer_rig import STATE
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_visualization import page_client
-from soro_visualization.ellipsoids import Ellipsoids
-from soro_visualization.page_client import PageClient
+from soro_rigs import page_client
+from soro_rigs.page_client import PageClient
+from soro_visualization.drawing.ellipsoids import Ellipsoids
+from soro_visualization.drawing.shape import rotation_matrix
+from soro_visualization.page.readout import ActuatorReadout, Snapshot
+from soro_visualization.page.scene import FIELD_OF_VIEW, STALE
+from soro_visualization.page.viewer import derived_port, Viewer
 from soro_visualization.playback import Playback, Recording
-from soro_visualization.readout import ActuatorReadout, Snapshot
-from soro_visualization.shape import rotation_matrix
-from soro_visualization.viewer import derived_port, Viewer
-from soro_visualization.viewer_scene import FIELD_OF_VIEW, STALE
 
 
 def test_it_is_bound_to_loopback_and_nothing_in_the_page_leads_elsewhere(arm):
@@ -111,8 +111,7 @@ def test_a_slider_follows_what_is_applied_and_sends_nothing_by_itself(arm):
 
 
 @pytest.mark.parametrize(
-    ('label', 'asked'),
-    [('STOP', 'stop'), ('Release', 'release'), ('Clear', 'clear_fault')],
+    ('label', 'asked'), [('STOP', 'stop'), ('Release', 'release'), ('Clear', 'clear_fault')]
 )
 def test_what_ends_a_target_on_the_page_ends_what_the_sliders_hold(arm, label, asked):
     viewer, page, noted = arm

@@ -22,10 +22,10 @@ from visualization_msgs.msg import MarkerArray
 
 from soro_msgs.msg import ActuatorCommand, ActuatorState, Configuration
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
-from soro_node.testing import RosSession, wait_until
-from soro_visualization.markers import OLD
+from soro_rigs.page_client import PageClient
+from soro_rigs.ros_session import RosSession, wait_until
+from soro_visualization.drawing.markers import OLD
 from soro_visualization.node import Visualization
-from soro_visualization.page_client import PageClient
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -303,11 +303,7 @@ def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(mo
 
 
 def test_a_description_that_cannot_be_read_is_no_reason_to_have_no_stop(tmp_path):
-    for name, text in (
-        ('mesh', MESH),
-        ('joint', JOINT),
-        ('no_xml', 'not <xml'),
-    ):
+    for name, text in (('mesh', MESH), ('joint', JOINT), ('no_xml', 'not <xml')):
         file = tmp_path / f'{name}.urdf.xacro'
         file.write_text(text)
         with RosSession() as ros:
@@ -342,7 +338,7 @@ def test_markers_and_description_are_published():
 def test_a_cloud_is_read_whatever_else_is_in_it():
     from sensor_msgs.msg import PointCloud2, PointField
 
-    from soro_visualization.cloud import read_cloud
+    from soro_visualization.drawing.cloud import read_cloud
 
     rows = np.array(
         [[1, 2, 3, 9, 0.5], [4, 5, 6, 9, np.nan], [np.nan, 0, 0, 9, 1], [7, 8, 9, 9, -1]], '<f4'

@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from soro_node.testing import check_node_page
+from soro_rigs.ros_session import check_node_page
 from soro_visualization.node import PARAMETERS, Visualization
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soro_visualization.readout import ActuatorReadout
+from soro_visualization.page.readout import ActuatorReadout
 
 STATE = ActuatorReadout(
     np.array([0.0, np.nan, 0.0]),

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
-from soro_driver.law import CommandArbiter
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter
+from soro_driver.safety.command_gate import CommandGate
 from soro_emulation.device_emulator import Array
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from soro_driver.serial_frame import FrameReader
-from soro_driver.serial_link import Arrival, SerialLink
+from soro_driver.serial.frame import FrameReader
+from soro_driver.serial.link import Arrival, SerialLink
 from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog

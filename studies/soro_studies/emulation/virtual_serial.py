@@ -8,8 +8,8 @@ computer's load changes nothing, so the results can be compared from machine to 
 
 from __future__ import annotations
 
-from soro_driver.serial_frame import Body, FrameReader, VERSION
-from soro_driver.serial_link import Arrival
+from soro_driver.serial.frame import Body, FrameReader, VERSION
+from soro_driver.serial.link import Arrival
 from soro_emulation.serial_pty import SerialPty
 
 STEP = 0.002  # s, as the thread of the pty
@@ -17,7 +17,7 @@ MAX_WAIT = 0.3  # s of virtual time
 
 
 class VirtualLink:
-    """Stands for `soro_driver.serial_link.SerialLink`.
+    """Stands for `soro_driver.serial.link.SerialLink`.
 
     Parameters
     ----------

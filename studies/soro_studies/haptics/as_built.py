@@ -17,7 +17,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.schema import HapticSpec
-from soro_mechanics.models.network.spec import NetworkSpec, RodSpec
+from soro_mechanics.models.network.description.spec import NetworkSpec, RodSpec
 from soro_mechanics.robot import Robot
 
 NEAR = 5e-4  # m: a strip that ends this near to a node ends there

@@ -10,16 +10,7 @@ from pathlib import Path
 
 from soro_mechanics.haptics.virtual_environment import PRESETS
 from soro_mechanics.robot import Robot
-from soro_studies.haptics.held import (
-    cells,
-    CORNER,
-    DRIFT,
-    FORCE,
-    HANDS,
-    Held,
-    held_bench,
-    MOTION,
-)
+from soro_studies.haptics.held import cells, CORNER, DRIFT, FORCE, HANDS, Held, held_bench, MOTION
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 

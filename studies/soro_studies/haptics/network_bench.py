@@ -32,12 +32,7 @@ from soro_mechanics.haptics.stable_limits import DAMPING_RATIO, MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.moving_bench import MovingBench
-from soro_studies.haptics.virtual_bench import (
-    bench_signals,
-    BenchSetup,
-    calibrated_report,
-    SOFTER,
-)
+from soro_studies.haptics.virtual_bench import bench_signals, BenchSetup, calibrated_report, SOFTER
 from soro_studies.haptics.z_width import z_width
 from soro_studies.system.measured_section import keep_values, replace_section
 
@@ -153,11 +148,7 @@ def rows() -> list[dict[str, Any]]:
 
 def _built(setup: BenchSetup, plant: HapticAssumption) -> BenchSetup:
     return BenchSetup(
-        setup.rate,
-        setup.delay,
-        setup.energy,
-        material=plant.material,
-        backlash=plant.backlash,
+        setup.rate, setup.delay, setup.energy, material=plant.material, backlash=plant.backlash
     )
 
 

@@ -17,10 +17,7 @@ from soro_mechanics.haptics.hand_impedance import HandImpedance
 from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built_section import as_built_text, AsBuilt, sense_as_built
-from soro_studies.haptics.compliant_wall_section import (
-    compliant_section,
-    press_compliant_walls,
-)
+from soro_studies.haptics.compliant_wall_section import compliant_section, press_compliant_walls
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.rendering_experiments import (
@@ -48,11 +45,7 @@ from soro_studies.haptics.sensing_experiments import (
     SensingErrors,
     workspace,
 )
-from soro_studies.haptics.three_cases import (
-    three_cases,
-    three_cases_text,
-    turn_against_wall,
-)
+from soro_studies.haptics.three_cases import three_cases, three_cases_text, turn_against_wall
 from soro_studies.haptics.two_rates_section import (
     compare_rates,
     TWO_RATES_HEAD,

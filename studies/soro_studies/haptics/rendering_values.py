@@ -94,11 +94,7 @@ def _fits(report: CalibrationReport) -> list[dict[str, Any]]:
 def _sensed(errors: list[SensingErrors]) -> list[dict[str, Any]]:
     shown = ('moved', 'place', 'place_share', 'force', 'force_share')
     return [
-        {
-            'name': e.name,
-            'direction': name,
-            **{what: float(getattr(e, what)[i]) for what in shown},
-        }
+        {'name': e.name, 'direction': name, **{what: float(getattr(e, what)[i]) for what in shown}}
         for e in errors
         for i, name in enumerate(DIRECTIONS)
     ]

@@ -18,11 +18,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics import stable_limits
 from soro_mechanics.haptics.hand_impedance import HandImpedance
-from soro_mechanics.haptics.linear_loop import (
-    admittance_limit,
-    OneDirection,
-    STIFFEST,
-)
+from soro_mechanics.haptics.linear_loop import admittance_limit, OneDirection, STIFFEST
 from soro_mechanics.haptics.virtual_environment import Shape, VirtualObject
 from soro_studies.haptics.moving_bench import MovingBench
 from soro_studies.haptics.virtual_bench import BenchSetup

@@ -13,11 +13,7 @@ import numpy as np
 
 from soro_mechanics.haptics import hand_impedance
 from soro_mechanics.haptics.hand_impedance import FIRM_GRIP, HandImpedance
-from soro_mechanics.haptics.linear_loop import (
-    admittance_limit,
-    OneDirection,
-    STIFFEST,
-)
+from soro_mechanics.haptics.linear_loop import admittance_limit, OneDirection, STIFFEST
 from soro_mechanics.haptics.stable_limits import DAMPING_RATIO
 from soro_mechanics.haptics.virtual_environment import VirtualObject
 from soro_mechanics.robot import Robot
@@ -112,16 +108,7 @@ def _bodies(benches: dict[str, MovingBench]) -> str:
 
 
 def _measured(found: list[ZWidth]) -> str:
-    head = (
-        'hand',
-        'rate',
-        'delay',
-        'natural, N/m',
-        'softest',
-        'stiffest',
-        'loop',
-        'Colgate',
-    )
+    head = ('hand', 'rate', 'delay', 'natural, N/m', 'softest', 'stiffest', 'loop', 'Colgate')
     rows = [
         (
             z.hand,

@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 from soro_mechanics.analysis.equilibria import load_scale
 from soro_mechanics.core.configuration import Array, Configuration, distance, extent
 from soro_mechanics.core.status import Code, Warnings
-from soro_mechanics.models.network.spec import LENGTHS, NetworkSpec
+from soro_mechanics.models.network.description.spec import LENGTHS, NetworkSpec
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_studies.mechanics.random_problems import RandomProblems, softest, way_to_tip

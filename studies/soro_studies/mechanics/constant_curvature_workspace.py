@@ -44,12 +44,7 @@ class LengthWorkspace:
 
 
 def length_workspace(
-    rest_length: float,
-    offset: float,
-    angles: Array,
-    radius: float,
-    samples: int,
-    seed: int = 0,
+    rest_length: float, offset: float, angles: Array, radius: float, samples: int, seed: int = 0
 ) -> LengthWorkspace:
     """Sample lengths uniformly in (l0 / 2, 3 l0 / 2), eq (4), its corners too; test the geometry.
 

@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.network.description.spec import LENGTHS, NetworkSpec, RodSpec
 from soro_mechanics.models.network.rod_sections import section_at
-from soro_mechanics.models.network.spec import LENGTHS, NetworkSpec, RodSpec
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 

@@ -27,7 +27,7 @@ from typing import Any
 from soro_cli.ros_session import RosSession
 from soro_launch.real_launch import is_available
 from soro_msgs.msg import ActuatorState
-from soro_node.parent_death import LAUNCHER, until_parent_dies
+from soro_node.process.parent_death import LAUNCHER, until_parent_dies
 from soro_studies.system.reliability_page import write_section
 
 RESULT = Path('docs/evidence/launcher_deaths.json')

@@ -28,7 +28,7 @@ from typing import Any
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.parent_death import until_parent_dies
+from soro_node.process.parent_death import until_parent_dies
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.process_figures import left_segments, SHARED
 from soro_studies.system.reliability_page import PAGE, write_section

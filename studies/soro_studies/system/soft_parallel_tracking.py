@@ -23,7 +23,7 @@ from geometry_msgs.msg import Point, Pose, PoseStamped
 import numpy as np
 import yaml
 
-from soro_driver.tick import Tick
+from soro_driver.loop.tick import Tick
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.identification.stretch_fit import identify_stretch, LegFit
 from soro_mechanics.identification.stretch_robot_file import write_identified

@@ -37,7 +37,7 @@ from soro_mechanics.analysis.trajectory import sample_curve, Schedule, schedule,
 from soro_mechanics.core.configuration import Array, Task
 from soro_mechanics.numerics.curves import named_curve, placed
 from soro_msgs.msg import ActuatorState
-from soro_node.actuator_feedback import ActuatorFeedback, NANOSECONDS
+from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_studies.system.measured_section import keep_values, replace_section
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.measured_tip import TipSample

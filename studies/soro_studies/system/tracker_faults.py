@@ -25,7 +25,7 @@ from soro_mechanics.analysis.trajectory import sample_curve, schedule, solve_pat
 from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.numerics.curves import named_curve, placed
 from soro_msgs.msg import TrackerState
-from soro_node.actuator_feedback import NANOSECONDS
+from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.system.tip_feedback import PLANTS, STIFF_FLOP, VirtualTip
 from soro_trajectory.command_stream import Phase

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from soro_driver.command_gate import CommandGate
-from soro_driver.control_loop import ControlLoop
 from soro_driver.endpoint import Endpoint
-from soro_driver.law import CommandArbiter
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import CommandArbiter
+from soro_driver.loop.tick import Tick
+from soro_driver.safety.command_gate import CommandGate
 from soro_driver.settings import read_driver_settings
-from soro_driver.tick import Tick
 from soro_dspace_driver.device import DspaceDevice
 from soro_dspace_driver.emulator.device import DspaceEmulator
 from soro_emulation.device_emulator import EmulatorContext

@@ -7,14 +7,6 @@ what each row can notice. A robot joins by a module with `GROUPS` of functions t
 one entry in `registry.ROBOTS`, and its mutants in `mutant_list.MUTANTS`.
 """
 
-from soro_studies.validation.row import (
-    boundary,
-    Kind,
-    number,
-    Row,
-    statement,
-    Verdict,
-    yardstick,
-)
+from soro_studies.validation.row import boundary, Kind, number, Row, statement, Verdict, yardstick
 
 __all__ = ['Kind', 'Row', 'Verdict', 'boundary', 'number', 'statement', 'yardstick']

@@ -105,12 +105,10 @@ SPATIAL_CC = (
     *_scaled('quadratic elongation', 0.15, f'{ELONGATION}.quadratic'),
     _times('tip mass', 2.0, 'body.tip.mass'),
     _exchanged(
-        'wiring mirrored, actuators 2 and 3',
-        (f'{CHAMBERS}.1.angle', f'{CHAMBERS}.2.angle'),
+        'wiring mirrored, actuators 2 and 3', (f'{CHAMBERS}.1.angle', f'{CHAMBERS}.2.angle')
     ),
     _exchanged(
-        'wiring mirrored, actuators 1 and 2',
-        (f'{CHAMBERS}.0.angle', f'{CHAMBERS}.1.angle'),
+        'wiring mirrored, actuators 1 and 2', (f'{CHAMBERS}.0.angle', f'{CHAMBERS}.1.angle')
     ),
     COARSE_MESH,
 )

@@ -25,12 +25,7 @@ from soro_studies.validation.mutants import Change, Mutant, MutantLoader
 from soro_studies.validation.provenance import robot_digests
 from soro_studies.validation.registry import groups_of
 from soro_studies.validation.report import write_page
-from soro_studies.validation.results import (
-    MUTANTS_FILE,
-    read_results,
-    ROWS_FILE,
-    write_results,
-)
+from soro_studies.validation.results import MUTANTS_FILE, read_results, ROWS_FILE, write_results
 from soro_studies.validation.robots import Group, Loader
 from soro_studies.validation.row import Row, Verdict
 from soro_studies.validation.tolerances import require_frozen

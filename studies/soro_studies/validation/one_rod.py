@@ -12,20 +12,16 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, LoadCase, Target, Task
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
-from soro_mechanics.models.network.cross_section import CrossSection
+from soro_mechanics.models.network.description.cross_section import CrossSection
+from soro_mechanics.models.network.description.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.models.network.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.robot import load_robot, Robot
 from soro_studies.validation.robots import Group, Loader
 from soro_studies.validation.row import Kind, number, Row
 
 # F L^2 / (E I), then the tip along and across over L: elliptic integrals (mechanics of materials).
-ELASTICA = (
-    (1.0, 0.9435668, 0.3017208),
-    (3.0, 0.7455798, 0.6032534),
-    (10.0, 0.4450044, 0.8106090),
-)
+ELASTICA = ((1.0, 0.9435668, 0.3017208), (3.0, 0.7455798, 0.6032534), (10.0, 0.4450044, 0.8106090))
 LENGTH, BENDING = 0.4, 0.03  # m, N m^2
 STIFF = 1e7  # N: neither stretches nor shears in the digits of the table
 WITHIN = 1e-5  # of the table's digits and of the meshes below

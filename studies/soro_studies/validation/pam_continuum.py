@@ -116,7 +116,7 @@ def _gravity_lengths(load: Loader) -> list[Row]:
             'the printed rod would hang like a chain and could not be steered by bending: a '
             f'modulus {moduli[0] / moduli[1]:g} times as large is assumed; the printed set '
             'is `kirchhoff_published`',
-        ),
+        )
     ]
 
 

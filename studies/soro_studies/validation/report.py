@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from soro_studies.validation import model_checks
-from soro_studies.validation.power import (
-    blind_spots,
-    by_power,
-    counted,
-    PAPER,
-    Power,
-    shown_kind,
-)
+from soro_studies.validation.power import blind_spots, by_power, counted, PAPER, Power, shown_kind
 from soro_studies.validation.provenance import digests, robot_digests
 from soro_studies.validation.registry import ROBOTS, rows_of
 from soro_studies.validation.results import (

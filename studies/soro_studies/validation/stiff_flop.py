@@ -239,10 +239,7 @@ def _orthonormal(load: Loader) -> list[Row]:
     chain = robot.description.structure['segments']
     off = {}
     for elements in (2, 5, 10, 50):
-        structure = {
-            **robot.description.structure,
-            'segments': replace(chain, elements=elements),
-        }
+        structure = {**robot.description.structure, 'segments': replace(chain, elements=elements)}
         other = Robot(replace(robot.description, structure=structure), 'ncm')
         nodes = other.forward([1.5e5, 1.0e5, 0.0]).state.nodes
         turns = nodes[:, 3:12].reshape(-1, 3, 3)

@@ -167,13 +167,7 @@ def axes(load: Loader) -> list[Row]:
         )
         why = f'measured, printed spread {spread:g}: the tangent; the integral {integral:.3g}'
         return number(
-            name,
-            paper,
-            tangent,
-            'N/cm',
-            spread / paper,
-            kind,
-            f'{why}; {note}' if note else why,
+            name, paper, tangent, 'N/cm', spread / paper, kind, f'{why}; {note}' if note else why
         )
 
     return [

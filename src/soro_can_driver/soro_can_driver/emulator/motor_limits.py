@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_can_driver.board import EmergencyCode, Parameter
-from soro_driver.debounce import Debounce
+from soro_driver.loop.debounce import Debounce
 
 Array = NDArray[np.float64]
 Motors = NDArray[np.bool_]

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from soro_cli.bench import Bench
-    from soro_cli.findings import as_json, Level, print_findings
+    from soro_cli.doctor.findings import as_json, Level, print_findings
     from soro_node.file_errors import writing
     from soro_node.user_errors import UserError
 

@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     import json
 
-    from soro_cli.demo_report import in_order, photograph, PICTURE, write_report
-    from soro_cli.demo_tour import NAMESPACE, run_tour
+    from soro_cli.demo.report import in_order, photograph, PICTURE, write_report
+    from soro_cli.demo.tour import NAMESPACE, run_tour
     from soro_recording.bag_reader import BagReader
     from soro_recording.run_data import RunData
     from soro_recording.run_figures import draw_all
@@ -81,10 +81,10 @@ def _experiment(folder: Path, tour: Any) -> tuple[Path, Path, dict[str, Any]]:
     """Evaluate the published experiment and note its results in the tour."""
     from dataclasses import asdict
 
-    from soro_cli.demo import evaluate
-    from soro_cli.demo_plot import plot_demo
-    from soro_cli.demo_recording import read_recording
-    from soro_cli.demo_tour import NAMESPACE
+    from soro_cli.demo.experiment import evaluate
+    from soro_cli.demo.plot import plot_demo
+    from soro_cli.demo.recording import read_recording
+    from soro_cli.demo.tour import NAMESPACE
     from soro_node.display_units import shown
     from soro_recording.bag_reader import BagReader
     from soro_recording.run_data import RunData

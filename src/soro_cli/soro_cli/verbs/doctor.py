@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 import sys
 
-from soro_cli.findings import as_json, Level, print_findings
+from soro_cli.doctor.findings import as_json, Level, print_findings
 from soro_cli.tables import note, print_json
 from soro_node.file_errors import writing
 from soro_node.user_errors import UserError
@@ -53,15 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.upgrade or arguments.output:
         return _upgrade(arguments)
     if arguments.robot:
-        from soro_cli.doctor_robot import robot_findings
+        from soro_cli.doctor.robot import robot_findings
 
         found = robot_findings(arguments.robot)
     elif arguments.hardware:
-        from soro_cli.doctor_hardware import hardware_findings
+        from soro_cli.doctor.hardware import hardware_findings
 
         found = hardware_findings()
     else:
-        from soro_cli.doctor_machine import machine_findings
+        from soro_cli.doctor.machine import machine_findings
 
         found = machine_findings(os.environ)
     if arguments.json:

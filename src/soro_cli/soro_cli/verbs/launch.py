@@ -46,11 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_launch.arguments import (
-        declared_arguments,
-        parse_assignments,
-        refuse_unknown,
-    )
+    from soro_launch.arguments import declared_arguments, parse_assignments, refuse_unknown
     from soro_launch.errors import LaunchError
     from soro_launch.launch_target import find_launch_target
     from soro_launch.real_launch import is_available, run_real_launch

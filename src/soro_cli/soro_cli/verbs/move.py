@@ -198,11 +198,7 @@ def _send(
 
 
 def _report(
-    robot: Any,
-    arguments: argparse.Namespace,
-    watch: Any,
-    seconds: float,
-    doubt: str,
+    robot: Any, arguments: argparse.Namespace, watch: Any, seconds: float, doubt: str
 ) -> None:
     from soro_node.display_units import shown, shown_position
 

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from soro_driver import serial_frame as sf
-from soro_driver.debounce import Conditions, Debounce
+from soro_driver.loop.debounce import Conditions, Debounce
+from soro_driver.serial import frame as sf
 from soro_dspace_driver import protocol as f1
 from soro_emulation.analog_input import Array
 from soro_emulation.event_log import EventLog

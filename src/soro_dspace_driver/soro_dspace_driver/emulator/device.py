@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_driver.serial_frame import Frame, SerialState
+from soro_driver.serial.frame import Frame, SerialState
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
 from soro_dspace_driver.wiring import read_wiring
 from soro_emulation.analog_input import read_analog

@@ -71,10 +71,7 @@ class Chamber:
         self.exponent = exponent
 
     def advance(
-        self,
-        flow: Callable[[Array], Array],
-        duration: float,
-        volume: Array | None = None,
+        self, flow: Callable[[Array], Array], duration: float, volume: Array | None = None
     ) -> Array:
         """Let `duration` [s] pass and return the pressures [Pa, absolute].
 

@@ -256,11 +256,7 @@ def _reason(index: int, pose: Array, solution: InverseSolution) -> str:
 
 
 def schedule(
-    path: SampledPath,
-    actuation: Any,
-    speed: float,
-    rates: Any,
-    acceleration: float = math.inf,
+    path: SampledPath, actuation: Any, speed: float, rates: Any, acceleration: float = math.inf
 ) -> Schedule:
     """Give every point its time: as fast as all limits allow.
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
-from soro_mechanics.models.network.cross_section import ShapedSection
+from soro_mechanics.models.network.description.cross_section import ShapedSection
+from soro_mechanics.models.network.description.spec import NetworkSpec, RodSpec, TENDONS
 from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import cut_fractions
 from soro_mechanics.models.network.rod_sections import section_at
-from soro_mechanics.models.network.spec import NetworkSpec, RodSpec, TENDONS
 
 
 def moving_layout(

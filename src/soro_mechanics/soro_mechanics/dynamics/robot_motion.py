@@ -25,9 +25,7 @@ Robot = Any  # soro_mechanics.Robot, which imports this module
 
 
 def stepper(
-    robot: Robot,
-    start: Configuration | None = None,
-    options: Options | None = None,
+    robot: Robot, start: Configuration | None = None, options: Options | None = None
 ) -> Stepper:
     """Return a robot at rest that can be stepped through time.
 

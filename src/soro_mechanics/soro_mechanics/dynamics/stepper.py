@@ -38,11 +38,11 @@ from soro_mechanics.dynamics.step_laws import (
 )
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.drive_values import driven_values
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics import lie
 
 START = 1e-2  # of a step, in which the first accelerations are found

@@ -23,10 +23,10 @@ from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalib
 from soro_mechanics.haptics.schema import FlexStrip, HapticSpec
 from soro_mechanics.haptics.sensing_kernels import Ports
 from soro_mechanics.models.network.arrays import copy_state, Inputs
-from soro_mechanics.models.network.cross_section import ShapedSection
+from soro_mechanics.models.network.description.cross_section import ShapedSection
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.model import Network
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription

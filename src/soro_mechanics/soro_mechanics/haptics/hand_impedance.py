@@ -32,9 +32,4 @@ NO_HAND = hand('nobody', 0.0, 0.0, 0.0)
 FINGERTIP = hand('fingertip', 0.01, 1.0, 50.0)
 LIGHT_GRIP = hand('light grip', 0.05, 3.0, 200.0)
 FIRM_GRIP = hand('firm grip', 0.15, 8.0, 800.0)
-HANDS = {
-    'none': NO_HAND,
-    'fingertip': FINGERTIP,
-    'light_grip': LIGHT_GRIP,
-    'firm_grip': FIRM_GRIP,
-}
+HANDS = {'none': NO_HAND, 'fingertip': FINGERTIP, 'light_grip': LIGHT_GRIP, 'firm_grip': FIRM_GRIP}

@@ -20,8 +20,8 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.stepper import Options, Stepper
 from soro_mechanics.haptics.device import HapticDevice
-from soro_mechanics.models.network.cross_section import CrossSection
-from soro_mechanics.models.network.spec import EndSpec, GROUND, NetworkSpec, RodSpec
+from soro_mechanics.models.network.description.cross_section import CrossSection
+from soro_mechanics.models.network.description.spec import EndSpec, GROUND, NetworkSpec, RodSpec
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 STEP, LATE = 1e-3, 5e-3  # s: of a step; due, from which steps are twice as long

@@ -39,11 +39,7 @@ def landing_step(
         return None, none
     unit = length[moved]
     found, step, multiplier = _solve(
-        curvature,
-        z - limits.rest,
-        c[moved] / unit[:, None],
-        low[moved] / unit,
-        high[moved] / unit,
+        curvature, z - limits.rest, c[moved] / unit[:, None], low[moved] / unit, high[moved] / unit
     )
     if not found:
         return None, none

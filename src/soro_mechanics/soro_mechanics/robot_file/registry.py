@@ -17,7 +17,7 @@ PARSERS: dict[str, str] = {
     'constant_curvature': 'models.constant_curvature.schema:read_constant_curvature',
     'ancf': 'models.ancf.schema:read_ancf',
     'kirchhoff': 'models.kirchhoff.schema:read_kirchhoff',
-    'network': 'models.network.schema:read_network',
+    'network': 'models.network.description.schema:read_network',
     'haptic': 'haptics.schema:read_haptic',
     'control': 'robot_file.closed_loop:read_closed_loop',
 }

@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index
 from soro_mechanics.core.errors import UnknownName
-from soro_node.polled_subscriptions import PolledSubscriptions
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import NEWEST
 from soro_ros2_control_driver.device import emulated, resource
 from soro_ros2_control_driver.wiring import read_wiring

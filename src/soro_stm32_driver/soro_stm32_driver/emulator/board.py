@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soro_driver import serial_frame as sf
+from soro_driver.serial import frame as sf
 from soro_emulation.event_log import EventLog
 from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank

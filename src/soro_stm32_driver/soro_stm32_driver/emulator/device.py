@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_driver.serial_frame import Frame, MAJOR, SerialState
+from soro_driver.serial.frame import Frame, MAJOR, SerialState
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty

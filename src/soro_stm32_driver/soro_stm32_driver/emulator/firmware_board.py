@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soro_driver.serial_frame import Frame, FrameReader, SerialState
+from soro_driver.serial.frame import Frame, FrameReader, SerialState
 from soro_emulation.event_log import EventLog
 from soro_stm32_driver.emulator.firmware import Firmware
 from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from soro_driver import serial_frame as sf
+from soro_driver.serial import frame as sf
 from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.session import Session

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from soro_driver.serial_frame import Body
+from soro_driver.serial.frame import Body
 from soro_stm32_driver.protocol import WINDOW
 
 

@@ -21,7 +21,7 @@ from robot_processes import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, end
 from std_srvs.srv import Trigger
 
 from soro_driver.device import DeviceState
-from soro_driver.law import CLOCK_STEP
+from soro_driver.loop.law import CLOCK_STEP
 
 pytestmark = pytest.mark.timeout(240)
 EVERY = 'nidaq', 'dspace', 'stm32', 'can'

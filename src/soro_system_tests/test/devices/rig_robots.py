@@ -25,7 +25,7 @@ DSPACE = Path(__file__).with_name('dspace_bench.yaml')
 # own clock, which other programs on this computer use, stays as it is.
 CLOCK = """
 import os, time
-from soro_driver.law import CommandArbiter
+from soro_driver.loop.law import CommandArbiter
 def wall(file={file!r}):
     return time.time() + (float(open(file).read() or 0.0) if os.path.exists(file) else 0.0)
 CommandArbiter.__init__.__defaults__ = (wall,)

@@ -24,7 +24,7 @@ from soro_can_driver.wiring import read_wiring
 from soro_driver.device import DeviceLost
 from soro_driver.socketcand_link import LONGEST, SocketcandLink
 from soro_emulation.socketcand_server import LARGEST, SocketcandServer
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 pytestmark = LONG
 

@@ -152,10 +152,7 @@ def test_regulator_stuck_open_is_dumped_by_the_relay(robot, note_time):
 @pytest.mark.injection('nidaq', 17)
 @pytest.mark.parametrize(
     ('fault', 'values', 'flag'),
-    [
-        ('leak', {'rate': 50.0}, Flag.LEAK),
-        ('supply', {'pressure': 0.2 * BAR}, Flag.LEAK),
-    ],
+    [('leak', {'rate': 50.0}, Flag.LEAK), ('supply', {'pressure': 0.2 * BAR}, Flag.LEAK)],
 )
 def test_lost_pressure_is_a_leak(robot, note_time, fault, values, flag):
     robot.move(BAR, 0.0, 0.0)

@@ -10,15 +10,7 @@ from __future__ import annotations
 
 import time
 
-from fuzzing import (
-    free_port,
-    fuzz,
-    LONG,
-    make_context,
-    open_files,
-    send_and_hang_up,
-    serving,
-)
+from fuzzing import free_port, fuzz, LONG, make_context, open_files, send_and_hang_up, serving
 import grpc
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -31,7 +23,7 @@ from session_pb2 import Session
 from soro_nidaq_driver.emulator.card import Cards, MAX_CHANNELS, MAX_TASKS
 from soro_nidaq_driver.emulator.device import NidaqEmulator
 from soro_nidaq_driver.emulator.server import NidaqService
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 
 pytestmark = LONG
 
@@ -166,10 +158,7 @@ class Rig:
     def __init__(self):
         self.output, self.level = {}, {}
         self.cards = Cards(
-            ('Dev1',),
-            self.output.__setitem__,
-            self.output.__setitem__,
-            self.level.__setitem__,
+            ('Dev1',), self.output.__setitem__, self.output.__setitem__, self.level.__setitem__
         )
         self.service = NidaqService(self.cards, lambda inputs: [0.0] * len(inputs))
 

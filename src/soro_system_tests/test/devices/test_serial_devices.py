@@ -11,7 +11,7 @@ import pytest
 
 from soro_driver.device import DeviceError, Fault
 from soro_driver.endpoint import Endpoint
-from soro_driver.serial_frame import Disarm, Hello, SerialState
+from soro_driver.serial.frame import Disarm, Hello, SerialState
 from soro_driver.settings import read_driver_settings
 from soro_dspace_driver.device import DspaceDevice
 from soro_dspace_driver.emulator.device import DspaceEmulator

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from soro_driver.serial_frame import (
+from soro_driver.serial.frame import (
     Arm,
     Disarm,
     Frame,
@@ -33,7 +33,7 @@ from soro_dspace_driver.emulator.device import DspaceEmulator
 from soro_dspace_driver.protocol import BODIES as DSPACE_BODIES
 from soro_dspace_driver.protocol import Command, Limits
 from soro_emulation.serial_line import MAX_WAITING
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 from soro_stm32_driver.emulator.device import Stm32Emulator
 from soro_stm32_driver.pairing import in_order
 from soro_stm32_driver.protocol import Action, SetBitmap, SetTimed, Timed
@@ -65,8 +65,7 @@ MEANT = {
         st.builds(Limits, triples, counts, counts),
     ),
     'stm32': st.one_of(
-        st.builds(SetTimed, u16, actions.map(tuple)),
-        st.builds(SetBitmap, masks, masks, counts),
+        st.builds(SetTimed, u16, actions.map(tuple)), st.builds(SetBitmap, masks, masks, counts)
     ),
 }
 

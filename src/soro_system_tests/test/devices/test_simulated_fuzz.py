@@ -18,7 +18,7 @@ import pytest
 
 from soro_emulation.event_log import read_events
 from soro_mechanics.core.actuators import Actuator
-from soro_node.testing import wait_until
+from soro_rigs.ros_session import wait_until
 from soro_simulated_driver.emulator.bank import MAX_TTL, SimulatedBank
 from soro_simulated_driver.emulator.device import MAX_NOTED, SimulatedEmulator
 from soro_simulated_driver.protocol import HEAD, Kind, MAX_VALUES, Packet, State, unpack

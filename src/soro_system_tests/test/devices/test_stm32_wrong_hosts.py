@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from valve_robot import BareHost, quick_file, ValveRobot
 
-from soro_driver.serial_frame import Ack, Nack
+from soro_driver.serial.frame import Ack, Nack
 from soro_stm32_driver.device_clock import DeviceClock
 from soro_stm32_driver.protocol import Action, SetTimed, Timed, ValveReason
 

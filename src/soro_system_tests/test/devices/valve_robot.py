@@ -16,9 +16,9 @@ from robot_processes import RobotProcesses
 
 from soro_driver.device import DeviceState, Fault
 from soro_driver.endpoint import derive
-from soro_driver.serial_frame import Ack, Arm, Body, DeviceKind, Disarm, Heartbeat, Nack
-from soro_driver.serial_link import SerialLink
-from soro_driver.serial_session import SerialSession
+from soro_driver.serial.frame import Ack, Arm, Body, DeviceKind, Disarm, Heartbeat, Nack
+from soro_driver.serial.link import SerialLink
+from soro_driver.serial.session import SerialSession
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_stm32_driver.pairing import FIRST_MUSCLES as MUSCLES
 from soro_stm32_driver.protocol import BODIES, Status, StatusFlag

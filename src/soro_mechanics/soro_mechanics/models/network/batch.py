@@ -24,6 +24,7 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, Integers, new_state, State
+from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
 from soro_mechanics.models.network.drive_values import driven_many
 from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, Problem
 from soro_mechanics.models.network.kernels.batch_kernels import (
@@ -38,7 +39,6 @@ from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.linearisation import cut_state, trace_shape
 from soro_mechanics.models.network.rod_nodes import cut_pieces
-from soro_mechanics.models.network.spec import LENGTHS, TENDONS
 from soro_mechanics.numerics import lie_kernels
 
 MAX_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict

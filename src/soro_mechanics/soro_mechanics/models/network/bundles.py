@@ -20,9 +20,9 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.muscle_means import mean_remark
 from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import Layout
-from soro_mechanics.models.network.spec import NetworkSpec
 
 MAX_ROUNDS = 12
 BALANCED = 1e-9  # of the muscles' axial stiffness

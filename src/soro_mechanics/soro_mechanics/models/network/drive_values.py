@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.spec import DriveSpec
+from soro_mechanics.models.network.description.spec import DriveSpec
 from soro_mechanics.numerics.monotone_curve import curve_at, inverted
 
 

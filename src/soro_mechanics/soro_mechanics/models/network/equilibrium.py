@@ -86,11 +86,7 @@ class Equilibrium:
         return x
 
     def newton(
-        self,
-        x: Inputs,
-        start: State,
-        most: int = MAX_STEPS,
-        tolerance: float | None = None,
+        self, x: Inputs, start: State, most: int = MAX_STEPS, tolerance: float | None = None
     ) -> Outcome:
         """Solve from a start; the actuators are held."""
         wanted = self.tolerance if tolerance is None else tolerance
@@ -100,14 +96,7 @@ class Equilibrium:
             return Outcome(*found)
         state = copy_state(start)
         outcome, steps, error = solve_held(
-            self.layout.structure,
-            x,
-            state,
-            old,
-            work,
-            wanted,
-            most,
-            LANES,
+            self.layout.structure, x, state, old, work, wanted, most, LANES
         )
         return Outcome(outcome == CONVERGED, state, steps, error)
 

@@ -22,8 +22,10 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.batch import Batch, make_batch
 from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
+from soro_mechanics.models.network.inverse_statics.platform import Track
 from soro_mechanics.models.network.linearisation import (
     cut_state,
     Linearisation,
@@ -32,10 +34,8 @@ from soro_mechanics.models.network.linearisation import (
 )
 from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.models.network.meshing import choose_mesh, MeshReport
-from soro_mechanics.models.network.platform import Track
 from soro_mechanics.models.network.release import joined_state, release
 from soro_mechanics.models.network.rod_loads import split_at_loads
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.robot_file.reader import RobotDescription
 
 Kept = TypeVar('Kept')

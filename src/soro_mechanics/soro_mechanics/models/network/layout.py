@@ -21,6 +21,14 @@ from soro_mechanics.models.network.arrays import (
     Structure,
     Work,
 )
+from soro_mechanics.models.network.description.spec import (
+    BodySpec,
+    EndSpec,
+    LENGTHS,
+    NetworkSpec,
+    STRAINS,
+    TENDONS,
+)
 from soro_mechanics.models.network.drive_values import driven_values
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.rod_loads import (
@@ -31,14 +39,6 @@ from soro_mechanics.models.network.rod_loads import (
 )
 from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
 from soro_mechanics.models.network.rod_sections import radius_at, thin
-from soro_mechanics.models.network.spec import (
-    BodySpec,
-    EndSpec,
-    LENGTHS,
-    NetworkSpec,
-    STRAINS,
-    TENDONS,
-)
 from soro_mechanics.models.network.structure import integers, make_structure
 from soro_mechanics.models.network.tendon.layout import with_tendon_mesh
 from soro_mechanics.models.network.tendon.paths import Tendons
@@ -355,12 +355,7 @@ def driven_sections(layout: Layout, value: Array) -> Array | None:
     return out
 
 
-def load(
-    layout: Layout,
-    inputs: Inputs,
-    load: LoadCase,
-    permanent: float = 1.0,
-) -> Inputs:
+def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0) -> Inputs:
     """Return the inputs with loads and gravity; a load on a rod needs nodes where it acts.
 
     A load on a body acts at the body's origin, also where the body's frame was moved to the tip.

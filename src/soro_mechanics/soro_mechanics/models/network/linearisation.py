@@ -25,10 +25,7 @@ from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
 from soro_mechanics.models.network.kernels.linear_kernels import follow_change, linearise
-from soro_mechanics.models.network.kernels.response_kernels import (
-    body_response,
-    inner_compliance,
-)
+from soro_mechanics.models.network.kernels.response_kernels import body_response, inner_compliance
 from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response, Sensors
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
 from soro_mechanics.models.network.kernels.trace_kernels import trace

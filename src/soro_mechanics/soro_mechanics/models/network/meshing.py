@@ -17,11 +17,11 @@ from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.linearisation import Shape, trace_shape
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
-from soro_mechanics.models.network.spec import NetworkSpec
 from soro_mechanics.robot_file.reader import RobotDescription
 
 FIRST_STEPS = 4  # of integrated pieces, where a tolerance chooses them

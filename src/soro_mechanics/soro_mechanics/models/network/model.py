@@ -20,9 +20,9 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.equilibrium import Equilibrium
-from soro_mechanics.models.network.following import Follower, follower_for
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
-from soro_mechanics.models.network.inverse import solve_inverse
+from soro_mechanics.models.network.inverse_statics.following import Follower, follower_for
+from soro_mechanics.models.network.inverse_statics.inverse import solve_inverse
 from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.tendon.paths import TendonState
 from soro_mechanics.robot_file.reader import RobotDescription

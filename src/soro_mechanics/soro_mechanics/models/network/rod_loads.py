@@ -11,8 +11,8 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.rod_nodes import cut_fractions, NODE_MERGE, with_node
-from soro_mechanics.models.network.spec import NetworkSpec
 
 ROUND_OFF = 1e-9  # of places on a body, in lengths of the rods
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.spec import NetworkSpec
+from soro_mechanics.models.network.description.spec import NetworkSpec
 
 NODE_MERGE = 1e-9  # fraction of a rod below which two nodes are one: round-off of arc lengths
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.description.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.description.spec import RodSpec
 from soro_mechanics.models.network.kernels.lane_kernels import TABLE
-from soro_mechanics.models.network.spec import RodSpec
 from soro_mechanics.numerics import lie
 
 PARTS = 8  # into which an element is cut where the rod is not the same all along it

@@ -19,10 +19,10 @@ from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import State
-from soro_mechanics.models.network.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.description.cross_section import CrossSection, ShapedSection
+from soro_mechanics.models.network.description.spec import LENGTHS, RodSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.forward_network import ForwardNetwork, solution_at
-from soro_mechanics.models.network.spec import LENGTHS, RodSpec
 from soro_mechanics.numerics import lie
 
 STEP = 1e-3  # of a parameter, in parts of itself

@@ -8,9 +8,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import Integers, lane_shifts, Structure
-from soro_mechanics.models.network.kernels.lane_kernels import LANES, unit_drive
-from soro_mechanics.models.network.rod_sections import piece_sections
-from soro_mechanics.models.network.spec import (
+from soro_mechanics.models.network.description.spec import (
     DriveSpec,
     GROUND,
     JOINTS,
@@ -20,6 +18,8 @@ from soro_mechanics.models.network.spec import (
     STRAINS,
     TENDONS,
 )
+from soro_mechanics.models.network.kernels.lane_kernels import LANES, unit_drive
+from soro_mechanics.models.network.rod_sections import piece_sections
 from soro_mechanics.models.network.tendon.layout import tendon_table
 
 

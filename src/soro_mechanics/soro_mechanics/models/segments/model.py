@@ -21,12 +21,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import OUTSIDE, SolverStatus, status_of, Warnings
 from soro_mechanics.models.segments import rod_kernels as kernels
-from soro_mechanics.models.segments.cosserat_kernels import (
-    EXACT,
-    Increment,
-    PUBLISHED,
-    RECORD,
-)
+from soro_mechanics.models.segments.cosserat_kernels import EXACT, Increment, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
 from soro_mechanics.models.segments.rod_kernels import Nodes, PointLoads, Rod
 from soro_mechanics.models.segments.rod_state import Ramp, RodState
@@ -163,12 +158,7 @@ class SegmentModel(Model):
         return old.ramp if same and np.array_equal(old.ramp.gravity, gravity) else None
 
     def _load(
-        self,
-        grid: Grid,
-        ramp: Ramp,
-        load: LoadCase,
-        old: RodState | None,
-        guess: Guess,
+        self, grid: Grid, ramp: Ramp, load: LoadCase, old: RodState | None, guess: Guess
     ) -> tuple[RodState, int, float]:
         loads = load_arrays(self.structure, grid, load)
         mass = grid.chain.masses[0, 0]

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from soro_mechanics.core.actuators import QUANTITIES
-from soro_mechanics.models.network.cross_section import SHAPES
-from soro_mechanics.models.network.spec import DRIVES, ENDS, JOINTS, TENDONS
+from soro_mechanics.models.network.description.cross_section import SHAPES
+from soro_mechanics.models.network.description.spec import DRIVES, ENDS, JOINTS, TENDONS
 from soro_mechanics.models.segments.schema import RULES, WEIGHT
 from soro_mechanics.robot_file.schema2.key import (
     either,
@@ -315,12 +315,7 @@ CONTROL: Table = {
 _SEGMENTS: Table = {
     'elements': WHOLE,
     'compensation': table(
-        {
-            'rule': text(*RULES),
-            'increments': WHOLE,
-            'threshold': q('Pa'),
-            'weight': text(*WEIGHT),
-        }
+        {'rule': text(*RULES), 'increments': WHOLE, 'threshold': q('Pa'), 'weight': text(*WEIGHT)}
     ),
 }
 _KIRCHHOFF: Table = {'elements': WHOLE, 'stations_per_module': WHOLE}

@@ -88,10 +88,7 @@ def one_side_stiffness(s, w, r, direction, most, out):
                 for j in range(6):
                     block[i, j] = t[far + i, far + j]
             joint_geometry(
-                w.basis[r, direction],
-                s.joint_kind[r, direction],
-                w.raw[p, far : far + 6],
-                turn,
+                w.basis[r, direction], s.joint_kind[r, direction], w.raw[p, far : far + 6], turn
             )
             joint_block(s, w, r, direction, block, q, turn, free)
             for i in range(6):

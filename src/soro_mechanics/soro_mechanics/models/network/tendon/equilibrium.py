@@ -21,10 +21,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Work
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import (
-    copy_into,
-    MIN_PART,
-)
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into, MIN_PART
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,

@@ -18,7 +18,11 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.models.network.inverse_problem import InverseProblem, InverseState, TOUCHING
+from soro_mechanics.models.network.inverse_statics.inverse_problem import (
+    InverseProblem,
+    InverseState,
+    TOUCHING,
+)
 
 PULL_SLACK = 1e-6  # in parts of a range: what linearised limits leave
 

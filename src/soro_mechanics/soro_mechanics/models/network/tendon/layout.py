@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.models.network.description.spec import DriveSpec, NetworkSpec, RodSpec, TENDONS
 from soro_mechanics.models.network.rod_nodes import cut_pieces, with_node
-from soro_mechanics.models.network.spec import DriveSpec, NetworkSpec, RodSpec, TENDONS
 
 
 def with_tendon_mesh(spec: NetworkSpec) -> NetworkSpec:

@@ -11,8 +11,8 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import Inputs, Integers, State, Structure, Work
+from soro_mechanics.models.network.description.spec import NetworkSpec, TENDONS
 from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
-from soro_mechanics.models.network.spec import NetworkSpec, TENDONS
 
 # Of what the rods give way: how much a tendon without a stiffness does. Where tendons work against
 # each other without moving the robot, that finds the least tensions.

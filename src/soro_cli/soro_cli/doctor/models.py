@@ -1,0 +1,198 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the models of a robot: where they converge and stand, their mesh, how they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_cli.doctor.findings import fail, Finding, ok, warn
+from soro_mechanics.core.actuation_limits import extremes
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code, Stability
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_node.display_units import shown
+
+if TYPE_CHECKING:
+    from soro_mechanics.core.configuration import Configuration
+    from soro_mechanics.robot import Robot
+
+    Solved = dict[str, Configuration]
+
+APART = 0.1  # of the length: models of the same body may differ by (assumed)
+MESH = 1e-3  # of the length: motion of the tip on a finer mesh
+REFINED = 8  # configurations whose mesh is refined: those that are farthest apart
+NAMED = 3  # of a long list
+
+
+def check_models(description: RobotDescription) -> Iterator[Finding]:
+    """Solve every model at rest and at the ends of the limits, mounted as the file says."""
+    from soro_mechanics.robot import Robot
+
+    cases = extremes(description)
+    answers: dict[str, Solved] = {}
+    for name in description.models:
+        try:
+            robot = Robot(description, name)
+            solved = {case: robot.forward(p) for case, p in cases.items()}
+        except SoroError as error:
+            yield fail(name, str(error), 'the model cannot be used')
+            continue
+        answers[name] = solved
+        yield from _equilibria(robot, solved)
+        stable = {case: q for case, q in solved.items() if stands(q)}
+        if stable:
+            yield from _mesh(robot, stable)
+            if name == 'network':
+                yield _reach(stable)
+    yield from _agreement(answers, description)
+    yield from _curves(description)
+
+
+def stands(q: Configuration) -> bool:
+    """Whether an equilibrium is solved and not known to be unstable."""
+    return q.status.converged and q.status.stability is not Stability.UNSTABLE
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names of a list, and how many more there are."""
+    more = len(names) - NAMED
+    return ', '.join(names[:NAMED]) + (f' and {more} more' if more > 0 else '')
+
+
+def _equilibria(robot: Robot, solved: Solved) -> Iterator[Finding]:
+    lost = [case for case, q in solved.items() if not q.status.converged]
+    loose = [case for case, q in solved.items() if q.status.converged and not stands(q)]
+    odd = [case for case, q in solved.items() if stands(q) and q.status.doubt]
+    if lost:
+        yield warn(robot.model, f'does not converge: {some(lost)}', 'are the limits right?')
+    if 'rest' in loose:
+        remedy = 'is it too soft or too heavy? check stiffness, masses and gravity'
+        yield warn(robot.model, 'the rest is not stable', remedy)
+    elif loose:
+        text = f'unstable as mounted: {some(loose)}'
+        case, part = _first_lost(robot, solved, loose)
+        if math.isfinite(part):
+            text += f'; the earliest at {part:.0%} of the way to {case}'
+        yield warn(robot.model, text, 'limit the actuation, or mount it another way')
+    if odd:
+        first = solved[odd[0]].status
+        text = f'{some(odd)}: {first.doubt}'
+        yield warn(robot.model, text, 'the model does not describe this; are the limits right?')
+    if not (lost or loose or odd):
+        known = all(q.status.stability is Stability.STABLE for q in solved.values())
+        yield ok(robot.model, f'{"stable" if known else "converges"} at {len(solved)} actuations')
+
+
+def _first_lost(robot: Robot, solved: Solved, loose: list[str]) -> tuple[str, float]:
+    """Return which unstable case is reached by the shortest part of the way from rest."""
+    rest = solved['rest']
+    parts = {
+        case: robot.limit_distance(rest, solved[case].actuation - rest.actuation)
+        for case in loose[:REFINED]
+    }
+    case = min(parts, key=parts.__getitem__)
+    return case, parts[case]
+
+
+def _mesh(robot: Robot, stable: Solved) -> Iterator[Finding]:
+    """Compare the mesh with one twice as fine where it is bent most: at rest nothing may be."""
+    home = np.mean([q.tip[:3, 3] for q in stable.values()], axis=0)
+    farthest = sorted(stable, key=lambda case: -np.linalg.norm(stable[case].tip[:3, 3] - home))
+    moved = {case: robot.refinement(stable[case])[0] for case in farthest[:REFINED]}
+    known = {case: way for case, way in moved.items() if not math.isnan(way)}
+    subject, remedy = f'{robot.model} mesh', 'raise elements, steps or mesh'
+    if not known:
+        yield warn(subject, f'a mesh twice as fine has no equilibrium ({farthest[0]})', remedy)
+        return
+    worst = max(known, key=known.__getitem__)
+    if not known[worst] > 0.0:
+        return  # a closed form has no mesh
+    text = f'the tip moves {known[worst] * 1e3:.2g} mm on a mesh twice as fine ({worst})'
+    fine = known[worst] <= MESH * _length(stable[worst])
+    yield ok(subject, text) if fine else warn(subject, text, remedy)
+
+
+def _reach(stable: Solved) -> Finding:
+    span = np.ptp([q.tip[:3, 3] for q in stable.values()], axis=0) * 1e3
+    if not span.max() > 0.0:
+        return warn('reach', 'the tip never moves', 'does every actuator drive a rod?')
+    return ok('reach', 'tip within ' + ' x '.join(f'{x:.3g}' for x in span) + ' mm at the limits')
+
+
+def _length(q: Configuration) -> float:
+    """Return how large the robot is [m]: the mean length of its backbones, the way to its tip."""
+    mean = float(np.mean([arc[-1] - arc[0] for arc in q.arc_lengths]))
+    return max(mean, float(np.linalg.norm(q.tip[:3, 3])))
+
+
+def _agreement(answers: dict[str, Solved], description: RobotDescription) -> Iterator[Finding]:
+    """Hold every model against the first one, which is what the robot is computed with."""
+    if len(answers) < 2:
+        return
+    first, *others = answers
+    for name in others:
+        ours, theirs = answers[first], answers[name]
+        linear = _linear(name, description) or _linear(first, description)
+        split = [c for c in ours if _disagree(ours[c], theirs[c])]
+        if split and not linear:
+            text = f'one stands, the other does not: {some(split)}'
+            yield warn(f'{name} and {first}', text, 'see the rows of both; which one is right?')
+        apart = {
+            case: float(np.linalg.norm(q.tip[:3, 3] - theirs[case].tip[:3, 3]))
+            for case, q in ours.items()
+            if stands(q) and stands(theirs[case])
+        }
+        if not apart:
+            continue
+        worst = max(apart, key=apart.__getitem__)
+        share = apart[worst] / _length(ours[worst])
+        text = f'tips {apart[worst] * 1e3:.3g} mm apart ({share:.1%} of the length) at {worst}'
+        if share <= APART:
+            yield ok(f'{name} and {first}', text)
+        elif linear:
+            yield ok(f'{name} and {first}', f'{text}: the size of what a linear theory leaves out')
+        else:
+            yield warn(f'{name} and {first}', text, 'do they describe the same robot?')
+
+
+def _linear(model: str, description: RobotDescription) -> bool:
+    """Whether sections of a chain stay as at rest, whatever stretches them (Shi 2023)."""
+    return 'segments' in description.structure and model in ('lcm', 'lpcc', 'network')
+
+
+def _disagree(a: Configuration, b: Configuration) -> bool:
+    """Whether two models of known stability differ about it, or about there being a shape."""
+    known = [q for q in (a, b) if q.status.stability is not Stability.UNKNOWN]
+    lost = [q.status.code is Code.NOT_CONVERGED for q in (a, b)]
+    return lost[0] != lost[1] or (len(known) == 2 and stands(a) != stands(b))
+
+
+def _curves(description: RobotDescription) -> Iterator[Finding]:
+    """Name curves that end before the limits of their actuator."""
+    for index, (first, last) in sorted(_curve_ends(description).items()):
+        a = description.actuators[index]
+        slack = 1e-6 * (a.maximum - a.minimum)
+        if first > a.minimum + slack or last < a.maximum - slack:
+            covered = f'{shown(first, a.unit)} ... {shown(last, a.unit)}'
+            limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
+            text = f'curve of {a.name} covers {covered} of {limits}'
+            yield warn('curve', text, 'values beyond are extrapolated; measure up to the limits')
+
+
+def _curve_ends(description: RobotDescription) -> dict[int, tuple[float, float]]:
+    """Return between which values actuation curves have data, by actuator."""
+    found: dict[int, tuple[float, float]] = {}
+    legs, network = (description.structure.get(key) for key in ('ancf', 'network'))
+    if legs is not None:
+        ends = [(float(c.pressures[0]), float(c.pressures[-1])) for c in legs.curves]
+        found.update(enumerate(ends))
+    if network is not None:
+        for drive in network.drives:
+            if drive.curve is not None:
+                found[drive.actuator] = float(drive.curve[0, 0]), float(drive.curve[-1, 0])
+    return found

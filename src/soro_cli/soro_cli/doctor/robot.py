@@ -1,0 +1,182 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of one robot file: that it loads, where its numbers come from, what is implausible."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soro_cli.doctor.ancf import check_ancf
+from soro_cli.doctor.findings import fail, Finding, ok, warn
+from soro_cli.doctor.models import check_models
+from soro_cli.doctor.network import check_network
+from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_node.display_units import shown
+
+if TYPE_CHECKING:
+    from soro_driver.settings import DriverSettings
+
+# Smallest and largest values [SI] such robots have; outside a unit was probably mistaken.
+PLAUSIBLE = {
+    'pressure': (1e3, 2e6),
+    'length': (1e-4, 2.0),
+    'angle': (1e-3, 4.0 * math.pi),
+    'stretch': (1e-3, 4.0),
+    'curvature': (1e-2, 1e3),
+    'force': (1e-2, 1e3),
+}
+EARTH = 9.81  # m/s^2
+SLOWEST, FASTEST = 120.0, 0.01  # s for the whole range; outside a rate was probably mistaken
+
+
+def check_robot(robot: str) -> list[Finding]:
+    """Check a robot by name or path."""
+    return list(robot_findings(robot))
+
+
+def robot_findings(robot: str) -> Iterator[Finding]:
+    """Check a robot by name or path, what takes long last."""
+    try:
+        path = find_robot_file(robot)
+        description = read_robot_file(path)
+    except (RobotFileError, UnknownName) as error:
+        yield fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')
+        return
+    yield ok('file', f'{path}: {description.title}')
+    checks = (provenance, actuators, coupled_limits, gravity, hardware)
+    for check in (*checks, check_models, check_ancf, check_network):
+        yield from check(description)
+
+
+def provenance(robot: RobotDescription) -> Iterator[Finding]:
+    """Count where the numbers come from."""
+    counts = Counter(origin.source for origin in robot.origins)
+    text = ', '.join(f'{number} {source}' for source, number in counts.most_common())
+    unstated = [o.path for o in robot.origins if o.source == 'unstated']
+    if unstated and len(unstated) > len(robot.origins) / 2:
+        yield warn('provenance', text, 'say `source:` for more of them')
+    else:
+        yield ok('provenance', text or 'no number says where it comes from')
+
+
+def actuators(robot: RobotDescription) -> Iterator[Finding]:
+    """Ranges and rates."""
+    for a in robot.actuators:
+        limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
+        seconds = (a.maximum - a.minimum) / a.rate
+        size = max(abs(a.minimum), abs(a.maximum))
+        smallest, largest = PLAUSIBLE[a.quantity]
+        if not smallest <= size <= largest:
+            yield warn(a.name, f'{a.quantity} {limits}', 'is the unit right?')
+        elif not FASTEST <= seconds <= SLOWEST:
+            yield warn(a.name, f'the whole range takes {seconds:g} s', 'is the rate right?')
+        else:
+            yield ok(a.name, f'{a.quantity} {limits}, whole range in {seconds:.3g} s')
+
+
+def coupled_limits(robot: RobotDescription) -> Iterator[Finding]:
+    """Limits that never act, or that forbid the rest position."""
+    rest = np.array([a.rest for a in robot.actuators])
+    low = np.array([a.minimum for a in robot.actuators])
+    high = np.array([a.maximum for a in robot.actuators])
+    for limit in robot.coupled_limits:
+        c = limit.coefficients
+        largest = float(np.where(c > 0.0, c * high, c * low).sum())
+        if float(c @ rest) > limit.maximum:
+            yield fail(limit.name, 'forbids the rest position', 'raise it, or move the rest')
+        elif largest <= limit.maximum:
+            yield warn(limit.name, 'can never be exceeded', 'remove it, or lower it')
+    if robot.coupled_limits:
+        yield ok('coupled limits', f'{len(robot.coupled_limits)}')
+
+
+def gravity(robot: RobotDescription) -> Iterator[Finding]:
+    """Size and direction of gravity."""
+    size = float(np.linalg.norm(robot.gravity))
+    text = ' '.join(f'{g:g}' for g in robot.gravity) + ' m/s^2'
+    if size == 0.0 or abs(size - EARTH) < 0.05:
+        yield ok('gravity', text)
+    else:
+        yield warn('gravity', text, f'its size is {size:.3g}, on earth {EARTH}')
+
+
+def hardware(robot: RobotDescription) -> Iterator[Finding]:
+    """Sections that the driver and the emulator read; no device is touched."""
+    from soro_driver import devices  # imports no ROS
+    from soro_driver.settings import read_driver_settings, SIMULATED
+
+    driver = robot.foreign_section('driver')
+    try:
+        if driver is not None:
+            devices.load(driver.text('device'))  # an unknown name, before its section is missed
+        settings = read_driver_settings(robot)
+        terminals: dict[str, str] = {}
+        if settings.device == SIMULATED:
+            settings.section.close()
+        else:
+            kind = devices.load(settings.device)
+            terminals = kind.from_section(settings.section, robot, None).terminals()
+    except SoroError as error:
+        yield fail('driver', str(error), 'correct it; docs/hardware.md')
+        return
+    except ImportError as error:  # what the device needs besides, such as a vendor's client
+        yield fail('driver', str(error), 'install it; docs/hardware.md')
+        return
+    yield ok('driver', f'{settings.device} at {settings.rate:g} Hz')
+    for name, terminal in terminals.items():
+        yield ok('wiring', f'{name}: {terminal}')
+    if settings.device != SIMULATED and all(a.quantity == 'pressure' for a in robot.actuators):
+        yield from unguarded(settings)
+    yield from emulation(robot, settings.device)
+
+
+def unguarded(settings: DriverSettings) -> Iterator[Finding]:
+    """Name what a driver of pressures would not notice, as its section is written."""
+    limits = settings.plausibility
+    for key, time, unnoticed, proposed in (
+        ('follow_time_constant', limits.follow_time_constant, 'a burst line', '100 ms'),
+        ('frozen_for', limits.frozen_for, 'a frozen sensor', '1 s'),
+    ):
+        if time == 0.0:
+            yield warn(
+                f'driver.supervision.{key}',
+                f'0 s: {unnoticed} is not noticed',
+                f'write {proposed}; docs/hardware.md',
+            )
+    if settings.device == 'nidaq' and 'heartbeat' not in settings.section:
+        yield warn(
+            'driver.nidaq.heartbeat',
+            'none: nothing vents when the computer stops',
+            'wire the relay; docs/hardware.md',
+        )
+
+
+def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
+    """Section that the emulator of a device reads, and what it changes of the robot."""
+    from soro_emulation.emulator_settings import read_emulator_settings  # loads the solvers
+    from soro_emulation.perturbation import changed_data
+
+    try:
+        settings = read_emulator_settings(robot, device)
+        changed_data(robot, settings.body)
+        if settings.body.model not in ('', *robot.models):
+            raise UnknownName('emulator.body.model', settings.body.model, robot.models)
+        if device == 'stm32':
+            from soro_stm32_driver.emulator.muscle_bank import read_muscles
+
+            read_muscles(settings.device)  # the one part that has no defaults
+    except SoroError as error:
+        yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
+        return
+    changes = len(settings.body.changes)
+    if robot.foreign_section('emulator') is None:
+        yield ok('emulator', 'defaults')
+    else:
+        yield ok('emulator', f'{changes} change{"" if changes == 1 else "s"} of the body')

@@ -1,0 +1,146 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Inverse statics of a network: the target at once, else step by step, else the nearest pose.
+
+A target that is not met is tried again without limits, which tells "reachable only beyond the
+limits" (AT_LIMIT) from "not reachable at all" (UNREACHABLE).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import math
+import time
+
+import numpy as np
+
+from soro_mechanics.core.configuration import (
+    Configuration,
+    Guess,
+    InverseSolution,
+    LoadCase,
+    Target,
+)
+from soro_mechanics.core.status import Code
+from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
+from soro_mechanics.models.network.inverse_statics.inverse_problem import (
+    InverseProblem,
+    InverseState,
+)
+from soro_mechanics.models.network.tendon.inverse import TendonInverse
+from soro_mechanics.numerics import lie
+
+MIN_PART = 1.0 / 32.0  # of the way to the target
+
+
+def solve_inverse(
+    model: ForwardNetwork, target: Target, load: LoadCase, guess: Guess
+) -> InverseSolution:
+    """Find the actuation for a target; see `Model.inverse`."""
+    start_time = time.perf_counter()
+    equilibrium = model.equilibrium(load.loads)
+    kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
+    problem = kind(model, load, target)
+    best = problem.start(model, guess)
+    beyond: InverseState | None = None
+    spent = 0
+    if math.isfinite(best.residual) and problem.within(best):
+        best, spent = _approach(problem, best)
+        # of another start that has ended as near: what is beyond the limits is known
+        if not problem.reached(best) and target.nearer('network', best.task_error):
+            beyond, more = _approach(problem.without_limits(), best)
+            spent += more
+            if problem.reached(beyond) and problem.within(beyond):
+                best = beyond
+    if guess is not None and not math.isfinite(best.residual):  # led astray
+        return solve_inverse(model, target, load, None)
+
+    def configuration(at: InverseState) -> Configuration:
+        actuation, outcome = problem.outcome(at, spent)
+        held = Problem(actuation, load)
+        return model.configuration(equilibrium, held, outcome, start_time)
+
+    found = _refined(problem, best)
+    q = configuration(found)
+    if found is not best and q.status.code is not Code.NONE:  # unstable there, perhaps
+        found, q = best, configuration(best)
+    return _describe(problem, q, found, beyond, start_time)
+
+
+def _refined(problem: InverseProblem, best: InverseState) -> InverseState:
+    """Go on from where the caller's tolerances are met; return it where nothing is nearer."""
+    if not problem.reached(best):
+        return best
+    finer = problem.aimed_at(problem.target.finer)
+    if finer.reached(best):
+        return best
+    found = finer.solve(best)
+    if not finer.reached(found) or not problem.within(found):
+        found = problem.nearest(replace(best))
+    found.steps += best.steps
+    kept = problem.reached(found) and problem.within(found)
+    return found if kept else best
+
+
+def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseState, int]:
+    """Go to the target at once, else step by step, else to the nearest pose."""
+    found = problem.solve(start)
+    spent = found.steps
+    if problem.reached(found) and problem.within(found):
+        return found, spent
+    if not problem.limited:  # the nearest pose is mostly the target, and found in fewer steps
+        near = problem.nearest(replace(start))
+        spent += near.steps
+        if problem.reached(near):
+            return near, spent
+    good, at, part = start, 0.0, 0.5
+    tip = start.state.body[problem.layout.tip_body]
+    way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
+    while at < 1.0 and part >= MIN_PART:
+        goal = min(1.0, at + part)
+        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way), nearest={})
+        found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
+        spent += found.steps
+        if problem.reached(found) and problem.within(found):
+            good, at = found, goal
+            part *= 2.0
+        else:
+            part *= 0.5
+    if at >= 1.0:
+        return good, spent
+    found = problem.nearest(good)
+    return found, spent + found.steps
+
+
+def _describe(
+    problem: InverseProblem,
+    q: Configuration,
+    best: InverseState,
+    beyond: InverseState | None,
+    start: float,
+) -> InverseSolution:
+    """Say what the best point means; `beyond` is what was found without limits."""
+    at_limit: tuple[str, ...] = ()
+    code, message = q.status.code, q.status.message
+    if not q.status.converged or not math.isfinite(best.residual):
+        code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
+        at_limit = problem.touched(best)
+    elif beyond is None and not problem.within(best):
+        code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
+        at_limit = problem.touched(best)
+    elif not problem.reached(best):
+        at_limit = problem.touched(best)
+        code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
+        if beyond is not None and problem.reached(beyond):
+            at_limit = at_limit or problem.touched(beyond)
+            code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
+        message = (
+            f'{why}; the nearest pose misses by {best.task_error[0] * 1e3:.3g} mm, '
+            f'{math.degrees(best.task_error[1]):.3g} deg'
+        )
+    status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
+    q = replace(q, status=replace(q.status, solve_time=status.solve_time))
+    return InverseSolution(
+        q.actuation, q, best.task_error[0], best.task_error[1], at_limit, status
+    )

@@ -1,0 +1,399 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One inverse problem of a network: Newton with the tip prescribed and the actuators unknown.
+
+Every iteration assembles the network once and eliminates it onto the bodies. There the step obeys
+
+    K eta + P da = -r         equilibrium of the bodies
+    A eta = c                 what the task still lacks
+
+so J da = c + A K^-1 r with J = -A K^-1 P. Where limits or redundancy leave a choice, a small
+quadratic program decides: least actuator energy (motors: their work, Koehler 2023), or the nearest
+pose that the limits allow.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+import math
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
+from soro_mechanics.core.status import Code
+from soro_mechanics.inverse.task_error import axis_turn, turn_left
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.description.spec import LENGTHS
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
+from soro_mechanics.models.network.driven_limits import DrivenLimits
+from soro_mechanics.models.network.equilibrium import Outcome, Problem
+from soro_mechanics.models.network.forward_network import ForwardNetwork
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import evaluate
+from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.qp import solve_qp
+
+MAX_STEPS = 40
+MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
+PROGRESS = 0.9
+MAX_NEAREST = 400
+STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
+SETTLED = 1e-5  # the same: the least energy is found
+TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
+GROWTH = 10.0  # a step after which residual or error grew more than this is halved
+MIN_PART = 1.0 / 64.0
+STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
+TINY = 1e-300
+LEFT = 0.3  # of a task of more rows than actuators that a step may leave
+NEARLY = 1e-2  # residual or error, scaled, from which Newton's method is let go its way
+
+
+@dataclass
+class InverseState:
+    """Where an inverse solve stands."""
+
+    driven: Array
+    state: State
+    residual: float = math.inf
+    task_error: tuple[float, float] = (math.inf, math.inf)
+    steps: int = 0
+    linear: Linearisation | None = None  # at this state, on the layout itself
+
+
+class InverseProblem(DrivenLimits):
+    """One target for one network."""
+
+    def __init__(self, model: ForwardNetwork, load: LoadCase, target: Target) -> None:
+        self.equilibrium = model.equilibrium(load.loads)
+        self.layout = self.equilibrium.layout
+        super().__init__(model.description, self.layout)
+        self.load, self.target = load, target
+        self._loaded = lay.load(self.layout, self.layout.rest, load)
+        self._slopes = np.ones(len(self.drives))
+        # where redundant actuation tends to: tendons to the least tension
+        self.middle = 0.5 * (self.low + self.high)
+        self.pulling = np.isin(np.arange(len(self.low)), self.layout.tendons.actuators)
+        self.middle[self.pulling] = self.low[self.pulling]
+        self.limited = True
+        self._straight = all(d.curve is None for d in self.drives)
+
+    def start(self, model: ForwardNetwork, guess: Guess) -> InverseState:
+        """Return the guess or the rest, moved onto the limits where these can be kept."""
+        actuation = model.rest if guess is None else guess.actuation
+        driven = driven_ranges(self.drives, actuation)
+        kept = self.allowed(driven)
+        near = None
+        if guess is not None and guess.state.equilibrium is self.equilibrium:
+            if kept:
+                at = InverseState(driven, guess.state.state, guess.status.residual)
+                linear = guess.state.linearisation
+                known = linear and linear.plain and linear.layout is self.layout
+                if known and guess.load.like(self.load) and self._straight:
+                    at.linear = linear
+                return at
+            near = (guess.state.problem, guess.state.state)
+        moved = None if kept else self.projected(driven)
+        if moved is not None:
+            driven, actuation = moved, actuation_of(self.drives, moved, self.limits)
+        outcome = self.equilibrium.solve(Problem(actuation, self.load), model.rest, near)
+        residual = outcome.residual if outcome.converged else math.inf
+        return InverseState(driven, outcome.state, residual)
+
+    def without_limits(self) -> InverseProblem:
+        """Return the same problem for actuators that have no limits."""
+        free = copy.copy(self)
+        free.low = np.where(self.pulling, 0.0, -np.inf)  # no tendon pushes
+        free.high = np.full_like(self.high, np.inf)
+        free.least, free.most = free.low + (self.least - self.low), free.high
+        free.limited = False
+        free.coupled = []
+        return free
+
+    def aimed_at(self, target: Target) -> InverseProblem:
+        """Return the same problem for another target of the same task."""
+        other = copy.copy(self)
+        other.target = target
+        return other
+
+    def actuation(self, at: InverseState) -> Array:
+        """Return the actuation (m,) of driven values within the limits."""
+        return actuation_of(self.drives, at.driven, self.limits)
+
+    def outcome(self, at: InverseState, spent: int) -> tuple[Array, Outcome]:
+        """Return actuation and solution of a point that is in balance."""
+        solved = at.residual <= self.equilibrium.tolerance
+        return self.actuation(at), Outcome(solved, at.state, spent + at.steps, at.residual)
+
+    def inputs(self, driven: Array) -> Inputs:
+        """Return the kernels' inputs; driven values have slope one."""
+        value = np.array([driven[d.actuator] + d.offset for d in self.drives])
+        return lay.drive(self.layout, self._loaded, value, self._slopes)
+
+    def task_error(self, state: State) -> Array:
+        """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
+        tip = state.body[self.layout.tip_body]
+        turn = tip[:3, :3].T @ turn_left(tip, self.target)
+        return np.append(self.target.pose[:3, 3] - tip[:3, 3], turn)
+
+    def equivalent(self, state: State) -> Array:
+        """Return the pose that serves the task as well as the target, with the least turn."""
+        target = self.target.pose
+        if self.target.task is not Task.POSITION_AND_AXIS:
+            return target
+        tip = state.body[self.layout.tip_body]
+        pose = target.copy()
+        pose[:3, :3] = lie.so3_exp(axis_turn(tip, target)) @ tip[:3, :3]
+        return pose
+
+    def rows(self, state: State) -> Array:
+        """Return A of the task in the tip body's own axes."""
+        full = np.zeros((6, 6))
+        full[:3, :3] = state.body[self.layout.tip_body][:3, :3]
+        full[3:, 3:] = np.eye(3)
+        return full[: self.size]
+
+    @property
+    def size(self) -> int:
+        """Rows of the task: the rotation about the tip's own z axis comes last."""
+        return self.target.size
+
+    def errors(self, task_error: Array) -> tuple[float, float]:
+        """Return position [m] and orientation error [rad]."""
+        turn = task_error[3 : self.size]
+        return float(np.linalg.norm(task_error[:3])), float(np.linalg.norm(turn))
+
+    def solve(self, start: InverseState) -> InverseState:
+        """Run Newton on equilibrium and task together, from a start."""
+        at = InverseState(start.driven, start.state, linear=start.linear)
+        s = self.layout.structure
+        best, part, lowest, since = math.inf, 1.0, math.inf, 0
+        da = before = np.zeros_like(at.driven)
+        size = before_that = TINY
+        for step in range(MAX_STEPS + 1):
+            last = step > 1 and best < NEARLY  # likely: then no tangent is asked for
+            at.residual = self._residual(at) if last else self.linearise(at).error
+            task_error = self.task_error(at.state)
+            at.task_error, at.steps = self.errors(task_error), step
+            still = step > 0 and size * min(1.0, size / before_that) < SETTLED
+            if self.reached(at) and (still or not self.redundant):
+                return at
+            merit = max(at.residual, at.task_error[0] / s.scale[0], at.task_error[1])
+            if merit < PROGRESS * lowest:
+                lowest, since = merit, step
+            elif step - since > MAX_IDLE:
+                return at
+            if step > 0 and not merit <= max(GROWTH * best, NEARLY):
+                if part < MIN_PART:
+                    return at
+                part *= 0.5
+            else:
+                linear = self.linearise(at)
+                with linear.lock:  # it may be that of the guess, which others use too
+                    wanted = None if linear.singular else self._step(at, task_error)
+                if wanted is None:
+                    return at
+                da, base, best, before = wanted, linear, merit, at.driven
+                bodies = -self._response @ np.append(da, 1.0)
+                before_that, size = size, max(float(np.abs(da / self.range).max()), TINY)
+                part = min(1.0, STEP_RANGE / size)
+            state, part = base.moved(da, bodies, part, 1.0)
+            if not part > 0.0:
+                return at
+            at = replace(at, driven=before + part * da, state=state, linear=None)
+        return at
+
+    def linearise(self, at: InverseState) -> Linearisation:
+        """Return the network linearised at a point, and work with it from now on."""
+        if at.linear is None:
+            x = self.inputs(at.driven)
+            at.linear = Linearisation(self.layout, x, at.state, exact=False)
+        self.work = at.linear.work
+        return at.linear
+
+    def _residual(self, at: InverseState) -> float:
+        x, (work, _) = self.inputs(at.driven), self.equilibrium.scratch
+        return float(evaluate(self.layout.structure, x, at.state, work, False, False, LANES))
+
+    def nearest(self, start: InverseState) -> InverseState:
+        """Go as near to the target as limits and the robot allow; every iterate is in balance.
+
+        Levenberg-Marquardt on the actuators with the limits as bounds of every step.
+        """
+        at = self._settle(start.driven, start.state)
+        if at is None:
+            start.residual = math.inf  # in balance under other loads perhaps, not under these
+            return start
+        spent, damping = at.steps, 1e-3
+        error = self._distance(at)
+        while spent < MAX_NEAREST and TINY < damping < 1e8:
+            step = self._nearest_step(at, damping)
+            goal = None if step is None else self.projected(at.driven + step)
+            trial = None if goal is None else self._settle(goal, at.state)
+            spent += 1 if trial is None else trial.steps + 1
+            value = math.inf if trial is None else self._distance(trial)
+            if trial is None or not value < error:
+                damping *= 8.0
+                if step is None or np.abs(step / self.range).max() < STALLED:
+                    break
+                continue
+            gain, at, error = error - value, trial, value
+            damping = max(damping / 4.0, 1e-9)
+            if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
+                break
+        at.task_error = self.errors(self.task_error(at.state))
+        at.steps = spent
+        return at
+
+    def _settle(self, driven: Array, state: State) -> InverseState | None:
+        """Solve the equilibrium with the actuators held; None where there is none nearby."""
+        outcome = self.equilibrium.newton(self.inputs(driven), state)
+        if not outcome.converged:
+            return None
+        return InverseState(driven, outcome.state, outcome.residual, steps=outcome.iterations)
+
+    def _distance(self, at: InverseState) -> float:
+        task_error = self.task_error(at.state)[: self.size]
+        return float(np.linalg.norm(task_error * self._unit))
+
+    def _nearest_step(self, at: InverseState, damping: float) -> Array | None:
+        if self.linearise(at).singular:
+            return None
+        try:
+            jacobian, missing, _ = self._task(at, self.task_error(at.state))
+            self.measure(at)
+        except np.linalg.LinAlgError:
+            return None
+        scale = float(np.trace(jacobian.T @ jacobian))
+        h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
+        c, low, high = self.bounds(at.driven)
+        m = len(self.range)  # without limits no step is longer than the ranges either
+        low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
+        found = solve_qp(h, -jacobian.T @ missing, c, low, high)
+        return found.x * self.range if found.code is Code.NONE else None
+
+    @property
+    def redundant(self) -> bool:
+        """Whether the task leaves actuators to choose."""
+        return len(self.range) > self.size
+
+    @property
+    def _unit(self) -> Array:
+        length = float(self.layout.structure.scale[0])
+        return np.array([1.0 / length] * 3 + [1.0] * 3)[: self.size]
+
+    def reached(self, at: InverseState) -> bool:
+        """Whether the equilibrium is solved and the target met."""
+        errors = zip(at.task_error, self.target.tolerances, strict=True)
+        return at.residual <= self.equilibrium.tolerance and all(e <= t for e, t in errors)
+
+    def measure(self, at: InverseState) -> None:
+        """Prepare `bounds` for what limits depend on beside the driven values."""
+
+    def follow(self, at: InverseState, da: Array, one: float) -> None:
+        """Write the step of every unknown for a step of the actuators, after `_task`."""
+        self.linearise(at).moved(da, -self._response @ np.append(da, one), 1.0, one)
+
+    def _task(self, at: InverseState, task_error: Array) -> tuple[Array, Array, Array]:
+        """Return J and what is missing, both scaled, and K^-1 (P, r)."""
+        rows = self.rows(at.state)
+        tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
+        linear = self.linearise(at)
+        both = np.column_stack([linear.columns, linear.vector])
+        self._response = follow = np.linalg.solve(linear.matrix, both)
+        jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
+        missing = self._unit * (task_error[: self.size] + rows @ follow[tip, -1])
+        return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
+
+    def _step(self, at: InverseState, task_error: Array) -> Array | None:
+        """Return the change of the driven values."""
+        try:
+            jacobian, missing, follow = self._task(at, task_error)
+            if len(self.range) < self.size:  # all of the task where it can be met
+                near: Array = np.asarray(np.linalg.lstsq(jacobian, missing, rcond=None)[0], float)
+                left = float(np.linalg.norm(missing - jacobian @ near))
+                return near * self.range if left < LEFT * float(np.linalg.norm(missing)) else None
+            if not self.redundant:
+                return np.linalg.solve(jacobian, missing) * self.range
+            hessian, slope = self._energy(at, follow)
+            self.measure(at)
+        except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
+            return None
+        y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
+        return None if y is None else y * self.range
+
+    def _energy(self, at: InverseState, follow: Array) -> tuple[Array, Array]:
+        """Return Hessian and gradient of the actuators' work in parts of their ranges."""
+        m, d = len(self.range), self.range
+        kinds = {drive.kind for drive in self.drives}
+        if kinds == {'angle'}:
+            n, e = len(follow), self.linearise(at).effort
+            hessian = e[:, n : n + m] - e[:, :n] @ follow[:, :m]
+            effort = e[:, -1] - e[:, :n] @ follow[:, m]
+        elif kinds and kinds <= set(LENGTHS):
+            hessian, effort = self._length_energy(at)
+        else:
+            return np.eye(m), (at.driven - self.middle) / d
+        hessian = 0.5 * (hessian + hessian.T) * d[:, None] * d
+        # where the robot is near critical the energy is not convex: lift it, the gradient decides
+        lowest = float(np.linalg.eigvalsh(hessian)[0])
+        floor = 1e-6 * float(np.abs(hessian).max())
+        return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
+
+    def _length_energy(self, at: InverseState) -> tuple[Array, Array]:
+        """Do it for rod lengths: dU/dL = -(F.e0 + F.c F / 2) of the section at the first end."""
+        s = self.layout.structure
+        m = len(self.range)
+        hessian, effort = np.zeros((m, m)), np.zeros(m)
+        first = s.rod_piece[:-1]
+        rest, force = self.layout.sections[first, 0, :6], at.state.wrench[first]
+        stretch = self.layout.sections[first, 0, 6:12] * force
+        strain = rest + stretch
+        for actuator, rod, _ in s.map_index:
+            effort[actuator] -= force[rod] @ (rest[rod] + 0.5 * stretch[rod])
+        for a in range(m):
+            unit = np.zeros(m)
+            unit[a] = 1.0
+            self.follow(at, unit, 0.0)
+            change = -np.einsum('ri,ri->r', strain, self.work.step_wrench[first])
+            for actuator, rod, _ in s.map_index:
+                hessian[actuator, a] += change[rod]
+        return hessian, effort
+
+    def within(self, at: InverseState) -> bool:
+        """Whether a point keeps every limit."""
+        return self.allowed(at.driven)
+
+    def touched(self, at: InverseState) -> tuple[str, ...]:
+        """Name the limits that a point has reached or passed."""
+        driven, slack = at.driven, TOUCHING * self.range
+        near = (driven <= self.low + slack) | (driven >= self.high - slack)
+        actuators = self.description.actuators
+        names = [a.name for a, close in zip(actuators, near, strict=True) if close]
+        actuation, ranges = self.actuation(at), self.limits[:, 1] - self.limits[:, 0]
+        for limit in self.coupled:
+            left = limit.maximum - limit.coefficients @ actuation
+            if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):
+                names.append(limit.name)
+        return tuple(names)
+
+
+def _least_energy(
+    h: Array, g: Array, jacobian: Array, missing: Array, c: Array, low: Array, high: Array
+) -> Array | None:
+    """Minimise the energy among steps that meet the task, within limits where they hold."""
+    m, t = len(g), len(missing)
+    scale = float(np.abs(jacobian).max())
+    kkt = np.block([[h, jacobian.T / scale], [jacobian / scale, np.zeros((t, t))]])
+    try:
+        y = np.linalg.solve(kkt, np.concatenate([-g, missing / scale]))[:m]
+    except np.linalg.LinAlgError:
+        return None
+    if np.all(c @ y <= high) and np.all(c @ y >= low):
+        return np.asarray(y)
+    rows = np.concatenate([jacobian / scale, c])
+    bounds = missing / scale
+    found = solve_qp(h, g, rows, np.concatenate([bounds, low]), np.concatenate([bounds, high]))
+    return found.x if found.code is Code.NONE else None

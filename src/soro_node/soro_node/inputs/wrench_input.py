@@ -1,0 +1,98 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The topic `external_wrench` of a node, and what its diagnostics say of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from std_msgs.msg import Header
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import SoroError
+from soro_node.conversions import wrench_from_message
+from soro_node.diagnostics import Level
+from soro_node.frames import Frames
+from soro_node.inputs.external_wrench import ExternalWrench
+from soro_node.qos import LOSSY
+from soro_node.transforms import NoTransform, TransformFilter
+
+TOPIC = 'external_wrench'
+
+
+class WrenchInput(ExternalWrench):
+    """The newest external wrench, in any frame that TF connects with the robot; `open` to `close`.
+
+    Parameters
+    ----------
+    node : RobotNode
+        Hears the topic and TF (`transforms`), and reports.
+    timeout : float
+        A wrench older than this [s] is gone: zero.
+    """
+
+    def __init__(self, node: Any, frames: Frames, timeout: float) -> None:
+        super().__init__(frames, timeout)
+        self._filter = TransformFilter(self._pose_in_robot, self._take)
+        self._anchor = frames.base_link
+        self._node = node
+        self._subscription: Any = None
+        self._refusal = ''
+
+    def open(self) -> None:
+        """Listen."""
+        self._node.transforms.open()
+        self._subscription = self._node.create_subscription(
+            WrenchStamped, TOPIC, self._on_message, LOSSY
+        )
+
+    def close(self) -> None:
+        """Listen no more; what is known grows old."""
+        subscription, self._subscription = self._subscription, None
+        self._node.transforms.close()
+        if subscription is not None:
+            self._node.destroy_subscription(subscription)
+
+    def report(self) -> None:
+        """Say what becomes of the wrench; call it again and again, for it grows old."""
+        self._filter.proceed()
+        if self._refusal:
+            level, text = Level.WARN, self._refusal
+        elif self.overdue:
+            level, text = Level.WARN, f'older than {self.timeout:g} s: counts as zero'
+        else:
+            level, text = Level.OK, 'used' if self.present else 'none'
+        self._node.diagnostics.report(TOPIC, level, text)
+
+    def _on_message(self, message: WrenchStamped) -> None:
+        frames = self._frames
+        if message.header.frame_id in (frames.tip_aligned, frames.tip, frames.base_link):
+            self._anchor = message.header.frame_id
+            self._take(message, time.monotonic(), np.eye(4))
+        else:
+            self._filter.add(message)
+
+    def _pose_in_robot(self, header: Header) -> Array:
+        """Return the pose (4, 4) of a frame in the tip, where it moves with it, or in the base."""
+        frames = self._frames
+        on_tip = self._node.transforms.hangs_on(header.frame_id, frames.tip)
+        self._anchor = frames.tip if on_tip else frames.base_link
+        return self._node.transforms.lookup(self._anchor, header)
+
+    def _take(self, message: WrenchStamped, arrival: float, pose: Array | NoTransform) -> None:
+        try:
+            if isinstance(pose, NoTransform):
+                raise pose
+            wrench = wrench_from_message(message.wrench, TOPIC)
+            # At the origin of `_anchor`, in its axes: the arm of the force makes a moment.
+            force, moment = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
+            moment += np.cross(pose[:3, 3], force)
+            self.hold(np.concatenate([force, moment]), self._anchor, arrival)
+        except SoroError as error:
+            self._refusal = str(error)
+            self._node.get_logger().warning(f'{TOPIC} refused: {error}', throttle_duration_sec=5.0)
+        else:
+            self._refusal = ''

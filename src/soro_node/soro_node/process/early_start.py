@@ -1,0 +1,39 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The first moment of a node: its libraries take seconds to import, and nothing moves yet.
+
+Told to end then, a process ends at once and in order; Python alone would print the place it was
+at, and end with 130.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
+
+from soro_node.process.parent_death import end_with_launcher
+
+
+def end_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that end a node in order.
+
+    Also that of a terminal which is closed, where a launcher shares its process group with the
+    nodes; not where somebody has it ignored (nohup).
+    """
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP]))
+
+
+def import_and_run(module: str, **arguments: str) -> None:
+    """Import a module of a node and call its `main`, which has signal handlers of its own."""
+    for number in end_signals():
+        signal.signal(number, _leave)
+    end_with_launcher()
+    importlib.import_module(module).main(**arguments)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    os._exit(0)

@@ -1,0 +1,111 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Bodies without a URDF and what is fitted to rods, as markers; a namespace for each kind."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Point, Quaternion, Vector3
+import numpy as np
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker
+
+from soro_mechanics.models.network.description.spec import GROUND
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_node.conversions import pose_to_message
+from soro_visualization.drawing.body_hulls import body_hulls, HULL, Hull, TIP
+from soro_visualization.drawing.colour_scale import ColourScale, PALE_TO_BLUE
+from soro_visualization.drawing.fittings import Fitting, Fittings
+from soro_visualization.drawing.rigid_parts import RigidParts
+from soro_visualization.drawing.shape import Array, Shape
+from soro_visualization.drawing.tubes import axes_of
+
+MUSCLES = 'muscles'  # drawn by `Markers` itself
+
+
+class FittingMarkers:
+    """Makes the markers of one robot.
+
+    Parameters
+    ----------
+    parts : RigidParts, optional
+        What a URDF draws.
+    """
+
+    def __init__(self, description: RobotDescription, parts: RigidParts | None) -> None:
+        self._description = description
+        self._drawn = set() if parts is None else parts.drawn_bodies
+        self._fittings = Fittings(description)
+        self._scale = ColourScale(PALE_TO_BLUE)
+        self._hulls: dict[str, Hull] | None = None
+
+    def of(self, shape: Shape, colour: ColorRGBA | None = None) -> list[Marker]:
+        """Return the markers of a shape, all in one colour where that is given."""
+        if self._hulls is None:
+            self._hulls = body_hulls(self._description, shape, self._drawn)
+        poses = {GROUND: np.eye(4), TIP: shape.tip, **shape.bodies}
+        found = [
+            _surface(hull, i, poses[name], colour or _rgba(HULL))
+            for i, (name, hull) in enumerate(self._hulls.items())
+            if name in poses
+        ]
+        for fitting in self._fittings.of(shape):
+            if fitting.name != MUSCLES:
+                found += self._cylinders(fitting, colour)
+        return found
+
+    def _cylinders(self, fitting: Fitting, colour: ColorRGBA | None) -> list[Marker]:
+        """Return cylinders one by one where their ends are seen, else as one list of lines."""
+        tubes, count = fitting.tubes, len(fitting.tubes.positions)
+        colours = [colour or _rgba(fitting.colour or HULL)] * count
+        if fitting.values is not None and colour is None:
+            rows = self._scale.colours(fitting.values, fitting.low, fitting.high)
+            colours = [_rgba(tuple(row)) for row in rows.tolist()]
+        if fitting.closed:
+            rows = zip(
+                tubes.positions.tolist(), tubes.quaternions.tolist(), tubes.scales.tolist(),
+                colours, strict=True,
+            )  # fmt: skip
+            return [_cylinder(fitting.name, i, *row) for i, row in enumerate(rows)]
+        half = 0.5 * tubes.scales[:, 2:] * axes_of(tubes.quaternions)
+        ends = np.stack([tubes.positions - half, tubes.positions + half], axis=1)
+        lines = Marker(ns=fitting.name, type=Marker.LINE_LIST, action=Marker.ADD)
+        lines.pose.orientation.w = 1.0
+        lines.scale.x = 2.0 * float(tubes.scales[:, 0].max())
+        lines.color = colours[0]
+        lines.points = _points(ends.reshape(-1, 3))
+        lines.colors = [each for each in colours for _ in range(2)]
+        return [lines]
+
+
+def _surface(hull: Hull, number: int, pose: Array, colour: ColorRGBA) -> Marker:
+    marker = Marker(ns='bodies', id=number, type=Marker.TRIANGLE_LIST, action=Marker.ADD)
+    marker.pose = pose_to_message(pose)
+    marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
+    marker.color = colour
+    marker.points = _points(hull.vertices[hull.faces].reshape(-1, 3))
+    return marker
+
+
+def _cylinder(
+    name: str,
+    number: int,
+    position: list[float],
+    quaternion: list[float],
+    scale: list[float],
+    colour: ColorRGBA,
+) -> Marker:
+    marker = Marker(ns=name, id=number, type=Marker.CYLINDER, action=Marker.ADD, color=colour)
+    marker.pose.position = Point(x=position[0], y=position[1], z=position[2])
+    w, x, y, z = quaternion
+    marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
+    marker.scale = Vector3(x=2.0 * scale[0], y=2.0 * scale[1], z=scale[2])
+    return marker
+
+
+def _rgba(colour: tuple[int, ...]) -> ColorRGBA:
+    r, g, b = (float(c) / 255.0 for c in colour)
+    return ColorRGBA(r=r, g=g, b=b, a=1.0)
+
+
+def _points(rows: Array) -> list[Point]:
+    return [Point(x=x, y=y, z=z) for x, y, z in rows.tolist()]
