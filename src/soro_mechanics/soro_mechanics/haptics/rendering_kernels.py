@@ -27,9 +27,6 @@ NOT_SOLVED = 2
 # Entries of the energy monitor's state.
 TANK, LEFT, RECEIVED, LOWEST, LIMITED, STARTED = 0, 1, 2, 3, 4, 5
 MONITOR = 6
-# Of the sensed wrench: what the sensors drift since their calibration is more than their noise
-# then. Assumed; with `rest_force` it holds four minutes of the emulated sensors' drift.
-DEVIATIONS = 6.0
 
 Floats = NDArray[np.float64]
 
@@ -286,32 +283,6 @@ def limit_command(p, z, wrench, target, c):
         monitor[LIMITED] += 1.0
     for i in range(step.shape[0]):
         c.command[i] += share * step[i]
-
-
-@kernel
-def hand_rests(wrench, covariance, force, length, work):
-    """Whether a sensed wrench (6,) may be that of nobody; ``work`` is (78,).
-
-    Nobody: within an ellipsoid, the sum of a force [N] (and that force times a length [m] as a
-    moment) and of `DEVIATIONS` of the covariance (6, 6).
-    """
-    band, factor = work[:36].reshape((6, 6)), work[36:72].reshape((6, 6))
-    z = work[72:78]
-    if not force > 0.0:
-        return False
-    for i in range(6):
-        z[i] = wrench[i]
-        for j in range(6):
-            band[i, j] = DEVIATIONS * DEVIATIONS * covariance[i, j]
-        size = force if i < 3 else force * length
-        band[i, i] += size * size
-    if not cholesky(band, factor):
-        return False
-    solve_lower(factor, z)
-    total = 0.0
-    for i in range(6):
-        total += z[i] * z[i]
-    return total < 1.0
 
 
 @kernel

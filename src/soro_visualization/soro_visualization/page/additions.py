@@ -10,58 +10,12 @@ from __future__ import annotations
 
 import gzip
 from html import escape
+from pathlib import Path
 from typing import Any
 
 # Readable (WCAG AA) on the page's white and on its dark grey.
 WARNING, BAD, FAINT = 'var(--soro-warning)', 'var(--soro-bad)', 'var(--soro-faint)'
-SCRIPT = """
-<style>
-:root { --soro-warning: #a04b00; --soro-bad: #c92a2a; --soro-faint: #565c63;
-  --mantine-color-red-filled: #c92a2a !important; --mantine-color-red-6: #c92a2a !important;
-  --mantine-primary-color-filled: #1864ab !important;
-  --mantine-color-blue-filled: #1864ab !important;
-  --mantine-color-dimmed: #565c63 !important }
-[data-mantine-color-scheme=dark] { --soro-warning: #ffa94d; --soro-bad: #ff8787;
-  --soro-faint: #b0b5bc; --mantine-color-dimmed: #b0b5bc !important }
-button[aria-keyshortcuts] .mantine-Button-label::after { content: "\\a0\\a0 Esc" }
-.mantine-InputWrapper-label, label { color: inherit !important; opacity: 1 !important }
-[data-mantine-color-scheme=light] .mantine-Slider-markLabel { color: #495057 }
-</style>
-<script>
-(() => {
-  const dark = matchMedia('(prefers-color-scheme: dark)')
-  const follow = () => {
-    const at = new URL(location)
-    dark.matches ? at.searchParams.set('darkMode', '') : at.searchParams.delete('darkMode')
-    history.replaceState(null, '', at)
-  }
-  if (dark.matches) follow()
-  dark.addEventListener('change', () => { follow(); location.reload() })
-  const stop = () => [...document.querySelectorAll('button')]
-    .find(b => b.textContent.trim() === 'STOP')
-  addEventListener('keydown', e => { if (e.key === 'Escape' && !e.repeat) stop()?.click() }, true)
-  const name = (e, text) => { if (e && text && !e.getAttribute('aria-label'))
-    e.setAttribute('aria-label', text) }
-  const names = () => {
-    const canvas = document.querySelector('canvas')
-    if (canvas) { canvas.setAttribute('role', 'img'); name(canvas, document.title + ' in 3D') }
-    const button = stop()
-    if (button) button.setAttribute('aria-keyshortcuts', 'Escape')
-    for (const label of document.querySelectorAll('label')) {
-      let row = label
-      for (let i = 0; i < 4 && row; i++) {
-        const found = row.querySelectorAll('[role=slider], input')
-        if (found.length) { found.forEach(e => name(e, label.textContent.trim())); break }
-        row = row.parentElement
-      }
-    }
-    for (const b of document.querySelectorAll('button'))
-      if (!b.textContent.trim()) name(b, 'settings of the page')
-  }
-  new MutationObserver(names).observe(document, { childList: true, subtree: true })
-})()
-</script>
-"""
+SCRIPT = Path(__file__).with_name('head.html').read_text(encoding='utf-8')
 
 
 def with_additions(response: Any, title: str) -> Any:
