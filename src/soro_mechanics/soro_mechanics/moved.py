@@ -18,9 +18,7 @@ GONE_IN = '0.3'
 # New folder -> modules in it by their old names; old=new where the last part changed. What ends in
 # _ or . stands in front of the old names after it.
 _MOVED = {
-    'analysis': """
-        condensed_ports measured_compliance polytope=motor_limits stiffness trajectory workspace
-    """,
+    'analysis': 'condensed_ports measured_compliance polytope stiffness trajectory workspace',
     'core': """
         actuation_limits actuators array_input configuration errors missing_package model
         robot_input search_tolerances status

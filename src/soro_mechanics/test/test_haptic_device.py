@@ -24,7 +24,8 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_log
-from soro_studies.haptics.polytope import FORCE, isotropic_effort, within_limits
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort
+from soro_studies.haptics.holding import within_limits
 from soro_studies.haptics.reach import hold_within, reach
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels

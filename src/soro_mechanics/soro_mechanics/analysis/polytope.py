@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
-from soro_mechanics.analysis.motor_limits import MotorLimits
 from soro_mechanics.core.array_input import bound_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -30,6 +29,16 @@ SENSES = ('strong', 'weak')
 # A set thinner than this share of its extent has no interior for Qhull, whose own precision is
 # some 1e-12 of the extent.
 FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class MotorLimits:
+    """Limits of the motors; infinite where there is none."""
+
+    torque_minimum: Array  #: (na,) [N m]
+    torque_maximum: Array  #: (na,) [N m]
+    angle_minimum: Array  #: (na,) [rad]
+    angle_maximum: Array  #: (na,) [rad]
 
 
 @dataclass(frozen=True)
@@ -57,29 +66,13 @@ def isotropic_effort(
     offset: Array | None = None,
     sense: str = 'strong',
 ) -> IsotropicEffort:
-    """Largest r such that every effort of norm r along `directions` can be applied.
+    """Return the largest r such that every effort of norm r along `directions` can be applied.
 
-    Parameters
-    ----------
-    ports : CondensedPorts
-        The device at the pose, normally without a hand force.
-    limits : MotorLimits
-        Of its motors.
-    directions : sequence of int
-        Effector directions of the effort.
-    offset : ndarray, shape (ne,), optional
-        delta_e0, position minus goal along the effector directions; default none.
-    sense : 'strong' or 'weak'
-        Whether the effort is zero in all other directions, or may be anything there.
-
-    Returns
-    -------
-    IsotropicEffort
-
-    Raises
-    ------
-    InvalidInput
-        Sizes that do not fit, another sense, or limits that leave the motors unbounded.
+    `ports`: the device at the pose, normally without a hand force. `directions`: effector
+    directions of the effort. `offset` (ne,): delta_e0, position minus goal along the effector
+    directions; default none. `sense`: whether the effort is zero in all other directions
+    ('strong'), or may be anything there ('weak'). InvalidInput: sizes that do not fit, another
+    sense, or limits that leave the motors unbounded.
     """
     na, ne, _ = ports.sizes
     chosen = _check_directions(directions, ne)
@@ -91,7 +84,7 @@ def isotropic_effort(
     gain = np.asarray(np.linalg.solve(ports.ee, ports.ea), np.float64)
     constant = np.linalg.solve(ports.ee, shift) - ports.force
     others = [i for i in range(ne) if i not in chosen and sense == 'strong']
-    start, basis = _solutions(gain[others], -constant[others], na)
+    start, basis = solutions(gain[others], -constant[others], na)
     empty = np.zeros((0, len(chosen)))
     none = np.full(len(chosen), np.nan)
     if start is None:
@@ -103,70 +96,6 @@ def isotropic_effort(
     torque = start + corners @ basis.T
     efforts = torque @ gain[list(chosen)].T + constant[list(chosen)]
     return _largest_ball(efforts)
-
-
-def within_limits(ports: CondensedPorts, limits: MotorLimits, slack: float = FLAT) -> bool:
-    """Whether the motors hold this state within torque and angle limits, up to round-off.
-
-    An inverse solve that a limit stops ends on the limit, and may come out a digit beyond it.
-    `slack` is how far, relative to one N m and rad and the limit. More motors than motions hold a
-    pose in more than one way: see `holding_torque`.
-    """
-    return _between(limits.torque_minimum, ports.torque, limits.torque_maximum, slack) and (
-        _between(limits.angle_minimum, ports.angle, limits.angle_maximum, slack)
-    )
-
-
-def _between(low: Array, value: Array, high: Array, slack: float) -> bool:
-    """Whether no value lies beyond its bounds, which may be infinite."""
-    above = value - low >= -slack * (1.0 + np.abs(low))
-    below = high - value >= -slack * (1.0 + np.abs(high))
-    return bool(np.all(above) and np.all(below))
-
-
-def holding_torque(ports: CondensedPorts, limits: MotorLimits) -> Array | None:
-    """Return motor torques within limits that hold the effector where it is, shape (na,) [N m].
-
-    Torques of the null space of W_ea move the motors and not the effector, so there is more than
-    one way to hold a pose. The nearest to the torques of `ports`, to first order in their
-    difference; None where no way is within the limits.
-    """
-    if within_limits(ports, limits):
-        return ports.torque.copy()
-    na, ne, _ = ports.sizes
-    _, basis = _solutions(ports.ea, np.zeros(ne), na)
-    free = basis.shape[1]
-    rows = np.vstack([basis, -basis, ports.aa @ basis, -ports.aa @ basis])
-    bounds = np.concatenate(
-        [
-            limits.torque_maximum - ports.torque,
-            ports.torque - limits.torque_minimum,
-            limits.angle_maximum - ports.angle,
-            ports.angle - limits.angle_minimum,
-        ]
-    )
-    rows, bounds = rows[np.isfinite(bounds)], bounds[np.isfinite(bounds)]
-    from scipy.optimize import linprog  # as in `_vertices`
-
-    # The last unknown is the largest share of any null direction: the least of that.
-    size = np.hstack([np.vstack([np.eye(free), -np.eye(free)]), -np.ones((2 * free, 1))])
-    answer = linprog(
-        np.append(np.zeros(free), 1.0),
-        A_ub=np.vstack([np.column_stack([rows, np.zeros(len(rows))]), size]),
-        b_ub=np.append(bounds, np.zeros(2 * free)),
-        bounds=[(None, None)] * free + [(0.0, None)],
-    )
-    if answer.status != 0:
-        return None
-    return np.asarray(ports.torque + basis @ answer.x[:-1], np.float64)
-
-
-def disc_grid(radius: float, spacing: float) -> Array:
-    """Return the points, shape (k, 2), of a square grid through the centre that lie in a disc."""
-    count = int(np.floor(radius / spacing * (1.0 + FLAT)))
-    line = spacing * np.arange(-count, count + 1)
-    grid = np.stack(np.meshgrid(line, line, indexing='ij'), axis=-1).reshape(-1, 2)
-    return grid[np.hypot(grid[:, 0], grid[:, 1]) <= radius * (1.0 + FLAT)]
 
 
 def _check_directions(directions: Sequence[int], ne: int) -> tuple[int, ...]:
@@ -204,7 +133,7 @@ def _motor_half_spaces(
     return rows / norm[:, None], bounds / norm
 
 
-def _solutions(matrix: Array, right: Array, n: int) -> tuple[Array | None, Array]:
+def solutions(matrix: Array, right: Array, n: int) -> tuple[Array | None, Array]:
     """Return one solution of ``matrix @ x = right`` and an orthonormal basis of the null space."""
     if matrix.shape[0] == 0:
         return np.zeros(n), np.eye(n)
