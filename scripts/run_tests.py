@@ -8,9 +8,9 @@ of them run; what follows `--` goes to pytest. A package without a test that ran
 The tests of drivers with their emulators (soro_system_tests/test/devices) run as soro_devices.
 With --smoke the whole robots are only those of the tests named *smoke*.
 
-First the kernels of the catalogue are compiled, on all cores: later a robot would wait for a
-process that has less of the machine. Then robots and packages run in lanes, computation beside
-them on what they leave over, and at the end haptic robots, alone.
+Packages run in lanes. Robots join them once the kernels of the catalogue are compiled, and
+computation runs beside all on what they leave over: before, a robot would wait for a process that
+has less of the machine. At the end haptic robots run alone.
 
 Nodes, drivers, emulated devices and compiling processes have deadlines, and the machine may stand
 still for a moment (another load, a host that rations time). What fails there is run once more at
@@ -268,8 +268,13 @@ def narrowed(options: list[str], expression: str) -> list[str]:
     return [*options[:at], f'({options[at]}) and {expression}', *options[at + 1 :]]
 
 
-def compile_catalogue(variables: dict[str, str]) -> None:
-    """Compile the kernels of the catalogue's robots, one on each core; a failure is theirs."""
+def compile_catalogue(variables: dict[str, str]) -> list[concurrent.futures.Future]:
+    """Begin to compile the kernels of the catalogue's robots, one on each core.
+
+    A failure is theirs: nodes say it better.
+    """
+    if not (ROOT / 'src/soro_mechanics').is_dir():
+        return []
     start = time.monotonic()
 
     def compile_robot(robot: str) -> None:
@@ -277,9 +282,9 @@ def compile_catalogue(variables: dict[str, str]) -> None:
         subprocess.run(command, cwd=ROOT, env=variables, stderr=subprocess.DEVNULL, check=False)
         print(f'kernels of {robot} compiled ({time.monotonic() - start:.0f} s)', flush=True)
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        robots = sorted(file.stem for file in ROOT.glob('config/robots/*.yaml'))
-        list(pool.map(compile_robot, robots))
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    robots = sorted(file.stem for file in ROOT.glob('config/robots/*.yaml'))
+    return [pool.submit(compile_robot, robot) for robot in robots]
 
 
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
@@ -293,17 +298,20 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
     alone = [Part(name, name, folders[name], options[name]) for name in folders]
     if len(folders) > 1:
         alone = [part for part in parts if part.name == f'{LAST} ({ALONE})']
-        waiting = [part for part in parts if part.package not in BESIDE and part not in alone]
-        if LAST in folders and (ROOT / 'src/soro_mechanics').is_dir():
-            compile_catalogue(environment(domain))
+        robots = [part for part in parts if part.name == LAST]
+        beside = [part for part in parts if part.package in BESIDE]
+        waiting = [part for part in parts if part not in (*alone, *robots, *beside)]
+        compiling = compile_catalogue(environment(domain)) if robots else []
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
             running: dict[int | str, PackageRun] = {}
             stack.callback(lambda: [run.kill() for run in running.values()])
-            for part in parts:
-                if part.package in BESIDE:
-                    running[part.name] = start_package(part, environment(domain), beside=True)
-            while waiting or running:
+            while waiting or running or robots or beside:
+                if all(compiled.done() for compiled in compiling):
+                    waiting, robots = [*robots, *waiting], []
+                    while beside:
+                        part = beside.pop()
+                        running[part.name] = start_package(part, environment(domain), beside=True)
                 for lane in set(lanes) - running.keys():
                     if waiting:
                         running[lane] = start_package(waiting.pop(0), environment(lane), held=True)

@@ -143,10 +143,7 @@ for _group in range(MAX_GROUPS):
 def unpack(can_id: int, data: bytes) -> Frame:
     """Read a frame.
 
-    Raises
-    ------
-    ProtocolError
-        Unknown identifier, wrong length, or a field outside its meaning.
+    ProtocolError: unknown identifier, wrong length, or a field outside its meaning.
     """
     kind = FRAMES.get(can_id)
     if kind is None:

@@ -150,10 +150,8 @@ class CanTransport:
     def poll(self, now: float) -> None:
         """Take in what has arrived; keep the heartbeat going; ask for the next measurement.
 
-        Raises
-        ------
-        DeviceLost
-            The board is armed and has sent no heartbeat for 300 ms: what answers is not well.
+        DeviceLost: the board is armed and has sent no heartbeat for 300 ms: what answers is not
+        well.
         """
         self._take(now)
         silent = now - self._alive_at

@@ -44,10 +44,7 @@ class CanWiring(CanPort):
 def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
     """Read and check ``driver.can``.
 
-    Raises
-    ------
-    RobotFileError
-        With the path to the field, the value found and the remedy.
+    RobotFileError: with the path to the field, the value found and the remedy.
     """
     with section:
         port = read_port(section, FRAMINGS)

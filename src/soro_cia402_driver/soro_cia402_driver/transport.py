@@ -131,10 +131,7 @@ class Cia402Transport:
     def refresh(self, controls: Sequence[int] = ()) -> None:
         """Wait for every drive to answer, to control words if there are any.
 
-        Raises
-        ------
-        DeviceTimeout
-            One does not.
+        DeviceTimeout: one does not.
         """
         since = time.monotonic()
         while np.any(self.arrived < since):

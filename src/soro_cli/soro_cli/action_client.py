@@ -39,10 +39,7 @@ def run_action(
     On Ctrl-C, SIGTERM and a closed terminal the goal is cancelled, and the server's result is
     returned all the same.
 
-    Raises
-    ------
-    UserError
-        Nobody serves the action, the goal was refused, or the server has gone.
+    UserError: nobody serves the action, the goal was refused, or the server has gone.
     """
     client = ActionClient(session.node, kind, name)
     try:

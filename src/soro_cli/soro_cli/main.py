@@ -78,10 +78,7 @@ def _flushed(code: int) -> int:
 def _output_lost(error: OSError) -> int:
     """Say that what was printed did not arrive; return the exit code.
 
-    Raises
-    ------
-    OSError
-        It is another error.
+    OSError: it is another error.
     """
     if error.filename is not None or error.errno not in OUTPUT_LOST:
         raise error

@@ -16,7 +16,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from soro_cli.robot_choice import RunningRobot
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
-from soro_node.inputs.actuator_state_bits import STOPPED_BIT
+from soro_node.inputs.driver_constants import STOPPED_BIT
 
 ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
 SEEN = 1.0  # s: a measured tip that is older is of a tracker that was lost

@@ -65,10 +65,7 @@ def record(arguments: argparse.Namespace) -> RecordResult:
 
     The duration begins when all topics are connected; what comes before is recorded as well.
 
-    Raises
-    ------
-    UserError
-        No such robot runs, or the output exists.
+    UserError: no such robot runs, or the output exists.
     """
     namespaces, duration = arguments.namespace, arguments.duration
     robots = _robots(namespaces, arguments.everything)

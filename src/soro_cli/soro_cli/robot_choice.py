@@ -55,10 +55,7 @@ def add_robot_options(
 def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
     """Find the running robot.
 
-    Raises
-    ------
-    UserError
-        None runs, or several do and none was named.
+    UserError: none runs, or several do and none was named.
     """
     from soro_cli.ros_session import RosSession
 
@@ -82,10 +79,7 @@ def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
 def wanted_namespace(arguments: argparse.Namespace) -> str:
     """Return the namespace the options name, or nothing.
 
-    Raises
-    ------
-    UserError
-        The path of a file stands for it.
+    UserError: the path of a file stands for it.
     """
     wanted = arguments.namespace or arguments.robot or ''
     if not arguments.namespace and _is_path(wanted):
@@ -105,10 +99,7 @@ def _is_path(robot: str) -> bool:
 def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str:
     """Return the namespace that is meant of those found.
 
-    Raises
-    ------
-    UserError
-        It is not among them, or none was named and there are none or several.
+    UserError: it is not among them, or none was named and there are none or several.
     """
     wanted = wanted_namespace(arguments)
     offline = ' or add --offline' if hasattr(arguments, 'offline') else ''

@@ -102,11 +102,8 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
     def wait_ready(self, session: RosSession, robot: RunningRobot, timeout: float) -> None:
         """Wait until the driver is active, the tip is known and the services answer.
 
-        Raises
-        ------
-        UserError
-            Not within the time, or a node or the launcher has ended; with the last lines it
-            printed.
+        UserError: not within the time, or a node or the launcher has ended; with the last lines it
+        printed.
         """
         watch = MotionWatch(robot)
 

@@ -93,10 +93,7 @@ class RosSession(AbstractContextManager['RosSession']):
         A robot of which one node is seen may have others under way, so that no node at all may
         have come or gone for `SETTLED`. Returns as soon as `wanted` is among them.
 
-        Raises
-        ------
-        UserError
-            Nodes come and go without an end: which robots run cannot be said.
+        UserError: nodes come and go without an end: which robots run cannot be said.
         """
         found: set[str] = set()
         seen: object = None
@@ -197,10 +194,7 @@ class RosSession(AbstractContextManager['RosSession']):
     ) -> Any:
         """Call a service; for `again` see `answered`.
 
-        Raises
-        ------
-        UserError
-            It is not there, or does not answer in time.
+        UserError: it is not there, or does not answer in time.
         """
         client = self._client(kind, name)
         ready = client.service_is_ready
@@ -242,10 +236,7 @@ class RosSession(AbstractContextManager['RosSession']):
     def set_parameter(self, node: str, name: str, text: str) -> None:
         """Set a text parameter of a node.
 
-        Raises
-        ------
-        UserError
-            The node refuses it or does not answer.
+        UserError: the node refuses it or does not answer.
         """
         from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
         from rcl_interfaces.srv import SetParameters

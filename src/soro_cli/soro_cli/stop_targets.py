@@ -33,10 +33,7 @@ def nobody(session: RosSession, what: str) -> UserError:
 def conclude(done: Sequence[str], problem: str, as_json: bool, remedy: str = '') -> None:
     """Print what is done, robot by robot.
 
-    Raises
-    ------
-    UserError
-        There is a problem: it, what is done all the same, and the remedy.
+    UserError: there is a problem: it, what is done all the same, and the remedy.
     """
     if problem:
         well = f' (done: {"; ".join(done)})' if done else ''

@@ -37,10 +37,7 @@ def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> 
     port : int
         Zero: derived from the namespace.
 
-    Raises
-    ------
-    UserError
-        No recording, no shape in it, or no robot file.
+    UserError: no recording, no shape in it, or no robot file.
     """
     with open_bag(bag) as reader:
         space = choose_namespace(reader, namespace)

@@ -66,10 +66,7 @@ class WorkspaceCloud:
 def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
     """Return the box that is sampled: the robot's limits where a bound is empty.
 
-    Raises
-    ------
-    InvalidInput
-        Wrong size, not finite, outside the robot's limits, or upper below lower.
+    InvalidInput: wrong size, not finite, outside the robot's limits, or upper below lower.
     """
     limits = robot.limits
     count = len(limits)
@@ -118,10 +115,7 @@ def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
 
     An actuator whose bounds coincide takes one value.
 
-    Raises
-    ------
-    InvalidInput
-        `count` leaves less than two values for each actuator.
+    InvalidInput: `count` leaves less than two values for each actuator.
     """
     free = int(np.count_nonzero(high > low))
     if count < 2**free:
@@ -288,10 +282,8 @@ def _flat_extent(points: Array) -> float:
 def check_file(save_to: str) -> Path | None:
     """Return where to save, or None for an empty name; refuse before any work is done.
 
-    Raises
-    ------
-    InvalidInput
-        Another suffix than .npz or .csv, or a folder that is not there or cannot be written.
+    InvalidInput: another suffix than .npz or .csv, or a folder that is not there or cannot be
+    written.
     """
     if not save_to:
         return None
@@ -320,10 +312,7 @@ def save(cloud: WorkspaceCloud, names: list[str], path: Path, origin: Mapping[st
         What was computed, with which robot: JSON in `origin` of an .npz, lines that begin with #
         before the header of a .csv.
 
-    Raises
-    ------
-    InvalidInput
-        The disk does not take it.
+    InvalidInput: the disk does not take it.
     """
     as_suffix = _save_npz if path.suffix == '.npz' else _save_csv
     write_whole(path, lambda file: as_suffix(cloud, names, origin, file), 'save_to')

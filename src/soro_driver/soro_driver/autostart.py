@@ -102,10 +102,7 @@ class Autostart:
     def begin(self, arm: bool = True) -> bool:
         """Begin, or go on; whether the driver is up now.
 
-        Raises
-        ------
-        CannotStart
-            Only where a launcher started the driver.
+        CannotStart: only where a launcher started the driver.
         """
         now = time.monotonic()
         if not self.pending:

@@ -24,10 +24,7 @@ def read_channels(section: Section, actuators: Sequence[Actuator]) -> tuple[int,
     tuple of int
         Index of the channel, from 0, of each actuator.
 
-    Raises
-    ------
-    RobotFileError
-        A channel is missing, serves two actuators, or is out of range.
+    RobotFileError: A channel is missing, serves two actuators, or is out of range.
     """
     count = len(actuators)
     if 'channels' not in section:

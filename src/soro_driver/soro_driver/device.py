@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_node.inputs.actuator_state_bits import STOPPED_BIT
+from soro_node.inputs.driver_constants import STOPPED_BIT
 
 if TYPE_CHECKING:
     from soro_driver.endpoint import Endpoint

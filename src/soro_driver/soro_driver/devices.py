@@ -15,10 +15,7 @@ GROUP = 'soro_driver.devices'
 def load(name: str, group: str = GROUP) -> Any:
     """Return the class that an installed package offers under a name.
 
-    Raises
-    ------
-    UnknownName
-        With the names that are installed.
+    UnknownName: with the names that are installed.
     """
     found = {point.name: point for point in entry_points(group=group)}
     if name not in found:

@@ -39,10 +39,7 @@ def derive(namespace: str, device: str, port: int = 0) -> Endpoint:
     The driver and the emulator call this with the same arguments and meet there. A clash of two
     derived ports shows as "address in use" when the second emulator starts; give it a port then.
 
-    Raises
-    ------
-    InvalidInput
-        The folder for links is there, and is not this user's alone.
+    InvalidInput: the folder for links is there, and is not this user's alone.
     """
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     key = f'{os.getuid()}|{domain}|{namespace.strip("/")}|{device}'

@@ -27,10 +27,7 @@ from soro_mechanics.robot_file.reader import read_robot_file
 def check(arguments: Mapping[str, str]) -> None:
     """Check the arguments of robot.launch.xml that name something.
 
-    Raises
-    ------
-    SoroError
-        Which of them is wrong, and what would be right.
+    SoroError: which of them is wrong, and what would be right.
     """
     robot = read_robot_file(find_robot_file(arguments['robot']))
     model = arguments.get('model', '')

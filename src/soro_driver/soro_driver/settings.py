@@ -14,7 +14,7 @@ from soro_driver.safety.plausibility import PlausibilityLimits, read_plausibilit
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-from soro_node.inputs.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
+from soro_node.inputs.driver_constants import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
 RAMP, RELEASE = 'ramp', 'release'
 SIMULATED = 'simulated'
@@ -49,10 +49,7 @@ class DriverSettings:
 def read_driver_settings(robot: RobotDescription) -> DriverSettings:
     """Read the section ``driver``; a robot without one has simulated actuators.
 
-    Raises
-    ------
-    RobotFileError
-        It is wrong: field, value, remedy.
+    RobotFileError: it is wrong: field, value, remedy.
     """
     root = _section(robot)
     with root:

@@ -36,10 +36,7 @@ class SocketcandLink:
     connect_timeout : float
         Of the whole greeting [s].
 
-    Raises
-    ------
-    DeviceLost
-        Nobody answers, or the bus is in use.
+    DeviceLost: nobody answers, or the bus is in use.
     """
 
     def __init__(self, wiring: CanPort, timeout: float, connect_timeout: float) -> None:

@@ -36,10 +36,7 @@ class DspaceWiring:
 def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
     """Read and check ``driver.dspace``.
 
-    Raises
-    ------
-    RobotFileError
-        With the path to the field, the value found and the remedy.
+    RobotFileError: with the path to the field, the value found and the remedy.
     """
     actuators = robot.actuators
     with section:

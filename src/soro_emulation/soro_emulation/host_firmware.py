@@ -19,10 +19,7 @@ FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Werror')
 def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
     """Compile what is in the folder `firmware` of a package; returns the program.
 
-    Raises
-    ------
-    MissingPackage
-        There is no C compiler, or the sources are not beside the package.
+    MissingPackage: there is no C compiler, or the sources are not beside the package.
     """
     here = Path(str(import_module(package).__file__)).resolve().parents
     places = [here[1] / 'firmware']

@@ -18,10 +18,7 @@ EXAMPLE = '{"fault": "leak", "actuator": "pair_1", "rate": 20.0}'
 def parse_fault(text: str) -> tuple[str, dict[str, Any]]:
     """Return the name of a fault and its values.
 
-    Raises
-    ------
-    InvalidInput
-        The text is not a JSON object with a text under 'fault'.
+    InvalidInput: the text is not a JSON object with a text under 'fault'.
     """
     try:
         values = json.loads(text)

@@ -98,10 +98,7 @@ def _read_motion(body: Section) -> MotionProperties:
 def perturbed_robot(robot: RobotDescription, body: BodyProperties) -> Robot:
     """Load the changed copy of a robot.
 
-    Raises
-    ------
-    RobotFileError
-        A path leads nowhere, or the changed robot is impossible.
+    RobotFileError: A path leads nowhere, or the changed robot is impossible.
     """
     changed = describe_robot(changed_data(robot, body), robot.file)
     return Robot(changed, body.model or None)
@@ -110,10 +107,7 @@ def perturbed_robot(robot: RobotDescription, body: BodyProperties) -> Robot:
 def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:
     """Return what the changed copy of a robot's file holds.
 
-    Raises
-    ------
-    RobotFileError
-        A path leads nowhere, or to no number.
+    RobotFileError: A path leads nowhere, or to no number.
     """
     data = yaml.safe_load(Path(robot.file).read_text(encoding='utf-8'))
     if body.model == NETWORK and isinstance(data['models'], dict):

@@ -143,11 +143,8 @@ class CalibrationMotion:
     def visit(self, stops: Iterable[Array]) -> None:
         """Go to each pose and record.
 
-        Raises
-        ------
-        Refused
-            The motors do not follow, the device is not active, its states have stopped, or the
-            goal must end.
+        Refused: the motors do not follow, the device is not active, its states have stopped, or
+        the goal must end.
         """
         here, settings = self._wait_for_angles(), self._settings
         stops = list(stops)

@@ -51,11 +51,11 @@ from soro_mechanics.haptics.flex_fit import PoorFit
 from soro_mechanics.haptics.known_weight import weigh
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_node.conversions import lists_fit
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ASIDE, run
-from soro_node.named_lists import lists_fit
 from soro_node.parameters import ParameterTable
 from soro_node.qos import NEWEST
 from soro_node.replies import fill_error
@@ -306,10 +306,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def _use(self, handle: Any) -> None:
         """Have the renderer read the file, where there is one.
 
-        Raises
-        ------
-        Refused
-            BUSY: the fit is kept, but the renderer goes on with what it had.
+        Refused: BUSY: the fit is kept, but the renderer goes on with what it had.
         """
         if not self._reload.service_is_ready():
             self.get_logger().info('no haptic renderer runs; it will read the file at its start')

@@ -64,10 +64,7 @@ class RawRecording:
     def load(cls, path: Path) -> RawRecording:
         """Read a file that `save` wrote.
 
-        Raises
-        ------
-        InvalidInput
-            There is none (code NO_STATE), or it is no recording.
+        InvalidInput: there is none (code NO_STATE), or it is no recording.
         """
         if not path.is_file():
             raise InvalidInput('use_recorded', str(path), 'a recording; move first', Code.NO_STATE)
@@ -102,10 +99,7 @@ class RawRecording:
         force : ndarray, shape (3,), optional [N]
             On the handle all the time, axes of base_link.
 
-        Raises
-        ------
-        InvalidInput
-            NOT_CONVERGED: the model has no equilibrium at a sample.
+        InvalidInput: NOT_CONVERGED: the model has no equilibrium at a sample.
         """
         device.restart(self.angles[0])
         here = self.angles[0]

@@ -238,10 +238,7 @@ class HapticControl(Law):
     def move_motors(self, target: Array, now: float) -> None:
         """Let the motors follow a target for a while instead of the hand.
 
-        Raises
-        ------
-        NotAllowed
-            Not in control, or the hand touches something.
+        NotAllowed: not in control, or the hand touches something.
         """
         self._check_in_control()
         if self.environment.touched:

@@ -23,10 +23,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 def known_calibration(path: Path, robot: str) -> FlexCalibration | None:
     """Return the calibration in a file; None where there is no file.
 
-    Raises
-    ------
-    RobotFileError
-        The file is wrong, or another robot's.
+    RobotFileError: the file is wrong, or another robot's.
     """
     return read_calibration(path, robot) if path.is_file() else None
 

@@ -61,10 +61,7 @@ class Streams:
     def begin(self, environment: VirtualEnvironment) -> None:
         """Put what follows where it is by now, before anybody can touch it.
 
-        Raises
-        ------
-        InvalidInput
-            NO_STATE: nothing was heard that it could follow.
+        InvalidInput: NO_STATE: nothing was heard that it could follow.
         """
         followers = [i for i, o in enumerate(environment.objects) if o.follows_goal]
         goal = self._goal

@@ -30,7 +30,7 @@ from soro_driver.endpoint import Endpoint
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState, FlexState
-from soro_node.named_lists import lists_fit
+from soro_node.conversions import lists_fit
 
 DRIVEN = (DeviceState.ACTIVE, DeviceState.SAFE)
 STARTING = (DeviceState.UNCONFIGURED, DeviceState.INACTIVE)

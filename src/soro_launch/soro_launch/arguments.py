@@ -55,10 +55,7 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
 def refuse_unknown(given: Iterable[str], declared: Iterable[Argument], file: str) -> None:
     """Refuse arguments nobody declared: launch itself would ignore them without a word.
 
-    Raises
-    ------
-    LaunchError
-        With the list of valid names.
+    LaunchError: with the list of valid names.
     """
     valid = [a.name for a in declared]
     for name in given:

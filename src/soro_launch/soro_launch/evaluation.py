@@ -45,10 +45,7 @@ def plan_launch(
     parameter_folder : path
         Where parameter files are written; it must outlive the processes.
 
-    Raises
-    ------
-    LaunchError
-        With file and line.
+    LaunchError: with file and line.
     """
     path = Path(os.path.abspath(file))  # links stay: $(dirname) is the folder that was named
     root = read_launch_file(path)

@@ -30,10 +30,7 @@ def find_launch_target(words: Sequence[str], environment: Mapping[str, str]) -> 
     Known forms: ``stiff_flop``, ``my_robot.yaml``, ``some.launch.xml``,
     ``package file.launch.xml``, each with ``name:=value`` arguments behind it.
 
-    Raises
-    ------
-    LaunchError
-        Nothing of that name exists; the message lists what does.
+    LaunchError: nothing of that name exists; the message lists what does.
     """
     names = [w for w in words if ':=' not in w]
     arguments = tuple(w for w in words if ':=' in w)

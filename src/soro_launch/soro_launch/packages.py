@@ -24,10 +24,7 @@ def prefixes(environment: Mapping[str, str]) -> list[Path]:
 def package_prefix(package: str, environment: Mapping[str, str]) -> Path:
     """Return the folder a package is installed under.
 
-    Raises
-    ------
-    NotFound
-        With the nearest installed name, and the command that sets the workspace up.
+    NotFound: with the nearest installed name, and the command that sets the workspace up.
     """
     for prefix in prefixes(environment):
         if is_file(prefix / INDEX / package):

@@ -27,10 +27,7 @@ def run_launch_file(
 ) -> int:
     """Run a launch file to its end and return the worst exit code of its processes.
 
-    Raises
-    ------
-    LaunchError
-        Before anything is started.
+    LaunchError: before anything is started.
     """
     _remove_left_behind()
     with _folder() as folder:

@@ -43,10 +43,7 @@ class _Scan(NamedTuple):
 def parse_text(text: str) -> Text:
     """Split a text into literal pieces and calls.
 
-    Raises
-    ------
-    SubstitutionSyntaxError
-        Naming the place where the grammar is left.
+    SubstitutionSyntaxError: naming the place where the grammar is left.
     """
     return _pieces(text, 0, '', '', 0).piece or ('',)
 

@@ -34,10 +34,7 @@ class SubstitutionError(ValueError):
 def expand(element: Element, text: str, context: Context) -> str:
     """Evaluate a text that stands in an element.
 
-    Raises
-    ------
-    LaunchError
-        With file and line of the element.
+    LaunchError: with file and line of the element.
     """
     try:
         return evaluate(parse_text(text), context)
@@ -56,10 +53,7 @@ def evaluate(text: Text, context: Context) -> str:
 def yaml_value(text: str) -> Any:
     """Return what a text means as YAML, as ROS reads the values of parameters.
 
-    Raises
-    ------
-    SubstitutionError
-        It means nothing.
+    SubstitutionError: it means nothing.
     """
     try:
         return yaml.safe_load(text) if text else None

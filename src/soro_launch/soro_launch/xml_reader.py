@@ -80,10 +80,7 @@ _HINTS = {
 def read_launch_file(path: Path | str) -> Element:
     """Read a launch file and check it against the subset.
 
-    Raises
-    ------
-    LaunchError
-        The file cannot be read, is not XML, or uses something outside the subset.
+    LaunchError: the file cannot be read, is not XML, or uses something outside the subset.
     """
     file = str(path)
     try:

@@ -45,10 +45,11 @@ _MOVED = {
         hold_solve_kernels muscle_kernels reach reach_kernels rod_kernels schema steps
     """,
     'models.network': """
-        network. arrays batch cross_section drive_schema drive_values equilibrium following
-        frequencies inverse inverse_problem layout linearisation meshing model platform ports
-        relaxation rod_loads rod_nodes schema sensitivity spec studies=model validity=guard
+        network. arrays batch drive_values equilibrium frequencies layout linearisation meshing
+        model ports relaxation rod_loads rod_nodes sensitivity studies=model validity=guard
     """,
+    'models.network.description': 'network. cross_section drive_schema schema spec',
+    'models.network.inverse_statics': 'network. following inverse inverse_problem platform',
     'models.network.tendon': """
         network. taut_tendons=taut tendons=paths
         network.tendon_ equilibrium inverse layout

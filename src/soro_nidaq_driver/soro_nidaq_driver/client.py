@@ -38,10 +38,7 @@ LOST_CODES = frozenset(
 def import_client() -> ModuleType:
     """Return the module `nidaqmx`.
 
-    Raises
-    ------
-    DeviceError
-        It is not installed; the message has the command that installs it.
+    DeviceError: it is not installed; the message has the command that installs it.
     """
     try:
         import nidaqmx

@@ -116,10 +116,7 @@ class Supervisor:
     def ready(self) -> bool:
         """Start it unless it runs; whether it has loaded what it needs, and answers now.
 
-        Raises
-        ------
-        DeviceError
-            It has ended: the driver must not be armed without it.
+        DeviceError: it has ended: the driver must not be armed without it.
         """
         ended = self._process is not None and self._process.poll() is not None
         if ended and not self._answered:
@@ -172,10 +169,7 @@ class Supervisor:
     def alive(self) -> None:
         """Say that the driver is armed and ticking.
 
-        Raises
-        ------
-        DeviceError
-            The supervisor is gone: nobody would clear the outputs.
+        DeviceError: the supervisor is gone: nobody would clear the outputs.
         """
         self._send(ALIVE)
 

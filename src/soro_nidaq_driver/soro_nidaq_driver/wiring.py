@@ -112,10 +112,7 @@ class Wiring:
 def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
     """Read and check the section.
 
-    Raises
-    ------
-    RobotFileError
-        Field, value and remedy.
+    RobotFileError: field, value and remedy.
     """
     with section:
         address = section.text('address', LOCAL)

@@ -122,10 +122,7 @@ def pose_from_message(message: Pose, field: str = 'pose') -> Array:
     A quaternion of all zeros (the default of a message that only fills the position) is the
     identity.
 
-    Raises
-    ------
-    InvalidInput
-        A value is not finite, or the quaternion is not a unit quaternion.
+    InvalidInput: A value is not finite, or the quaternion is not a unit quaternion.
     """
     p, o = message.position, message.orientation
     position = finite_array(f'{field}.position', [p.x, p.y, p.z], (3,))
@@ -157,10 +154,8 @@ def wrench_to_message(wrench: Array) -> Wrench:
 def loads_from_messages(messages: Iterable[LoadMessage]) -> tuple[Load, ...]:
     """Return the loads of a request.
 
-    Raises
-    ------
-    InvalidInput
-        A value is not finite, an arc length is negative, or `axes` is not one of the constants.
+    InvalidInput: A value is not finite, an arc length is negative, or `axes` is not one of the
+    constants.
     """
     loads = []
     for i, m in enumerate(messages):
@@ -201,10 +196,7 @@ def actuation_from_names(
     values : sequence of float
         SI.
 
-    Raises
-    ------
-    InvalidInput
-        INVALID_SIZE, NOT_FINITE, or UNKNOWN_NAME, with the names that are valid.
+    InvalidInput: INVALID_SIZE, NOT_FINITE, or UNKNOWN_NAME, with the names that are valid.
     """
     own = [a.name for a in robot.actuators]
     array = finite_array(field, values, (len(own),))
@@ -386,3 +378,8 @@ def finite_or_none(values: Any) -> Array | None:
     """Return an array when every value is finite, else None (a sensor that is missing or lost)."""
     array = np.array(values, dtype=float)
     return array if np.all(np.isfinite(array)) else None
+
+
+def lists_fit(wanted: Sequence[str], names: Sequence[str], *lists: Sequence[Any]) -> bool:
+    """Whether a message has the wanted names, in that order, and a value of each list for each."""
+    return list(names) == list(wanted) and all(len(values) == len(names) for values in lists)

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Between SI and the units people read and write on a terminal: bar, mm, deg.
+"""Between SI and the units people read and write, on a terminal and a page: bar, mm, deg.
 
 What is typed always carries its unit (``0.9bar``, ``10mm``); only a zero may go without.
 """
@@ -28,6 +28,7 @@ SHOWN: dict[str, tuple[str, float]] = {
     'N m': ('N m', 1.0),
     's': ('ms', 1e-3),
 }
+DECIMALS = {'Pa': 3, 'm': 2, 'rad': 2, '1': 4, '1/m': 3, 'N': 2, 'N m': 3}  # on a page
 ROUND_OFF = 1e-9  # of the unit shown: what a solver leaves of a zero
 OUT_OF_RANGE = 103  # ErrorCode
 
@@ -41,6 +42,34 @@ def shown(value: float, si_unit: str) -> str:
     return f'{0.0 if abs(number) < ROUND_OFF else number:.4g} {unit}'.rstrip()
 
 
+def unit_of(actuator: Actuator) -> str:
+    """Return the unit in which an actuator is shown."""
+    return SHOWN[actuator.unit][0]
+
+
+def size_of(actuator: Actuator) -> float:
+    """Return the size of that unit in SI."""
+    return SHOWN[actuator.unit][1]
+
+
+def step_of(actuator: Actuator) -> float:
+    """Return the smallest step of a slider, in the unit shown."""
+    return 10.0 ** -DECIMALS[actuator.unit]
+
+
+def shown_steady(value: float, si_unit: str) -> str:
+    """Return a value that changes, with its unit and as many decimals as always; - if unknown."""
+    unit, size = SHOWN[si_unit]
+    if not math.isfinite(value):
+        return f'- {unit}'.rstrip()
+    return f'{value / size:.{DECIMALS[si_unit]}f} {unit}'.rstrip()
+
+
+def millimetres(position: Sequence[float]) -> str:
+    """Return a position [m] as x, y, z in millimetres."""
+    return ', '.join(f'{1e3 * float(v):.1f}' for v in position) + ' mm'
+
+
 def shown_position(values: Sequence[float]) -> str:
     """Return a position, axis by axis."""
     return '  '.join(f'{axis} {shown(v, "m")}' for axis, v in zip('xyz', values, strict=True))
@@ -49,10 +78,7 @@ def shown_position(values: Sequence[float]) -> str:
 def number(text: str, si_unit: str, what: str) -> float:
     """Read one typed quantity.
 
-    Raises
-    ------
-    UserError
-        The unit is missing or of another dimension.
+    UserError: the unit is missing or of another dimension.
     """
     try:
         return 0.0 if _is_zero(text) else parse(text, si_unit)[0]
@@ -77,10 +103,7 @@ def _word(name: str, value: float, si_unit: str) -> str:
 def check_units(words: Sequence[str]) -> None:
     """Refuse words whose unit no actuator has, before any robot is looked for.
 
-    Raises
-    ------
-    UserError
-        With the unit that was probably meant.
+    UserError: with the unit that was probably meant.
     """
     known = [u for si in SHOWN if si not in ('s', '1') for u in units_of(si)]
     for word in words:

@@ -118,10 +118,7 @@ class TransformBuffer:
         now : int
             In the clock of stamps [ns].
 
-        Raises
-        ------
-        NoTransform
-            Not connected, stale, or not known at that moment.
+        NoTransform: not connected, stale, or not known at that moment.
         """
         up, down = self.ancestors(target), self.ancestors(source)
         common = next((frame for frame in down if frame in up), None)
@@ -179,10 +176,7 @@ class TransformListener:
     def lookup(self, target: str, header: Header, wait: float = 0.0) -> Array:
         """Return the pose (4, 4) of the frame of a message in a frame; '' is that frame itself.
 
-        Raises
-        ------
-        NoTransform
-            Also after `wait` [s] TF does not connect the two at the stamp.
+        NoTransform: also after `wait` [s] TF does not connect the two at the stamp.
         """
         source, end = header.frame_id, time.monotonic() + wait
         while source not in ('', target):

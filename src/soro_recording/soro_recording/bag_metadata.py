@@ -98,10 +98,7 @@ def write_metadata(
 def read_metadata(folder: Path) -> dict[str, Any]:
     """Return what metadata.yaml says; nothing where it is missing.
 
-    Raises
-    ------
-    ValueError
-        It is there and is not that of a bag.
+    ValueError: it is there and is not that of a bag.
     """
     path = folder / METADATA
     if not path.is_file():

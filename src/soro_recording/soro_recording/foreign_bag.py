@@ -42,11 +42,8 @@ class PlainBag:
 def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
     """Return a bag as one of plain MCAP files: itself, or a copy that goes with the stack.
 
-    Raises
-    ------
-    NotABag
-        It is compressed in a way that is not known, damaged, or unpacks to far more than a
-        recording of its size would; or a file of sqlite3 stands alone.
+    NotABag: it is compressed in a way that is not known, damaged, or unpacks to far more than a
+    recording of its size would; or a file of sqlite3 stands alone.
     """
     folder = path.parent if path.is_file() else path
     information = _information(folder)

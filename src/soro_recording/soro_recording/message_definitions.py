@@ -29,10 +29,7 @@ def full_definition(kind: str, read: Callable[[str], str] | None = None) -> str:
     read : callable, optional
         Returns the text of one type; default: from the installed packages.
 
-    Raises
-    ------
-    UserError
-        A package or file is not installed.
+    UserError: A package or file is not installed.
     """
     read = read or installed_text
     texts = {kind: read(kind)}
@@ -78,10 +75,7 @@ def installed_text(kind: str) -> str:
 def message_class(kind: str) -> Any:
     """Return the Python class of ``package/msg/Type``.
 
-    Raises
-    ------
-    UserError
-        Its package is not installed, or not for Python.
+    UserError: its package is not installed, or not for Python.
     """
     package, folder, message = kind.split('/')
     try:

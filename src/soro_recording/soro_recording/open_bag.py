@@ -31,11 +31,8 @@ class _Bag(BagReader):
 def open_bag(path: Path) -> Iterator[BagReader]:
     """Open a recording.
 
-    Raises
-    ------
-    UserError
-        There is none, it is damaged, or it cannot be read. What else fails meanwhile (a figure
-        that cannot be written) is left as it is.
+    UserError: there is none, it is damaged, or it cannot be read. What else fails meanwhile (a
+    figure that cannot be written) is left as it is.
     """
     try:
         with reading(path):

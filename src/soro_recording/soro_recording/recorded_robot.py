@@ -27,10 +27,7 @@ def describe(
     folder : path
         Where the recorded file is put, for those who edit it.
 
-    Raises
-    ------
-    UserError
-        Nothing says which robot it was.
+    UserError: nothing says which robot it was.
     """
     texts = [one.text for one in bag.robots if one.namespace == namespace]
     if robot is not None:
@@ -59,10 +56,7 @@ def describe(
 def order_of(recorded: Sequence[str], expected: Sequence[str], topic: str, file: str) -> list[int]:
     """Return where the actuators of the robot's file are in a message.
 
-    Raises
-    ------
-    UserError
-        The message is of other actuators.
+    UserError: the message is of other actuators.
     """
     recorded = list(recorded)
     if sorted(recorded) != sorted(expected):

@@ -126,10 +126,7 @@ class RunData:
         By topic, of those read so far, why the senders' stamps are no times: those of the receipt
         stand for them.
 
-    Raises
-    ------
-    UserError
-        The bag does not say which robot it was.
+    UserError: the bag does not say which robot it was.
     """
 
     def __init__(self, bag: BagReader, namespace: str, robot: str | None = None) -> None:
@@ -306,10 +303,7 @@ def distance_to_path(points: Array, path: Array) -> Array:
 def choose_namespace(bag: BagReader, wanted: str | None) -> str:
     """Return the namespace of the robot that is meant.
 
-    Raises
-    ------
-    UserError
-        No such robot in the bag, or several and none named.
+    UserError: no such robot in the bag, or several and none named.
     """
     listing = ', '.join(name.lstrip('/') for name in bag.namespaces) or 'none'
     if wanted is not None:

@@ -34,10 +34,7 @@ class SimulatedDevice(SessionDevice):
     ) -> SimulatedDevice:
         """Make the device; it has no parameters of its own.
 
-        Raises
-        ------
-        RobotFileError
-            Real hardware is asked for.
+        RobotFileError: real hardware is asked for.
         """
         with section:
             if endpoint is None:

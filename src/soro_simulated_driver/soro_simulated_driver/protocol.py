@@ -79,10 +79,8 @@ class Packet:
 def unpack(data: bytes) -> Packet:
     """Read a packet.
 
-    Raises
-    ------
-    PacketError
-        Another version, an unknown kind or state, a wrong length, a number that is not finite.
+    PacketError: another version, an unknown kind or state, a wrong length, a number that is not
+    finite.
     """
     if len(data) < HEAD.size:
         raise PacketError(f'{len(data)} bytes, not at least {HEAD.size}')

@@ -31,10 +31,7 @@ def write_runs(path: Path, runs: Iterable[tuple[str, int, Run]]) -> None:
 def read_runs(path: Path) -> dict[str, list[Run]]:
     """Read runs, by muscle.
 
-    Raises
-    ------
-    InvalidInput
-        Another header, an action that is none, a number that is none; with the line.
+    InvalidInput: another header, an action that is none, a number that is none; with the line.
     """
     rows: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     try:

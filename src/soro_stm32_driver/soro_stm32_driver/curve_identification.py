@@ -57,11 +57,9 @@ def identify_curve(
     name : str
         For messages.
 
-    Raises
-    ------
-    InvalidInput
-        Times or lengths that are no numbers, too few samples, a stroke that is too short, gaps,
-        lengths that go the wrong way, runs that disagree, a deflation that does not reach the end.
+    InvalidInput: times or lengths that are no numbers, too few samples, a stroke that is too
+    short, gaps, lengths that go the wrong way, runs that disagree, a deflation that does not reach
+    the end.
     """
     if knots < MIN_KNOTS:
         raise InvalidInput('knots', knots, f'at least {MIN_KNOTS} points of a table')

@@ -53,10 +53,7 @@ class Stm32Wiring:
 def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
     """Read and check ``driver.stm32``.
 
-    Raises
-    ------
-    RobotFileError
-        With the path to the field, the value found and the remedy.
+    RobotFileError: with the path to the field, the value found and the remedy.
     """
     with section:
         names = tuple(a.name for a in robot.actuators)

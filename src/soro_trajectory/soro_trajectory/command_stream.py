@@ -272,10 +272,7 @@ class CommandStream:
     def follow(self, schedule: Schedule, now: float) -> None:
         """Follow a schedule from its first point on, which must be the one that is held.
 
-        Raises
-        ------
-        StreamError
-            The stream does not hold the first point.
+        StreamError: the stream does not hold the first point.
         """
         with self._lock:
             first = schedule.actuation_at(0.0)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_node.inputs.command_timeout import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
+from soro_node.inputs.driver_constants import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
 SLACK = 0.25, 0.05  # of the timeout, and s: commands take their time on the way
 

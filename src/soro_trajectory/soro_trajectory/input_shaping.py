@@ -43,10 +43,7 @@ def vibration(
 def slowest_modes(robot: Robot, actuation: Array) -> Modes:
     """Return the slowest modes at rest at an actuation (m,), the actuators held.
 
-    Raises
-    ------
-    SoroError
-        The robot has no model network, or no stable equilibrium with mass there.
+    SoroError: the robot has no model network, or no stable equilibrium with mass there.
     """
     network = robot.with_model('network')
     options = Options(ELEMENTS, incompressible=robot.model in THIN)

@@ -16,7 +16,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs.actuator_feedback import ActuatorFeedback
-from soro_node.inputs.actuator_state_bits import STOPPED_BIT
+from soro_node.inputs.driver_constants import STOPPED_BIT
 from soro_trajectory.command_stream import CommandStream, Phase, SILENCE
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.nearest_feasible import nearest_feasible

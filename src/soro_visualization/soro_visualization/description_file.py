@@ -36,10 +36,7 @@ def find_description(robot: str, path: str = '') -> Path | None:
 def expand(file: Path, prefix: str) -> str:
     """Return the URDF of a xacro file, links and joints named with a frame prefix.
 
-    Raises
-    ------
-    UrdfError
-        xacro is not installed or refuses the file, or it is no XML.
+    UrdfError: xacro is not installed or refuses the file, or it is no XML.
     """
     try:
         import xacro

@@ -100,6 +100,20 @@ def test_a_slider_sends_all_actuators_in_si_and_coupled_limits_hold(arm):
     np.testing.assert_allclose(noted.of('actuate')[-1][0], 0.0)
 
 
+def test_a_moment_that_the_page_server_misses_ends_nothing(arm, monkeypatch):
+    viewer, *_ = arm
+
+    def fails(*_):
+        raise RuntimeError(why)
+
+    monkeypatch.setattr(viewer.scene, 'show', fails)
+    why = 'deque mutated during iteration'
+    viewer.show(Snapshot(shape=shape(0.5), time=2.0))
+    why = 'of our own'
+    with pytest.raises(RuntimeError, match=why):
+        viewer.show(Snapshot(shape=shape(0.5), time=2.0))
+
+
 def test_a_slider_follows_what_is_applied_and_sends_nothing_by_itself(arm):
     viewer, page, noted = arm
     viewer._panel_due = 0.0

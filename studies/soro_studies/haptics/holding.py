@@ -73,5 +73,3 @@ def disc_grid(radius: float, spacing: float) -> Array:
     line = spacing * np.arange(-count, count + 1)
     grid = np.stack(np.meshgrid(line, line, indexing='ij'), axis=-1).reshape(-1, 2)
     return grid[np.hypot(grid[:, 0], grid[:, 1]) <= radius * (1.0 + FLAT)]
-
-

@@ -36,10 +36,7 @@ class Patience:
     def ask(self, name: str, question: Callable[[], Any]) -> tuple[Any, float]:
         """Return an answer and how long it took [s], without the waiting for a busy node.
 
-        Raises
-        ------
-        UserError
-            The answer is an error, or the node was busy all the time.
+        UserError: the answer is an error, or the node was busy all the time.
         """
         first, said = time.monotonic(), False
         while True:
@@ -66,10 +63,7 @@ class Patience:
 def ask_mechanics(tour: Tour, mechanics: OnlineMechanics, watch: MotionWatch) -> None:
     """Ask for inverse kinematics, compliance and all models where the robot is, and note it.
 
-    Raises
-    ------
-    UserError
-        No inverse or no compliance.
+    UserError: no inverse or no compliance.
     """
     tip, there = list(watch.tip), list(watch.measured)
     patience = Patience(tour, mechanics)

@@ -51,10 +51,7 @@ class Recording:
 def read_recording(run: RunData) -> Recording:
     """Put what was recorded of an experiment on one clock, by linear interpolation.
 
-    Raises
-    ------
-    UserError
-        Something of it was not recorded.
+    UserError: something of it was not recorded.
     """
     data = run.actuation()
     # A tick without a reading: its neighbours stand for it.

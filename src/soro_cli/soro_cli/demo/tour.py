@@ -71,11 +71,8 @@ def run_tour(
 ) -> Tour:
     """Run the tour, at its end the published experiment; the robot is stopped whatever happens.
 
-    Raises
-    ------
-    UserError
-        The folder holds a bag of somebody else; or the robot does not start, move, follow,
-        answer or stop in order.
+    UserError: the folder holds a bag of somebody else; or the robot does not start, move, follow,
+    answer or stop in order.
     """
     description = read_robot_file(find_robot_file(robot))
     log, bag = output / 'launch.txt', output / 'bag'
@@ -118,10 +115,7 @@ def run_tour(
 def make_room(bag: Path) -> None:
     """Delete the bag of an earlier tour into the same folder, and nothing else of that name.
 
-    Raises
-    ------
-    UserError
-        Something else is there.
+    UserError: something else is there.
     """
     if not os.path.lexists(bag):
         return

@@ -41,10 +41,7 @@ WITHOUT = (
 def viewer_address(output: str) -> str:
     """Return the address that a launch has printed.
 
-    Raises
-    ------
-    UserError
-        It has printed none.
+    UserError: it has printed none.
     """
     found = ADDRESS.search(output)
     if found is None:
@@ -80,10 +77,7 @@ def photograph_viewer(
     held : bool
         Whether the robot held its posture in the picture.
 
-    Raises
-    ------
-    UserError
-        The browser does not start or draw, the page complains, or asks another machine.
+    UserError: the browser does not start or draw, the page complains, or asks another machine.
     """
     with told(browser), Page(browser, address, SIZE, NICENESS) as page:
         return _draw(page, file, pose, held, _show_ellipsoids)
@@ -97,10 +91,7 @@ def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) ->
     requests : int
         That the page made.
 
-    Raises
-    ------
-    UserError
-        As `photograph_viewer`; or nothing in the recording can be shown.
+    UserError: as `photograph_viewer`; or nothing in the recording can be shown.
     """
     from soro_cli.view_session import shown_recording
 

@@ -47,10 +47,7 @@ def add_pose_options(parser: argparse.ArgumentParser) -> None:
 def typed_pose(arguments: argparse.Namespace) -> TypedPose | None:
     """Return the pose that was typed; None where none was.
 
-    Raises
-    ------
-    UserError
-        It is not three lengths, twice there, or the task needs an orientation.
+    UserError: it is not three lengths, twice there, or the task needs an orientation.
     """
     from soro_node import display_units
 

@@ -110,10 +110,7 @@ class ControlLoop:
     def open(self) -> dev.Identity:
         """Connect for the first time; afterwards the loop reconnects by itself.
 
-        Raises
-        ------
-        DeviceError
-            The device is not there or not the right one; nothing is running then.
+        DeviceError: the device is not there or not the right one; nothing is running then.
         """
         return self._call(self._open)
 

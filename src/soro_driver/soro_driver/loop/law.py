@@ -132,10 +132,7 @@ class CommandArbiter(Law):
         no stop is made of that. One with the present count of `stops` shows that its sender knows
         of the last stop, and needs no pause; one with another count is from before it.
 
-        Raises
-        ------
-        SoroError
-            Saying why; also counted in `rejected` under the name of its code.
+        SoroError: saying why; also counted in `rejected` under the name of its code.
         """
         with self._lock:
             pause = self._hear(source, now)

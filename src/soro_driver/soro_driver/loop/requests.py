@@ -27,10 +27,7 @@ class Requests:
     def ask(self, action: Callable[[], Any]) -> Any:
         """Have an action carried out; return what it returns, raise the SoroError it raises.
 
-        Raises
-        ------
-        NotAllowed
-            BUSY: the loop does not answer, or has ended.
+        NotAllowed: BUSY: the loop does not answer, or has ended.
         """
         answer: Future[Any] = Future()
         self._queue.put((action, answer))

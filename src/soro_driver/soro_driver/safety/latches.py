@@ -90,10 +90,7 @@ class Latches:
     def forget(self, alive: Iterable[str]) -> None:
         """End the presses of all senders but those.
 
-        Raises
-        ------
-        NotAllowed
-            One of them presses; nothing is ended.
+        NotAllowed: one of them presses; nothing is ended.
         """
         with self._lock:
             if self._pressed & set(alive):

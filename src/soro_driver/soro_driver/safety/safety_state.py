@@ -115,10 +115,7 @@ class SafetyState:
     def check_may_arm(self) -> None:
         """Refuse to arm unless the device answers and nothing is latched.
 
-        Raises
-        ------
-        NotAllowed
-            Saying what has to be done first.
+        NotAllowed: saying what has to be done first.
         """
         state = self.state
         if state is DeviceState.ESTOP:

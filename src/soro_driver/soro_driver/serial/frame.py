@@ -41,10 +41,7 @@ def crc16(data: bytes) -> int:
 def cobs_encode(data: bytes) -> bytes:
     """Return `data` without zero bytes, one byte longer.
 
-    Raises
-    ------
-    FrameError
-        A run of more than 253 bytes without a zero: no frame is that long.
+    FrameError: A run of more than 253 bytes without a zero: no frame is that long.
     """
     parts = data.split(b'\0')
     if max(map(len, parts)) > MAX_FRAME - 2:

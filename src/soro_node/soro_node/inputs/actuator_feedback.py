@@ -15,7 +15,7 @@ from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.msg import ActuatorState
 from soro_node.conversions import HasActuators
-from soro_node.inputs.actuator_state_bits import STOPPED_BIT
+from soro_node.inputs.driver_constants import STOPPED_BIT
 
 NANOSECONDS = 1_000_000_000
 FIRST = 3.0  # s; driver and node start together, and discovery takes its time on a busy machine
@@ -57,10 +57,7 @@ def feedback_from_message(
 ) -> ActuatorFeedback:
     """Return a message's content in the order of the robot's actuators.
 
-    Raises
-    ------
-    InvalidInput
-        The message is not from this robot: other names, quantities or sizes.
+    InvalidInput: the message is not from this robot: other names, quantities or sizes.
     """
     names = [a.name for a in robot.actuators]
     count = len(names)
@@ -151,10 +148,7 @@ class LatestFeedback:
     def actuation(self) -> Array:
         """Return the present actuation (m,), of `first`.
 
-        Raises
-        ------
-        NoState
-            Nothing fresh is known.
+        NoState: nothing fresh is known.
         """
         feedback = self.first()
         if feedback is None:

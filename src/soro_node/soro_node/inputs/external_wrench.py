@@ -43,10 +43,7 @@ def wrench_at_tip(wrench: Array, frame_id: str, frames: Frames, tip: Array) -> A
     tip : ndarray, shape (4, 4)
         Pose of the tip in base_link.
 
-    Raises
-    ------
-    UnknownName
-        UNKNOWN_FRAME: the frame is not one of the three.
+    UnknownName: UNKNOWN_FRAME: the frame is not one of the three.
     """
     frames.check('frame_id', frame_id, (frames.tip_aligned, frames.tip, frames.base_link))
     if frame_id == frames.tip_aligned:

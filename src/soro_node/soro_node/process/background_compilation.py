@@ -62,10 +62,7 @@ class BackgroundCompilation:
 
         Should the process have ended without them, they are compiled here.
 
-        Raises
-        ------
-        ModelCompiling
-            Not ready yet.
+        ModelCompiling: not ready yet.
         """
         model = robot.model
         with self._lock:

@@ -20,10 +20,7 @@ def read_cloud(message: Any) -> tuple[Array, Array | None]:
     The compliances are None where the cloud has none. Points that are not finite, and ones
     without a positive compliance in a cloud that has them, are left out.
 
-    Raises
-    ------
-    ValueError
-        The message has no float32 fields x, y and z, or fewer bytes than it promises.
+    ValueError: the message has no float32 fields x, y and z, or fewer bytes than it promises.
     """
     offsets = {f.name: f.offset for f in message.fields if f.datatype == FLOAT32}
     if not {'x', 'y', 'z'} <= set(offsets):

@@ -17,10 +17,10 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.models.network.description.spec import NetworkSpec, TENDONS
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.registry import MODELS
+from soro_node.display_units import size_of, unit_of
 from soro_visualization.drawing.muscles import muscles_of
 from soro_visualization.drawing.shape import Array, Rod, Shape
 from soro_visualization.drawing.tubes import Cylinders, straight_cylinders, turned
-from soro_visualization.page.display_units import size_of, unit_of
 
 ARMS = ('segments', 'constant_curvature')
 CRANK, DISC, SENSOR = (110, 116, 128), (205, 209, 216), (222, 170, 60)

@@ -142,10 +142,7 @@ def read_urdf(text: str, prefix: str = '') -> RigidParts:
         Stands in front of every link's name, which is a frame, and is taken off. Joints have the
         names of joint_states, without it.
 
-    Raises
-    ------
-    UrdfError
-        Not XML, not a robot, a tree with several roots, or geometry other than primitives.
+    UrdfError: not XML, not a robot, a tree with several roots, or geometry other than primitives.
     """
     try:
         robot = ElementTree.fromstring(text)

@@ -104,10 +104,8 @@ def _doubt(status: Any) -> str:
 def shape_from_message(message: Any) -> Shape | None:
     """Return the shape in a soro_msgs/Configuration, or None where a value is not finite.
 
-    Raises
-    ------
-    ValueError
-        It has no backbone or no extent, a radius that is not positive, or lists that do not fit.
+    ValueError: it has no backbone or no extent, a radius that is not positive, or lists that do
+    not fit.
     """
     for names, values in (('body_name', 'body_pose'), ('actuator_name', 'actuation')):
         counts = len(getattr(message, names)), len(getattr(message, values))

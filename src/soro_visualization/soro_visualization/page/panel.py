@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.actuators import Actuator, CoupledLimit
+from soro_node.display_units import shown_steady as shown
+from soro_node.display_units import size_of, step_of, unit_of
 from soro_visualization.drawing.shape import Array
 from soro_visualization.ownership import Ownership
 from soro_visualization.page.additions import FAINT, WARNING
 from soro_visualization.page.controls import Controls, TASKS
-from soro_visualization.page.display_units import shown, size_of, step_of, unit_of
 from soro_visualization.page.readout import (
     ActuatorReadout,
     badge,

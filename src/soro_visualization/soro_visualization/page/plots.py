@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.actuators import Actuator
+from soro_node.display_units import size_of, unit_of
 from soro_visualization.drawing.shape import Array
-from soro_visualization.page.display_units import size_of, unit_of
 from soro_visualization.page.history import History
 from soro_visualization.page.readout import Snapshot
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.status import Code
-from soro_node.inputs.actuator_state_bits import STOPPED_BIT
-from soro_node.named_lists import lists_fit
+from soro_node.conversions import lists_fit
+from soro_node.display_units import millimetres
+from soro_node.inputs.driver_constants import STOPPED_BIT
 from soro_visualization.drawing.shape import Array, Shape
 from soro_visualization.page.additions import BAD, FAINT, WARNING
-from soro_visualization.page.display_units import millimetres
 
 # soro_msgs/ActuatorState device_state -> (name, colour, what to do)
 DEVICE_STATES = {
@@ -86,10 +86,7 @@ class Snapshot:
 def readout_from_message(actuators: Sequence[Actuator], message: Any) -> ActuatorReadout | None:
     """Return the readout of a soro_msgs/ActuatorState, None where it is another robot's.
 
-    Raises
-    ------
-    ValueError
-        A list has not one value for each name.
+    ValueError: A list has not one value for each name.
     """
     names = list(message.name)
     if sorted(names) != sorted(a.name for a in actuators):

@@ -114,20 +114,28 @@ class Viewer:
 
     def show(self, snapshot: Snapshot) -> None:
         """Show a moment: the scene always, text and plots a few times a second."""
-        now = time.monotonic()
         self.plots.keep(snapshot)
         self.panel.notice(snapshot)
-        with self.server.atomic():
-            if snapshot.shape is not None:
-                self.scene.show(snapshot.shape, snapshot.angles, snapshot.silent)
-                self._place_gizmo(snapshot.shape, not snapshot.silent)
-            self.scene.show_ghost(snapshot.ghost if self._layers['ghost'] else None)
-            if now >= self._panel_due:
-                self._panel_due = now + PANEL_PERIOD
-                self.panel.show(snapshot, self.scene.legends, now)
-            if now >= self._plots_due:
-                self._plots_due = now + PLOT_PERIOD
-                self.plots.draw(snapshot.time)
+        try:
+            with self.server.atomic():
+                self._show(snapshot, time.monotonic())
+        except RuntimeError as error:
+            # Viser wakes its own thread from this one, rarely while that one looks. The next
+            # moment is shown again.
+            if 'deque mutated' not in str(error):
+                raise
+
+    def _show(self, snapshot: Snapshot, now: float) -> None:
+        if snapshot.shape is not None:
+            self.scene.show(snapshot.shape, snapshot.angles, snapshot.silent)
+            self._place_gizmo(snapshot.shape, not snapshot.silent)
+        self.scene.show_ghost(snapshot.ghost if self._layers['ghost'] else None)
+        if now >= self._panel_due:
+            self._panel_due = now + PANEL_PERIOD
+            self.panel.show(snapshot, self.scene.legends, now)
+        if now >= self._plots_due:
+            self._plots_due = now + PLOT_PERIOD
+            self.plots.draw(snapshot.time)
 
     def show_ellipsoids(self, found: Ellipsoids | None) -> None:
         """Show compliance ellipsoids, or nothing."""
