@@ -27,6 +27,7 @@ import fcntl
 import os
 from pathlib import Path
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -177,8 +178,10 @@ class PackageRun:
         return self.code is not None
 
     def kill(self) -> None:
-        """End it, where the whole run is being ended."""
-        if self.process is not None:
+        """End it, where the whole run is being ended, with what it started in its session."""
+        if self.process is not None and self.process.poll() is None:
+            if os.getsid(self.process.pid) == self.process.pid:
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()
 
     def finish(self) -> tuple[int, dict[str, int]]:
@@ -362,6 +365,7 @@ def main() -> int:
     per_package = {name: list(options) for name in folders}
     if '--smoke' in sys.argv and LAST in folders:
         per_package[LAST] += ['-k', 'smoke']
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     start, total, bad, second = time.monotonic(), dict.fromkeys(COUNTED, 0), {}, []
     needed: dict[str, str] = {}
     stuck: list[Part] = []
