@@ -53,8 +53,7 @@ def compiled(monkeypatch, tmp_path):
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
     models, warmed = set(), []
     Compiler.started = []
-    for module in ('background_compilation', 'robot_binding'):
-        place = f'soro_node.{module}'
+    for place in ('soro_node.process.background_compilation', 'soro_node.robot_binding'):
         monkeypatch.setattr(f'{place}.is_compiled', lambda robot: robot.model in models)
         monkeypatch.setattr(f'{place}.warm_up', lambda robot: warmed.append(robot.model) or 0.0)
     monkeypatch.setattr(background_compilation.subprocess, 'Popen', Compiler)
