@@ -1,16 +1,12 @@
 #!/usr/bin/env python3
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Run the tests of all packages, one pytest per package, robots with a fast loop last.
+"""Run the tests of all packages, one pytest per package, whole robots last.
 
 Called by `make test` with the workspace's environment. Packages are given by name, without any all
 of them run; what follows `--` goes to pytest. A package without a test that ran fails the run.
 The tests of drivers with their emulators (soro_system_tests/test/devices) run as soro_devices.
 With --smoke the whole robots are only those of the tests named *smoke*.
-
-Packages run in lanes. Robots join them once the kernels of the catalogue are compiled, and
-computation runs beside all on what they leave over: before, a robot would wait for a process that
-has less of the machine. At the end haptic robots run alone.
 
 Nodes, drivers, emulated devices and compiling processes have deadlines, and the machine may stand
 still for a moment (another load, a host that rations time). What fails there is run once more at
@@ -20,14 +16,13 @@ summary names what needed its second run, and why: it is not fine.
 
 from __future__ import annotations
 
-import concurrent.futures
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import fcntl
 import os
 from pathlib import Path
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -39,26 +34,16 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Whole robots with a loop of 500 Hz; the others bear company.
-ALONE = 'haptic'
-# Computation without deadlines: it fills the time in which the nodes' tests wait, in several
-# processes, so that all cores are busy when those tests have ended.
-BESIDE = ('soro_mechanics', 'studies')
+# Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
+# processes, so that both cores are busy when those tests have ended.
+BESIDE = ('soro_mechanics',)
 # Among those, what waits for other processes; computation alone has no second chance.
-WITH_DEADLINES = (
-    'test_first_calls',
-    'test_workspace_cluster',
-    'test_studies',
-    'test_stm32_virtual',
-)
-IN_HALVES = ('soro_mechanics', DEVICES)
+WITH_DEADLINES = ('test_first_calls',)
+IN_HALVES = (*BESIDE, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 3
-LONGEST = (LAST, DEVICES, 'soro_cli', 'soro_node', 'soro_flex_calibration', 'soro_haptics')
-# A session of its own is a group of its own to the scheduler, which shares the machine between
-# groups before it looks at the processes in them.
-GIVES_WAY = ('sh', '-c', 'echo 19 >/proc/self/autogroup; exec nice -n 19 "$@"', 'sh')
+LANES = 2
+LONGEST = (DEVICES, 'soro_cli', 'studies', 'soro_can_driver', 'soro_emulation')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
 TESTS_FAILED = 1
@@ -135,22 +120,11 @@ def counts_in(report: Path) -> dict[str, int]:
     return counts
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """Tests that one pytest runs: of a package, or of some of it."""
-
-    package: str
-    name: str
-    folder: Path
-    options: list[str]
-    files: tuple[Path, ...] = ()  # none: all
-
-
 @dataclasses.dataclass
 class PackageRun:
-    """A running pytest of one part; without a process where there is nothing to run."""
+    """A running pytest of one package; without a process where there is nothing to run."""
 
-    part: Part
+    name: str
     report: Path
     output: IO[str] | None
     process: subprocess.Popen | None
@@ -177,13 +151,6 @@ class PackageRun:
                 self.code = STOOD_STILL
         return self.code is not None
 
-    def kill(self) -> None:
-        """End it, where the whole run is being ended, with what it started in its session."""
-        if self.process is not None and self.process.poll() is None:
-            if os.getsid(self.process.pid) == self.process.pid:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.kill()
-
     def finish(self) -> tuple[int, dict[str, int]]:
         """Wait for the end, show what was held back, return exit code and counts."""
         while not self.has_ended():
@@ -191,7 +158,7 @@ class PackageRun:
         if self.output is not None:
             self.output.seek(0)
             took = time.monotonic() - self.began
-            print(f'\n--- {self.part.name} ({took:.0f} s)\n{self.output.read()}', flush=True)
+            print(f'\n--- {self.name} ({took:.0f} s)\n{self.output.read()}', flush=True)
             self.output.close()
         return self.code or 0, counts_in(self.report)
 
@@ -203,13 +170,18 @@ def processor_ticks(pid: int) -> int:
 
 
 def start_package(
-    part: Part, variables: dict[str, str], beside: bool = False, held: bool = False
+    name: str,
+    folder: Path,
+    variables: dict[str, str],
+    options: list[str],
+    beside: bool,
+    held: bool = False,
+    files: Sequence[Path] = (),
 ) -> PackageRun:
-    """Start the tests of a part: `beside` on what others leave over of the machine.
+    """Start a package's tests, or those in some files: `beside` with low priority.
 
     `held` keeps the output for later, as `beside` does.
     """
-    name, folder = part.name, part.folder
     report = report_of(name)
     results = report.parent
     results.mkdir(parents=True, exist_ok=True)
@@ -218,16 +190,16 @@ def start_package(
     print(f'{name} begins' if held else f'\n--- {name}', flush=True)
     if not any(folder.rglob('test_*.py')):
         print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
-        return PackageRun(part, report, None, None)
-    command = [*GIVES_WAY] if beside else []
+        return PackageRun(name, report, None, None)
+    command = ['nice', '-n', '10'] if beside else []
     command += [sys.executable, '-m', 'pytest', '-q']
-    command += [str(path.relative_to(ROOT)) for path in part.files or [folder]]
+    command += [str(path.relative_to(ROOT)) for path in files or [folder]]
     # The first test of a model also compiles its kernels, here on what the others leave over.
-    command += ['-o', 'timeout=1800'] if beside else []
+    command += ['-o', 'timeout=900'] if beside else []
     command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
     command += ['-o', f'cache_dir={results / name}.cache']
-    command += [f'--ignore={folder}/devices'] if part.package == LAST else []
-    command += [f'--junit-xml={report}', *part.options]
+    command += [f'--ignore={folder}/devices'] if name == LAST else []
+    command += [f'--junit-xml={report}', *options]
     output = tempfile.TemporaryFile('w+') if held else None
     process = subprocess.Popen(
         command,
@@ -235,9 +207,8 @@ def start_package(
         env=variables,
         stdout=output,
         stderr=subprocess.STDOUT if output else None,
-        start_new_session=beside,
     )
-    return PackageRun(part, report, output, process)
+    return PackageRun(name, report, output, process)
 
 
 def report_of(part: str) -> Path:
@@ -245,85 +216,64 @@ def report_of(part: str) -> Path:
     return ROOT / f'out/test_results/{part}.xml'
 
 
-def parts_of(name: str, folder: Path, options: list[str]) -> list[Part]:
-    """Return a package in one or two parts: halves of its files, or robots that run alone."""
-    if name == LAST:
-        return [
-            Part(name, name, folder, narrowed(options, f'not {ALONE}')),
-            Part(name, f'{name} ({ALONE})', folder, narrowed(options, ALONE)),
-        ]
+def package_of(part: str) -> str:
+    """Return the package of a part, see `parts_of`."""
+    return part.split()[0]
+
+
+def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
+    """Return the test files of a package in one or two parts, by the name of each."""
     files = sorted(folder.rglob('test_*.py'))
     if name not in IN_HALVES or len(files) < WORTH_TWO:
-        return [Part(name, name, folder, options)]
+        return {name: []}
     half = len(files) // 2
-    return [
-        Part(name, name, folder, options, tuple(files[:half])),
-        Part(name, f'{name} (second half)', folder, options, tuple(files[: half - 1 : -1])),
-    ]
-
-
-def narrowed(options: list[str], expression: str) -> list[str]:
-    """Return options of pytest that choose by an expression too."""
-    given = [n for n, option in enumerate(options) if option == '-k']
-    if not given:
-        return [*options, '-k', expression]
-    at = given[-1] + 1
-    return [*options[:at], f'({options[at]}) and {expression}', *options[at + 1 :]]
-
-
-def compile_catalogue(variables: dict[str, str]) -> list[concurrent.futures.Future]:
-    """Begin to compile the kernels of the catalogue's robots, one on each core.
-
-    A failure is theirs: nodes say it better.
-    """
-    if not (ROOT / 'src/soro_mechanics').is_dir():
-        return []
-    start = time.monotonic()
-
-    def compile_robot(robot: str) -> None:
-        command = [sys.executable, '-m', 'soro_node.process.warm_up', robot]
-        subprocess.run(command, cwd=ROOT, env=variables, stderr=subprocess.DEVNULL, check=False)
-        print(f'kernels of {robot} compiled ({time.monotonic() - start:.0f} s)', flush=True)
-
-    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
-    robots = sorted(file.stem for file in ROOT.glob('config/robots/*.yaml'))
-    return [pool.submit(compile_robot, robot) for robot in robots]
+    return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
 
 
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
-    """Yield name, exit code and counts of every part of every package.
+    """Yield name, exit code and counts of every package.
 
-    Parts with nodes run in lanes, each with a domain of its own, computation beside them, and
-    haptic robots at the end with the machine for themselves.
+    Packages with nodes run in lanes, each with a domain of its own, computation beside them, and
+    whole robots at the end with the machine for themselves.
     """
-    ordered = sorted(folders, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
-    parts = [part for name in ordered for part in parts_of(name, folders[name], options[name])]
-    alone = [Part(name, name, folders[name], options[name]) for name in folders]
-    if len(folders) > 1:
-        alone = [part for part in parts if part.name == f'{LAST} ({ALONE})']
-        robots = [part for part in parts if part.name == LAST]
-        beside = [part for part in parts if part.package in BESIDE]
-        waiting = [part for part in parts if part not in (*alone, *robots, *beside)]
-        compiling = compile_catalogue(environment(domain)) if robots else []
+    together = [name for name in folders if name != LAST]
+    if len(together) > 1:
+        waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
             running: dict[int | str, PackageRun] = {}
-            stack.callback(lambda: [run.kill() for run in running.values()])
-            while waiting or running or robots or beside:
-                if all(compiled.done() for compiled in compiling):
-                    waiting, robots = [*robots, *waiting], []
-                    while beside:
-                        part = beside.pop()
-                        running[part.name] = start_package(part, environment(domain), beside=True)
+            parts = [
+                (name, part, files)
+                for name in waiting
+                for part, files in parts_of(name, folders[name]).items()
+            ]
+            for name, part, files in [p for p in parts if p[0] in BESIDE]:
+                running[part] = start_package(
+                    part, folders[name], environment(domain), options[name], True, files=files
+                )
+            parts = [p for p in parts if p[0] not in BESIDE]
+            while parts or running:
                 for lane in set(lanes) - running.keys():
-                    if waiting:
-                        running[lane] = start_package(waiting.pop(0), environment(lane), held=True)
+                    if parts:
+                        name, part, files = parts.pop(0)
+                        running[lane] = start_package(
+                            part,
+                            folders[name],
+                            environment(lane),
+                            options[name],
+                            False,
+                            held=True,
+                            files=files,
+                        )
                 for lane in [lane for lane, run in running.items() if run.has_ended()]:
                     run = running.pop(lane)
-                    yield run.part, *run.finish()
+                    yield run.name, *run.finish()
                 time.sleep(0.1)
-    for part in alone:
-        yield part, *start_package(part, environment(domain)).finish()
+        together = []
+    for name in folders:
+        if name in together or name == LAST:
+            run = start_package(name, folders[name], environment(domain), options[name], False)
+            yield name, *run.finish()
 
 
 def failed_in(part: str) -> dict[str, str]:
@@ -337,21 +287,21 @@ def failed_in(part: str) -> dict[str, str]:
     return found
 
 
-def may_repeat(part: Part) -> bool:
+def may_repeat(name: str) -> bool:
     """Whether what failed in a part had deadlines that a busy computer may miss."""
-    failed = failed_in(part.name)
+    failed = failed_in(name)
     late = all(any(f'.{file}.' in test for file in WITH_DEADLINES) for test in failed)
-    return late or part.package not in BESIDE
+    return late or package_of(name) not in BESIDE
 
 
-def repeat(part: Part, domain: int) -> tuple[dict[str, str], dict[str, int]]:
+def repeat(
+    name: str, folder: Path, domain: int, options: list[str]
+) -> tuple[dict[str, str], dict[str, int]]:
     """Run a part's failed tests once more, alone; these with their reasons, and the new counts."""
-    failed = failed_in(part.name)
+    failed = failed_in(name)
     print(f'\nonce more, alone: {" ".join(failed)}', flush=True)
-    again = [*part.options, '--last-failed', '--last-failed-no-failures=none']
-    _, counts = start_package(
-        dataclasses.replace(part, options=again), environment(domain)
-    ).finish()
+    again = [*options, '--last-failed', '--last-failed-no-failures=none']
+    _, counts = start_package(name, folder, environment(domain), again, False).finish()
     return failed, counts
 
 
@@ -365,42 +315,44 @@ def main() -> int:
     per_package = {name: list(options) for name in folders}
     if '--smoke' in sys.argv and LAST in folders:
         per_package[LAST] += ['-k', 'smoke']
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     start, total, bad, second = time.monotonic(), dict.fromkeys(COUNTED, 0), {}, []
     needed: dict[str, str] = {}
-    stuck: list[Part] = []
+    stuck: list[str] = []
     with own_domain() as domain:
         print(f'ROS_DOMAIN_ID={domain}', flush=True)
-        for part, code, counts in run_all(folders, domain, per_package):
-            name = part.name
+        for name, code, counts in run_all(folders, domain, per_package):
             total = {key: total[key] + counts[key] for key in COUNTED}
-            if code == NO_TESTS_COLLECTED and not filtered and part.package != LAST:
+            if code == NO_TESTS_COLLECTED and not filtered:
                 bad[name] = 'no tests'
             elif code not in (0, NO_TESTS_COLLECTED):
                 bad[name] = f'pytest ended with {code}'
                 if code == STOOD_STILL:
                     bad[name] = f'pytest stood still for {STANDSTILL:g} s and was killed'
-                    stuck.append(part)
-                if code == TESTS_FAILED and may_repeat(part):
-                    second.append((part, counts))
-        for part in stuck:
-            print(f'\n{bad[part.name]}; once more, alone: {part.name}', flush=True)
-            code, counts = start_package(part, environment(domain)).finish()
+                    stuck.append(name)
+                if code == TESTS_FAILED and may_repeat(name):
+                    second.append((name, counts))
+        for name in stuck:
+            print(f'\n{bad[name]}; once more, alone: {name}', flush=True)
+            variables = environment(domain)
+            of = package_of(name)
+            run = start_package(name, folders[of], variables, per_package[of], False)
+            code, counts = run.finish()
             total = {key: total[key] + counts[key] for key in COUNTED}
             if code == 0:
-                del bad[part.name]
-                needed[f'all of {part.name}'] = 'stood still'
-        for part, counts in second:
-            failed, repeated = repeat(part, domain)
+                del bad[name]
+                needed[f'all of {name}'] = 'stood still'
+        for name, counts in second:
+            of = package_of(name)
+            failed, repeated = repeat(name, folders[of], domain, per_package[of])
             if repeated['passed'] == len(failed) == counts['failed'] + counts['errors']:
-                del bad[part.name]
+                del bad[name]
                 total['passed'] += len(failed)
                 total['failed'] -= counts['failed']
                 total['errors'] -= counts['errors']
                 needed |= failed
             else:
-                again = failed_in(part.name) or failed
-                bad[part.name] = ''.join(f'\n  {test}: {why}' for test, why in again.items())
+                again = failed_in(name) or failed
+                bad[name] = ''.join(f'\n  {test}: {why}' for test, why in again.items())
     if not total['passed'] and not bad:
         bad['all'] = 'no test passed'
     print('\n' + ''.join(f'FAILED {name}: {why}\n' for name, why in bad.items()), end='')

@@ -150,8 +150,7 @@ def test_a_pytest_that_stands_still_is_killed_and_run_again(tmp_path, monkeypatc
 def test_who_works_is_not_taken_for_one_who_stands_still(monkeypatch):
     code = 'import time\nend = time.monotonic() + 4.0\nwhile time.monotonic() < end: pass'
     process = subprocess.Popen([sys.executable, '-c', code])
-    part = run_tests.Part('soro_a', 'soro_a', Path(), [])
-    run = run_tests.PackageRun(part, Path('none'), None, process)
+    run = run_tests.PackageRun('soro_a', Path('none'), None, process)
     monkeypatch.setattr(run_tests, 'STANDSTILL', 1.5)
     assert run.finish()[0] == 0
 
@@ -160,42 +159,33 @@ def test_two_parts_of_a_package_are_the_whole(tmp_path):
     names = [f'test_{k:02}.py' for k in range(run_tests.WORTH_TWO + 1)]
     for name in names:
         (tmp_path / name).touch()
-    parts = run_tests.parts_of('soro_mechanics', tmp_path, [])
+    parts = run_tests.parts_of('soro_mechanics', tmp_path)
     assert len(parts) == 2
-    assert sorted(file.name for part in parts for file in part.files) == names
+    assert sorted(file.name for part in parts.values() for file in part) == names
 
 
-def test_lanes_share_no_domain_and_the_machine_is_kept_for_haptic_robots(tmp_path, monkeypatch):
+def test_two_lanes_share_no_domain_and_keep_the_machine_for_whole_robots(tmp_path, monkeypatch):
     (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
     code = (
         'import json, os, pathlib, threading, time\n'
-        'def test_{0}():\n'
+        'def test_it():\n'
         '    begin = time.time()\n'
         '    threading.Event().wait(2.0)\n'
         "    found = [os.environ['ROS_DOMAIN_ID'], begin, time.time()]\n"
-        "    pathlib.Path(__file__).with_name('{0}.json').write_text(json.dumps(found))\n"
+        "    pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(found))\n"
     )
     folders = {}
-    for name in ('soro_a', 'soro_mechanics', run_tests.LAST):
+    for name in ('soro_a', 'soro_b', run_tests.LAST):
         folders[name] = tmp_path / name
         folders[name].mkdir()
-        text = code.format('it')
-        text += code.format('haptic') if name == run_tests.LAST else ''
-        (folders[name] / f'test_{name}.py').write_text(text)
+        (folders[name] / f'test_{name}.py').write_text(code)
     monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
     monkeypatch.setattr(run_tests, 'test_folders', lambda names: folders)
     monkeypatch.setattr('sys.argv', ['run_tests.py'])
     assert run_tests.main() == 0
-
-    def noted(name, what='it'):
-        return json.loads((folders[name] / f'{what}.json').read_text())
-
-    (a, begin_a, end_a), (robots, begin, end) = noted('soro_a'), noted(run_tests.LAST)
-    assert a != robots
-    assert begin < end_a and begin_a < end
-    assert noted(run_tests.LAST, 'haptic')[1] > max(end_a, end, noted('soro_mechanics')[2])
-
-
-def test_a_choice_of_tests_is_kept_where_robots_are_chosen_too():
-    assert run_tests.narrowed(['-x'], 'haptic') == ['-x', '-k', 'haptic']
-    assert run_tests.narrowed(['-k', 'a or b', '-x'], 'c') == ['-k', '(a or b) and c', '-x']
+    (a, begin_a, end_a), (b, begin_b, end_b), (_, begin_last, _) = (
+        json.loads((folder / f'test_{name}.json').read_text()) for name, folder in folders.items()
+    )
+    assert a != b
+    assert begin_a < end_b and begin_b < end_a
+    assert begin_last > max(end_a, end_b)
