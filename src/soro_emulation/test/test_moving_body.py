@@ -157,8 +157,11 @@ def test_its_process_answers_with_its_time(monkeypatch):
 
 
 def test_the_environment_decides_for_every_robot(monkeypatch):
-    names = [*MOVING, *STRETCHING, 'pam_continuum']
+    names = [*MOVING, *STRETCHING]
     assert {properties(name)[1].plant for name in names} == {'dynamic'}
+    assert properties('pam_continuum')[1].plant == 'quasi_static'
+    monkeypatch.setenv(OVERRIDE, 'dynamic')
+    assert properties('pam_continuum')[1].plant == 'dynamic'
     monkeypatch.setenv(OVERRIDE, 'quasi_static')
     assert properties('spatial_cc')[1].plant == 'quasi_static'
     monkeypatch.setenv(OVERRIDE, 'fast')

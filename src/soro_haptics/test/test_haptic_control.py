@@ -393,5 +393,5 @@ def test_the_turn_that_nothing_senses_is_said_to_be_unknown(plant):
     for values in (message.pose.covariance, message.wrench_covariance):
         turn = np.reshape(values, (6, 6))[3:, 3:]
         largest, axis = (a[..., -1] for a in np.linalg.eigh(turn))
-        assert largest >= 1.0
+        assert largest >= 1.0 - 1e-9  # round-off of the eigenvalue
         assert np.abs(axis @ sensing.ports.axes[3:, 3:]).max() < 1e-6
