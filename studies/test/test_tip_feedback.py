@@ -11,7 +11,7 @@ from soro_studies.system.plant_assumptions import PLANTS as MOVING
 from soro_studies.system.tip_feedback import at_rest, path, PLANTS
 from soro_studies.system.tracker_faults import held
 
-SOFT_PARALLEL = SCENES[1]
+SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
 
 

@@ -72,7 +72,7 @@ class TrackedTip(VirtualTip):
         stamp, now = round(seen.stamp * NANOSECONDS), round(self.now * NANOSECONDS)
         model = self.robot.forward(self._bank.pressure).tip
         pose = MarkerPose(stamp, seen.frame_id, seen.pose, True)
-        known = np.eye(4) if not seen.frame_id else None
+        known = f'no transform to {seen.frame_id}' if seen.frame_id else np.eye(4)
         tip = self._rules.take(pose, known, model, now, self.now)
         if tip is None:
             return
