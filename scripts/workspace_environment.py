@@ -209,7 +209,16 @@ class Environment:
         options = ['--no-deps', '--only-binary', ':all:', '--no-binary', 'empy']
         command = [*tool, *options, *(word for file in locks for word in ('-r', file))]
         again = None if tool == self._pip() else lambda: self._start_install(half, what, True)
-        return _Installation(command, self.log, self.say, what, again)
+        variables = {} if again is None else self._index_of_pip()
+        return _Installation(command, variables, self.log, self.say, what, again)
+
+    def _index_of_pip(self) -> dict[str, str]:
+        """Return what tells uv of the index that pip is set to, which it does not ask pip for."""
+        asked = [self.workspace.python, '-m', 'pip', 'config', 'list']
+        done = subprocess.run(asked, env=_without_python_path(), capture_output=True, text=True)
+        found = dict(re.findall(r"^([\w:.]*)\.index-url='(.+)'$", done.stdout, re.MULTILINE))
+        own = found.get(':env:') or next(reversed(found.values()), None)
+        return {'UV_DEFAULT_INDEX': own} if own else {}
 
     def _finish_install(self, installation: _Installation) -> None:
         if installation.wait() == 0:
@@ -278,6 +287,7 @@ class _Installation:
     def __init__(
         self,
         command: list,
+        variables: dict[str, str],
         log: Path,
         say: Callable[[str], None],
         what: str,
@@ -290,7 +300,7 @@ class _Installation:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=_without_python_path(),
+            env={**_without_python_path(), **variables},
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -313,4 +323,4 @@ class _Installation:
     def errors(self) -> list[str]:
         """Return the lines that say what went wrong, else the last ones."""
         lines = [line for line in self.lines if line.startswith(('ERROR', 'error'))]
-        return lines or self.lines[-1:] or ['no word']
+        return lines or self.lines or ['no word']

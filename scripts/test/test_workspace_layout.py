@@ -3,6 +3,7 @@
 """What makes a rebuild necessary and what does not; which ROS is used."""
 
 import json
+import os
 from pathlib import Path
 import shutil
 import subprocess
@@ -282,3 +283,17 @@ def test_the_workspace_that_was_sourced_last_comes_first(tmp_path, shell):
     assert path[:2] == [f'{tmp_path}/a/scripts/bin', f'{tmp_path}/a/install/soro_cli/lib/soro_cli']
     assert prefixes[0] == f'{tmp_path}/a/install/soro_cli'
     assert len(set(path)) == len(path) == 8 and len(set(prefixes)) == len(prefixes) == 2
+
+
+def test_uv_asks_the_index_that_pip_is_set_to(tmp_path, monkeypatch):
+    for name in [name for name in os.environ if name.startswith('PIP_')]:
+        monkeypatch.delenv(name)
+    file = tmp_path / 'pip.conf'
+    file.write_text(
+        '[global]\nindex-url = https://a.example/simple\nextra-index-url = file:///b\n'
+    )
+    monkeypatch.setenv('PIP_CONFIG_FILE', str(file))
+    environment = Environment(Workspace(ROOT, 'kilted'), print)
+    assert environment._index_of_pip() == {'UV_DEFAULT_INDEX': 'https://a.example/simple'}
+    file.write_text('[global]\nextra-index-url = file:///b\n')
+    assert environment._index_of_pip() == {}

@@ -17,8 +17,8 @@ from soro_mechanics.core.status import Code
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import Load
 from soro_msgs.srv import ComputeCompliance
+from soro_rigs.random_messages import RandomMessages
 from soro_rigs.ros_session import RosSession, wait_for
-from soro_studies.system.random_messages import RandomMessages
 
 ROBOT = 'spatial_cc'
 COUNT = 40 * max(1, int(os.environ.get('SORO_FUZZ', '1')))

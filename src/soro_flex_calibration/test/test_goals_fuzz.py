@@ -16,8 +16,8 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_rigs.random_messages import RandomMessages
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
-from soro_studies.system.random_messages import RandomMessages
 
 ROBOT = 'haptic_5dof'
 COUNT = 40 * max(1, int(os.environ.get('SORO_FUZZ', '1')))

@@ -19,8 +19,8 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_rigs.random_messages import RandomMessages
 from soro_rigs.ros_session import RosSession, wait_for
-from soro_studies.system.random_messages import RandomMessages
 
 ROBOT = 'haptic_5dof'
 COUNT = 60 * max(1, int(os.environ.get('SORO_FUZZ', '1')))

@@ -14,8 +14,8 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_msgs.msg import Load
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
+from soro_rigs.random_messages import RandomMessages
 from soro_rigs.ros_session import RosSession, wait_for
-from soro_studies.system.random_messages import RandomMessages
 
 ROBOT = 'spatial_cc'
 COUNT = 60 * max(1, int(os.environ.get('SORO_FUZZ', '1')))

@@ -20,8 +20,8 @@ from rcl_interfaces.srv import ListParameters
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
 from soro_node.qos import LOSSY, SENT_ONCE, STRICTER
+from soro_rigs.random_messages import RandomMessages
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
-from soro_studies.system.random_messages import RandomMessages
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = 15 * max(1, int(os.environ.get('SORO_FUZZ', '1')))

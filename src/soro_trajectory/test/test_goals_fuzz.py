@@ -18,8 +18,8 @@ from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand
 from soro_node.conversions import pose_to_message
+from soro_rigs.random_messages import RandomMessages
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
-from soro_studies.system.random_messages import RandomMessages
 from soro_trajectory.node import TrajectoryPlanner
 
 ROBOT = 'spatial_cc'
