@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from soro_can_driver.board import flex_groups_of, groups_of, MAX_MOTORS, minor_for
 from soro_driver.can_port import CanPort, FRAME_BITS, MAX_LOAD, read_port
 from soro_driver.channels import read_channels
-from soro_driver.settings import MAX_STEP, read_rate
+from soro_driver.settings import MAX_STEP, read_directions, read_rate
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
@@ -53,9 +53,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         if motors > MAX_MOTORS or {a.quantity for a in robot.actuators} != {'angle'}:
             raise section.error('ratio', f'the board drives 1 to {MAX_MOTORS} angles')
         zero = section.vector('zero', 'rad', motors, np.zeros(motors))
-        direction = section.vector('direction', '1', motors, np.ones(motors))
-        if not np.all(np.abs(direction) == 1.0):
-            raise section.error('direction', 'write 1 or -1 for each motor')
+        direction = read_directions(section, motors)
         tracking = section.quantity('tracking_error', 'rad', TRACKING, positive=True)
         serial = section.integer('serial', 0, minimum=0)
         if read_channels(section, robot.actuators) != tuple(range(motors)):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from soro_cia402_driver.protocol import MAX_NODE, Mode, MODES_KNOWN
 from soro_driver.can_port import CanPort, FRAME_BITS, MAX_LOAD, read_port
-from soro_driver.settings import read_driver_settings
+from soro_driver.settings import read_directions, read_driver_settings
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
@@ -54,9 +54,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> Cia402Wiring:
             raise section.error('nodes', 'one for each drive, all of them angles, or all forces')
         kind = kinds.pop()
         ratio = section.number('ratio', 1.0, positive=True)
-        direction = section.vector('direction', '1', count, np.ones(count))
-        if not np.all(np.abs(direction) == 1.0):
-            raise section.error('direction', 'write 1 or -1 for each drive')
+        direction = read_directions(section, count)
         if kind == 'angle':
             counts = ratio * section.number('counts', positive=True)
             per_count = direction * 2.0 * math.pi / counts

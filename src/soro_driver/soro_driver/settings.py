@@ -112,3 +112,11 @@ def _read_safe_action(root: Section, robot: RobotDescription) -> tuple[str, Arra
             unit = QUANTITIES[kinds.pop()][2]
             rates = np.full(len(rates), item.quantity('rate', unit, positive=True))
     return action, rates
+
+
+def read_directions(section: Section, count: int) -> Array:
+    """Return key ``direction`` of a device's section, shape (count,): 1 or -1, default 1."""
+    directions = section.vector('direction', '1', count, np.ones(count))
+    if not np.all(np.abs(directions) == 1.0):
+        raise section.error('direction', 'write 1 or -1 for each drive')
+    return directions

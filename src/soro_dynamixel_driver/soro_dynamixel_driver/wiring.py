@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_driver.settings import read_rate
+from soro_driver.settings import read_directions, read_rate
 from soro_dynamixel_driver.protocol import BLOCK, BROADCAST, TURN
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
@@ -57,9 +57,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> DynamixelWiring:
             raise section.error('servos', 'an id of its own for each drive, all of them angles')
         ratio = section.number('ratio', 1.0, positive=True)
         zero = section.vector('zero', 'rad', count, np.zeros(count))
-        direction = section.vector('direction', '1', count, np.ones(count))
-        if not np.all(np.abs(direction) == 1.0):
-            raise section.error('direction', 'write 1 or -1 for each servo')
+        direction = read_directions(section, count)
         current = section.quantity('current', 'A', 0.0, minimum=0.0, maximum=80.0)
         data = section.integer('indirect_data', 224, minimum=208, maximum=634)
         load = 10 * (OVERHEAD + count * PER_SERVO) * read_rate(robot) / baudrate
