@@ -18,9 +18,10 @@ import time
 
 from workspace_layout import digest, SetupError, Workspace
 
-# The wheels' CMake exports name folders of the machine that built them.
-BAKED_INCLUDE = '/opt/python/cp{v}-cp{v}/include/python{d}'
-BAKED_NUMPY = '/opt/python/cp{v}-cp{v}/lib/python{d}/site-packages/numpy/_core/include'
+# The wheels' CMake exports name folders of the machine that built them, or of an environment that
+# shared their files through uv's cache.
+INCLUDE = r'[^;"\s]*/include/python{d}(?=[;"])'
+NUMPY_INCLUDE = r'[^;"\s]*/lib/python{d}/site-packages/numpy/_core/include(?=[;"])'
 
 PERIOD = 10.0  # s between two lines about an installation
 
@@ -236,26 +237,33 @@ class Environment:
         return self.workspace.venv / 'lib' / f'python{version}' / 'site-packages'
 
     def _mend_cmake_paths(self) -> None:
-        """Put this machine's include folders where the wheels name their builder's."""
-        major, minor = sys.version_info[:2]
-        version, dotted = f'{major}{minor}', f'{major}.{minor}'
         numpy = subprocess.run(
             [self.workspace.python, '-c', 'import numpy; print(numpy.get_include())'],
             check=True,
             capture_output=True,
             text=True,
         ).stdout.strip()
-        # The longer one first: the other is no prefix of it, but the order costs nothing.
-        replacements = {
-            BAKED_NUMPY.format(v=version, d=dotted): numpy,
-            BAKED_INCLUDE.format(v=version, d=dotted): sysconfig.get_path('include'),
-        }
-        for file in (self.workspace.venv / 'share').rglob('*.cmake'):
-            text = mended = file.read_text()
-            for old, new in replacements.items():
-                mended = mended.replace(old, new)
-            if mended != text:
-                file.write_text(mended)
+        mend_cmake_paths(self.workspace.venv / 'share', numpy)
+
+
+def mend_cmake_paths(share: Path, numpy_include: str) -> None:
+    """Put this machine's include folders where the wheels name others.
+
+    uv links the files of its cache: they are replaced, as writing into them would change them
+    for every other environment of the user.
+    """
+    dotted = '{}.{}'.format(*sys.version_info[:2])
+    replacements = {
+        NUMPY_INCLUDE.format(d=re.escape(dotted)): numpy_include,
+        INCLUDE.format(d=re.escape(dotted)): sysconfig.get_path('include'),
+    }
+    for file in share.rglob('*.cmake'):
+        text = mended = file.read_text()
+        for pattern, folder in replacements.items():
+            mended = re.sub(pattern, lambda _, own=folder: own, mended)
+        if mended != text:
+            file.unlink()
+            file.write_text(mended)
 
 
 def prefer_own_toolkits(site_packages: Path) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 from workspace_build import Build
-from workspace_environment import Environment, prefer_own_toolkits
+from workspace_environment import Environment, mend_cmake_paths, prefer_own_toolkits
 from workspace_layout import check_place, installed_ros_prefixes, ROOT, SetupError, Workspace
 
 MANIFEST = '<package format="3"><name>{}</name></package>'
@@ -297,3 +298,19 @@ def test_uv_asks_the_index_that_pip_is_set_to(tmp_path, monkeypatch):
     assert environment._index_of_pip() == {'UV_DEFAULT_INDEX': 'https://a.example/simple'}
     file.write_text('[global]\nextra-index-url = file:///b\n')
     assert environment._index_of_pip() == {}
+
+
+@pytest.mark.parametrize('owner', ['/opt/python/cp311-cp311', '/home/other/soro/.venv'])
+def test_wheels_include_folders_are_this_environments_and_the_cache_keeps_its_own(owner, tmp_path):
+    """uv hands out its cached files as hard links: they are shared by all environments."""
+    dotted = '{}.{}'.format(*sys.version_info[:2])
+    baked = f'  INCLUDES "{owner}/include/python{dotted};{owner}/lib/python{dotted}'
+    baked += '/site-packages/numpy/_core/include"\n'
+    cached, share = tmp_path / 'cached.cmake', tmp_path / 'share'
+    cached.write_text(baked)
+    share.mkdir()
+    os.link(cached, share / 'export.cmake')
+    mend_cmake_paths(share, '/here/numpy')
+    own = f'{sysconfig.get_path("include")};/here/numpy'
+    assert (share / 'export.cmake').read_text() == f'  INCLUDES "{own}"\n'
+    assert cached.read_text() == baked
