@@ -8,12 +8,10 @@
 """
 
 from soro_mechanics.core.missing_package import require_numba
-from soro_mechanics.moved import offer_old_names
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 require_numba()
-offer_old_names()
 
 from soro_mechanics.core.configuration import Configuration, InverseSolution, Load, LoadAxes, Task  # noqa: E402 - the cache folder comes first
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, SoroError, UnknownName  # noqa: E402

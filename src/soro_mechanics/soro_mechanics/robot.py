@@ -11,7 +11,6 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from soro_mechanics import moved
 from soro_mechanics.core.actuators import Actuator, limit_violations
 from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.configuration import (
@@ -75,7 +74,7 @@ def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot
     return Robot(read_robot_file(find_robot_file(robot)), model)
 
 
-class Robot(RobotInput, moved.OldRobotNames):
+class Robot(RobotInput):
     """A robot and one of its models."""
 
     def __init__(self, description: RobotDescription, model: str | None = None) -> None:
@@ -190,7 +189,6 @@ class Robot(RobotInput, moved.OldRobotNames):
         position_tolerance: float = POSITION_TOLERANCE,
         orientation_tolerance: float = ORIENTATION_TOLERANCE,
         multistart: bool | None = None,
-        elsewhere: bool | None = None,
     ) -> InverseSolution:
         """Find the actuation that brings the tip to a target.
 
@@ -208,8 +206,6 @@ class Robot(RobotInput, moved.OldRobotNames):
             is given. The first time it takes as long as 128 forward solves more, unless
             `precompute_seeds` has been called. No further search begins after 4 s: the message
             says what was left out.
-        elsewhere : bool, optional
-            The old name of `multistart`, until 0.3.
 
         Returns
         -------
@@ -221,9 +217,6 @@ class Robot(RobotInput, moved.OldRobotNames):
         load = self._load(wrench, loads)
         search = partial(self._searched, goal, load)
         first = search(self._guess(guess))
-        if elsewhere is not None:
-            moved.warn('elsewhere', 'multistart', callers=1)
-            multistart = elsewhere
         if guess is None if multistart is None else multistart:
             return self._others.improved(self, first, search, goal)
         return first

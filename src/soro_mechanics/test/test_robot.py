@@ -201,8 +201,8 @@ def test_what_was_not_solved_has_no_derivatives():
 @pytest.mark.parametrize(
     'ask',
     [
-        Robot.natural_frequencies,
-        Robot.validity,
+        lambda robot, q: robot.network.natural_frequencies(q),
+        lambda robot, q: robot.network.validity(q),
         Robot.refinement,
         Robot.solutions,
         Robot.limit_distance,
