@@ -9,13 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from soro_cli.tables import note, print_table
-from soro_cli.verbs.mechanics_options import (
-    ACTUATION_HELP,
-    add_mechanics_options,
-    asked,
-    finish,
-    solved,
-)
+from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options, asked, finish
 from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
@@ -73,11 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
             measured = compare_pulls(source, answer, wrench, arguments.model, pulls)
 
     def show() -> None:
-        if not all(solved(*line) for p in answer.points for line in p.matrix):
+        if not answer.points:
             return
         if arguments.along:
             _show_along(answer.points)
-        elif answer.points:
+        else:
             _show_point(answer.points[0], answer.model)
             if measured is not None:
                 _show_measured(measured, answer.points[0].matrix)
