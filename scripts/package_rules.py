@@ -30,6 +30,7 @@ ROSDEP_KEYS = {
     'python3-numpy',
     'python3-pil',
     'python3-protobuf',
+    'python3-psutil',
     'python3-pytest',
     'python3-pytest-timeout',
     'python3-rich',

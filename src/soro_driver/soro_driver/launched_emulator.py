@@ -4,19 +4,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+import psutil
+
 from soro_node.process.parent_death import launcher
-from soro_node.process.process_table import ProcessTable
 
 EMULATOR = '/soro_emulation/emulator'
 
 
 def emulator_runs(namespace: str) -> bool:
-    """Whether the launcher of this process has an emulator for a namespace (Linux)."""
+    """Whether the launcher of this process has an emulator for a namespace."""
     pid = launcher()
     if pid is None:
         return False
-    table = ProcessTable()
-    return any(
-        any(word.endswith(EMULATOR) for word in words) and f'__ns:={namespace}' in words
-        for words in map(table.command, table.descendants(pid))
-    )
+    with suppress(psutil.NoSuchProcess):
+        for process in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.Error):  # it has just ended
+                words = process.cmdline()
+                if f'__ns:={namespace}' in words and any(w.endswith(EMULATOR) for w in words):
+                    return True
+    return False

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 import time
 
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 
 class LoadMeter:

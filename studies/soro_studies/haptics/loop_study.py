@@ -38,7 +38,7 @@ from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.middleware import set_middleware
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 from soro_studies.haptics.computer_load import LoadMeter
 from soro_studies.haptics.stall_meter import StallMeter
 

@@ -27,7 +27,7 @@ from soro_emulation.event_log import read_events
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, Configuration
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 import re
 
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 STARTED = re.compile(r'^\[launch\] \[(\w+)\] started, pid (\d+)', re.MULTILINE)
 PAGE = os.sysconf('SC_PAGE_SIZE')

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from soro_node.process.parent_death import until_parent_dies
-from soro_node.process.process_table import ProcessTable
 from soro_recording.bag_reader import BagReader
+from soro_rigs.process_table import ProcessTable
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.measured_section import keep_values, machine, replace_section
 

@@ -28,8 +28,8 @@ from soro_driver.settings import read_driver_settings
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_msgs.srv import SetVirtualEnvironment
-from soro_node.process.process_table import ProcessTable
 from soro_node.user_errors import UserError
+from soro_rigs.process_table import ProcessTable
 from soro_studies.system.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_studies.system.process_figures import figures_of, processes_below, segments_of
 from soro_studies.system.recent_lines import lines_before

@@ -1,18 +1,17 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""At which addresses processes of this machine can be reached, from /proc (proc(5))."""
+"""At which addresses processes of this machine can be reached."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import ipaddress
-import os
-from pathlib import Path
-import struct
+import socket
+
+import psutil
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-LISTEN = '0A'  # state of a listening socket in /proc/net/tcp; UDP has no such state
 # Ports of a DDS domain: OMG DDSI-RTPS 2.5, 9.6.2.
 FIRST_PORT, DOMAIN_GAIN = 7400, 250
 
@@ -41,37 +40,15 @@ def dds_ports(domain: int) -> range:
 
 def sockets_of_processes(pids: Iterable[int] | None = None) -> Iterator[BoundSocket]:
     """Yield the sockets of processes; default: of all whose files may be read."""
-    bound = dict(_bound())
-    if pids is None:
-        pids = [int(entry.name) for entry in Path('/proc').glob('[0-9]*')]
-    for pid in pids:
+    for pid in psutil.pids() if pids is None else pids:
         try:
-            command = Path(f'/proc/{pid}/comm').read_text().strip()
-            files = list(Path(f'/proc/{pid}/fd').iterdir())
-        except OSError:
+            process = psutil.Process(pid)
+            command, connections = process.name(), process.net_connections('inet')
+        except psutil.Error:
             continue  # it has ended, or belongs to somebody else
-        for file in files:
-            try:
-                inode = os.readlink(file).removeprefix('socket:[').removesuffix(']')
-            except OSError:
-                continue  # closed meanwhile
-            if inode in bound:
-                yield BoundSocket(pid, command, *bound[inode])
-
-
-def _bound() -> Iterator[tuple[str, tuple[str, Address, int]]]:
-    for name in ('tcp', 'tcp6', 'udp', 'udp6'):
-        table = Path(f'/proc/net/{name}')
-        for line in table.read_text().splitlines()[1:] if table.exists() else ():
-            fields = line.split()
-            protocol = name[:3]
-            if protocol == 'tcp' and fields[3] != LISTEN:
-                continue
-            host, _, port = fields[1].partition(':')
-            words = bytes.fromhex(host)
-            count = len(words) // 4
-            # The kernel prints words of the machine's byte order.
-            data = struct.pack(f'>{count}I', *struct.unpack(f'={count}I', words))
-            address = ipaddress.ip_address(data)
-            mapped = getattr(address, 'ipv4_mapped', None)
-            yield fields[9], (protocol, mapped or address, int(port, 16))
+        for each in connections:
+            udp = each.type == socket.SOCK_DGRAM
+            if each.laddr and (udp or each.status == psutil.CONN_LISTEN):
+                address = ipaddress.ip_address(each.laddr.ip)
+                address = getattr(address, 'ipv4_mapped', None) or address
+                yield BoundSocket(pid, command, 'udp' if udp else 'tcp', address, each.laddr.port)

@@ -32,7 +32,7 @@ from soro_emulation.event_log import read_events
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 BAR = 1e5
 BENCH = Path(__file__).resolve().parents[3] / 'soro_emulation/test/rig.yaml'

@@ -15,7 +15,7 @@ import pytest
 from robot_processes import BAR, BENCH, end, RobotProcesses, start_node
 
 from soro_driver.device import DeviceState, Fault
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 
 def kill_driver(robot, *others: int) -> float:

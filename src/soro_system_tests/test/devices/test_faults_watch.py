@@ -27,7 +27,7 @@ from test_faults_host import without_heartbeat  # noqa: F401 - a fixture
 
 from soro_driver.device import DeviceState
 from soro_nidaq_driver.device import NOT_WATCHED
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 BUSY = 1.5  # s that a busy computer may add
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from soro_node.process.process_table import ProcessTable
+from soro_rigs.process_table import ProcessTable
 
 TICK = 1.0 / os.sysconf('SC_CLK_TCK')
 # Burns processor time itself and in a child that it waits for, then says so and stays.
