@@ -8,10 +8,10 @@ from builtin_interfaces.msg import Time
 import numpy as np
 from sensor_msgs.msg import PointCloud2, PointField
 
-from soro_compliance.workspace_analysis import WorkspaceCloud
+from soro_mechanics.analysis.workspace import Workspace
 
 
-def point_cloud(cloud: WorkspaceCloud, frame_id: str, stamp: Time) -> PointCloud2:
+def point_cloud(cloud: Workspace, frame_id: str, stamp: Time) -> PointCloud2:
     """Return the tips of the solved samples, with how soft they are where that is known."""
     columns, names = [cloud.points], ['x', 'y', 'z']
     if len(cloud.compliance):

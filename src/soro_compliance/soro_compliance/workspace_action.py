@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timezone
 import hashlib
 import os
@@ -21,6 +22,7 @@ from sensor_msgs.msg import PointCloud2
 
 from soro_compliance import workspace_analysis as analysis
 from soro_compliance.point_cloud import point_cloud
+from soro_mechanics.analysis.workspace import sample_workspace, Workspace
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
@@ -110,15 +112,20 @@ class WorkspaceAction:
         path = analysis.check_file(goal.save_to)
         actuations = self._samples(robot, goal, told_to_end)
         with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix='workspace') as pool:
-            cloud = analysis.analyze(
+            cloud = sample_workspace(
                 robot,
                 actuations,
+                pool,
                 wrench,
                 loads,
                 goal.with_compliance,
-                pool,
                 self._progress(handle, len(actuations), told_to_end),
             )
+        if told_to_end():
+            done = f'{len(cloud.codes)} of {len(actuations)} samples'
+            raise analysis.Cancelled(f'cancelled after {done}')
+        # What is said to be reached is where the robot stands by itself.
+        cloud = replace(cloud, tip=np.where(cloud.solved[:, None, None], cloud.tip, np.nan))
         if path is not None:
             names = [a.name for a in robot.actuators]
             analysis.save(cloud, names, path, _origin(robot, goal, wrench, loads))
@@ -186,7 +193,7 @@ def _origin(robot: Robot, goal: Any, wrench: Array, loads: tuple[Load, ...]) -> 
     }
 
 
-def _describe(cloud: analysis.WorkspaceCloud, result: Any) -> None:
+def _describe(cloud: Workspace, result: Any) -> None:
     points = cloud.points
     result.solved = len(points)
     result.failed = len(cloud.codes) - len(points)

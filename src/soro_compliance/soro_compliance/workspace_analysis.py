@@ -1,13 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Sample the actuation space, solve every sample on all cores, describe what the tip reaches."""
+"""Sample the actuation space within bounds, describe and save what the tip reaches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
-from contextlib import suppress
-from dataclasses import dataclass
 import json
 import math
 import os
@@ -17,18 +14,15 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.analysis.stiffness import eigenscrews, ellipsoids
+from soro_mechanics.analysis.workspace import Workspace
 from soro_mechanics.core.array_input import finite_array
-from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
-from soro_mechanics.core.model import Batch
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
-from soro_node.requests import forward_from, quick_start_of
 
 MAX_SAMPLES = 1_000_000
-CHUNK = 32  # samples of one task; where there is no batch, each starts from the one before
 SUFFIXES = ('.npz', '.csv')
 
 
@@ -36,31 +30,6 @@ class Cancelled(SoroError):
     """The analysis was cancelled before its end."""
 
     code = Code.CANCELED
-
-
-@dataclass(frozen=True)
-class WorkspaceCloud:
-    """What the samples gave."""
-
-    actuation: Array  #: (n, m)
-    tip: Array  #: (n, 4, 4); NaN where there is no stable equilibrium
-    codes: NDArray[np.int64]  #: (n,)
-    #: (n, 2) [m/N]; smallest and largest principal compliance; shape (0, 2) when it was not asked
-    #: for
-    compliance: Array
-    #: (n, 2) [N]; least positive and greatest one, as Shi's Figure 10 maps them; like
-    #: `compliance`, NaN where a model has less than six elastic freedoms
-    eigenstiffness: Array
-
-    @property
-    def solved(self) -> NDArray[np.bool_]:
-        """Which samples have a stable equilibrium."""
-        return self.codes == int(Code.NONE)
-
-    @property
-    def points(self) -> Array:
-        """Tips of the solved samples, shape (k, 3) [m]."""
-        return self.tip[self.solved, :3, 3]
 
 
 def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
@@ -138,95 +107,6 @@ def _within_coupled(robot: Robot, actuations: Array) -> NDArray[np.bool_]:
     return kept
 
 
-def analyze(
-    robot: Robot,
-    actuations: Array,
-    wrench: Array,
-    loads: tuple[Load, ...],
-    with_compliance: bool,
-    executor: Executor,
-    proceed: Callable[[int, int], bool],
-) -> WorkspaceCloud:
-    """Solve every actuation.
-
-    Parameters
-    ----------
-    actuations : ndarray, shape (n, m)
-    wrench : ndarray, shape (6,)
-        At the tip, axes of base_link.
-    loads : tuple of Load
-        Further ones.
-    executor : concurrent.futures.Executor
-        Threads serve well: the kernels release the interpreter lock.
-    proceed : callable
-        Gets how many samples are done and how many of them failed; False cancels.
-
-    Raises
-    ------
-    Cancelled
-    """
-    # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
-    batch = None
-    if not (with_compliance or loads):
-        batch = robot.engine.batch(wrench, robot.gravity, len(actuations))
-    futures = [
-        executor.submit(
-            _solve, robot, actuations[i : i + CHUNK], wrench, loads, with_compliance, batch
-        )
-        for i in range(0, len(actuations), CHUNK)
-    ]
-    parts, done, failed = [], 0, 0
-    for future in futures:
-        part = future.result()
-        parts.append(part)
-        done += len(part[1])
-        failed += int(np.count_nonzero(part[1] != int(Code.NONE)))
-        if not proceed(done, failed):
-            for rest in futures:
-                rest.cancel()
-            raise Cancelled(f'cancelled after {done} of {len(actuations)} samples')
-    return WorkspaceCloud(
-        actuations,
-        np.concatenate([p[0] for p in parts]),
-        np.concatenate([p[1] for p in parts]),
-        np.concatenate([p[2] for p in parts]),
-        np.concatenate([p[3] for p in parts]),
-    )
-
-
-def _solve(
-    robot: Robot,
-    actuations: Array,
-    wrench: Array,
-    loads: tuple[Load, ...],
-    with_compliance: bool,
-    batch: Batch | None,
-) -> tuple[Array, NDArray[np.int64], Array, Array]:
-    count = len(actuations)
-    tips = np.full((count, 4, 4), np.nan)
-    codes = np.full(count, int(Code.NONE), dtype=np.int64)
-    left = np.arange(count)
-    if batch is not None:
-        tips, solved = batch.solve(actuations)
-        left = np.flatnonzero(~solved)
-    principal, screws = np.full((2, count if with_compliance else 0, 2), np.nan)
-    near: Configuration | None = None
-    for i in left:
-        q = forward_from(robot, actuations[i], wrench, loads, quick_start_of(robot, near))
-        codes[i] = int(q.status.code)
-        if q.status.code is not Code.NONE:
-            continue
-        near, tips[i] = q, q.tip
-        if with_compliance:
-            matrix = robot.compliance(q)
-            values = ellipsoids(matrix)[0].values
-            principal[i] = values[-1], values[0]
-            with suppress(InvalidInput):  # rigid in some direction: it has none
-                found = eigenscrews(matrix).values
-                screws[i] = found[2], found[0]
-    return tips, codes, principal, screws
-
-
 def _hull(points: Array) -> Any:
     """Return the convex hull; None where the points are too few or lie in one plane (line)."""
     from scipy.spatial import ConvexHull, QhullError  # half a second of a node's start
@@ -299,7 +179,7 @@ def check_file(save_to: str) -> Path | None:
     return path
 
 
-def save(cloud: WorkspaceCloud, names: list[str], path: Path, origin: Mapping[str, Any]) -> None:
+def save(cloud: Workspace, names: list[str], path: Path, origin: Mapping[str, Any]) -> None:
     """Write a cloud; the file appears complete or not at all.
 
     Parameters
@@ -319,7 +199,7 @@ def save(cloud: WorkspaceCloud, names: list[str], path: Path, origin: Mapping[st
 
 
 def _save_npz(
-    cloud: WorkspaceCloud, names: list[str], origin: Mapping[str, Any], file: BinaryIO
+    cloud: Workspace, names: list[str], origin: Mapping[str, Any], file: BinaryIO
 ) -> None:
     np.savez_compressed(
         file,
@@ -334,7 +214,7 @@ def _save_npz(
 
 
 def _save_csv(
-    cloud: WorkspaceCloud, names: list[str], origin: Mapping[str, Any], file: BinaryIO
+    cloud: Workspace, names: list[str], origin: Mapping[str, Any], file: BinaryIO
 ) -> None:
     file.writelines(f'# {key}: {json.dumps(value)}\n'.encode() for key, value in origin.items())
     columns = [cloud.actuation, cloud.tip[:, :3, 3], cloud.codes[:, None].astype(float)]

@@ -13,6 +13,7 @@ import pytest
 from soro_compliance import workspace_analysis as analysis
 from soro_compliance.point_cloud import point_cloud
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.workspace import sample_workspace
 from soro_mechanics.core.configuration import Load
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.numerics import lie
@@ -32,7 +33,7 @@ def coupled():
 
 def run(robot, samples, compliance=False, proceed=lambda done, failed: True, loads=()):
     with ThreadPoolExecutor(2) as pool:
-        return analysis.analyze(robot, samples, ZERO, loads, compliance, pool, proceed)
+        return sample_workspace(robot, samples, pool, ZERO, loads, compliance, proceed)
 
 
 def test_further_loads_bend_every_sample(coupled):
@@ -126,9 +127,8 @@ def test_cancelling_stops_early(robot):
         seen.append(done)
         return done < 100
 
-    with pytest.raises(analysis.Cancelled, match='of 400'):
-        run(robot, samples, proceed=proceed)
-    assert seen[-1] < 200
+    cloud = run(robot, samples, proceed=proceed)
+    assert len(cloud.actuation) == len(cloud.codes) == len(cloud.tip) == seen[-1] < 200
 
 
 def test_volume_and_extent_of_a_box():

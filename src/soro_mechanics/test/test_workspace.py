@@ -120,7 +120,7 @@ def test_no_sample_starts_from_an_unstable_one(robot, monkeypatch):
     """Samples above 1 bar play unstable; each is asked cold, and begins nobody's search."""
     guesses = []
 
-    def forward(actuation, guess=None, real=robot.forward):
+    def forward(actuation, wrench, guess, loads, real=robot.forward):
         guesses.append(guess)
         q = real(actuation)
         if actuation[0] > 1.0e5:

@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Batch, Model
 from soro_mechanics.core.status import Code
@@ -21,6 +25,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 RAREST = 10_000  # one sample in so many must keep the coupled limits
 ENOUGH = 10  # samples of the rarest kind that are waited for, before they are called too rare
 BLOCK = 4096  # draws at once where some may be left out
+Part = tuple[Array, NDArray[np.int64], Array, Array]  # tips, codes, compliance, eigenstiffness
 CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
 
 
@@ -31,6 +36,11 @@ class Workspace:
     actuation: Array  #: (n, m); SI
     tip: Array  #: (n, 4, 4); in base_link; NaN where the solve failed
     codes: NDArray[np.int64]  #: (n,); `Code` of every sample
+    #: (n, 2) [m/N]; smallest and largest principal compliance; (0, 2) where nobody asked for it
+    compliance: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    #: (n, 2) [N]; least positive and greatest one, as Shi's Figure 10 maps them; like
+    #: `compliance`, NaN where a model has less than six elastic freedoms
+    eigenstiffness: Array = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def solved(self) -> NDArray[np.bool_]:
@@ -38,9 +48,14 @@ class Workspace:
         return self.codes == int(Code.NONE)
 
     @property
+    def points(self) -> Array:
+        """Tips of the solved samples, shape (k, 3) [m]."""
+        return self.tip[self.solved, :3, 3]
+
+    @property
     def extent(self) -> Array:
         """Smallest and largest coordinate reached, shape (2, 3) [m]."""
-        points = self.tip[self.solved, :3, 3]
+        points = self.points
         if len(points) == 0:
             return np.full((2, 3), np.nan)
         return np.array([points.min(axis=0), points.max(axis=0)])
@@ -68,9 +83,16 @@ class Sampled(Protocol):
         """Gravity in base_link, shape (3,) [m/s^2]."""
 
     def forward(
-        self, actuation: Any, wrench: Any = None, guess: Configuration | None = None
+        self,
+        actuation: Any,
+        wrench: Any = None,
+        guess: Configuration | None = None,
+        loads: Sequence[Load] = (),
     ) -> Configuration:
         """Solve the equilibrium under an actuation."""
+
+    def compliance(self, q: Configuration) -> Array:
+        """Return the (6, 6) compliance at the tip, base axes, linear first."""
 
 
 def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
@@ -104,7 +126,15 @@ def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
     return found[:count]
 
 
-def sample_workspace(robot: Sampled, samples: Any, executor: Executor | None = None) -> Workspace:
+def sample_workspace(
+    robot: Sampled,
+    samples: Any,
+    executor: Executor | None = None,
+    wrench: Any = None,
+    loads: Sequence[Load] = (),
+    compliance: bool = False,
+    proceed: Callable[[int, int], bool] = lambda done, failed: True,
+) -> Workspace:
     """Solve many actuations.
 
     Parameters
@@ -115,12 +145,21 @@ def sample_workspace(robot: Sampled, samples: Any, executor: Executor | None = N
     executor : concurrent.futures.Executor, optional
         Anything with `submit`; threads serve well, as the kernels release the interpreter lock.
         Without one the samples are solved here.
+    wrench : array_like, shape (6,), optional
+        At the tip, axes of base_link.
+    loads : sequence of Load
+        Further ones.
+    compliance : bool
+        Also compute `compliance` and `eigenstiffness`, which takes longer.
+    proceed : callable
+        Gets how many samples are done and how many of them failed; False ends it there.
 
     Returns
     -------
     Workspace
-        With the model network it is that of `Robot.forward` without a guess for every sample,
-        within the solver's tolerance, in whatever order and on however many threads.
+        Of the samples that were solved before `proceed` has ended it. With the model network it
+        is that of `Robot.forward` without a guess for every sample, within the solver's
+        tolerance, in whatever order and on however many threads.
     """
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))
@@ -135,42 +174,70 @@ def sample_workspace(robot: Sampled, samples: Any, executor: Executor | None = N
             raise InvalidInput('samples', actuations.shape, expected, Code.INVALID_SIZE)
         if not np.all(np.isfinite(actuations)):
             raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
+    applied = finite_array('wrench', np.zeros(6) if wrench is None else wrench, (6,))
+    # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
+    batch = None
+    if not (compliance or loads):
+        batch = robot.engine.batch(applied, robot.gravity, len(actuations))
+    solve = partial(_solve, robot, batch, applied, loads, compliance)
     chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
-    batch = robot.engine.batch(np.zeros(6), robot.gravity, len(actuations))
-    if executor is None:
-        parts = [_solve(robot, chunk, batch) for chunk in chunks]
-    else:
-        futures = [executor.submit(_solve, robot, chunk, batch) for chunk in chunks]
-        parts = [future.result() for future in futures]
-    return Workspace(
-        actuations,
-        np.concatenate([p[0] for p in parts]) if parts else np.zeros((0, 4, 4)),
-        np.concatenate([p[1] for p in parts]) if parts else np.zeros(0, dtype=np.int64),
-    )
+    futures = [] if executor is None else [executor.submit(solve, chunk) for chunk in chunks]
+    found: Iterable[Part] = (f.result() for f in futures) if futures else map(solve, chunks)
+    parts, done, failed = [solve(actuations[:0])], 0, 0
+    for part in found:
+        parts.append(part)
+        done += len(part[1])
+        failed += int(np.count_nonzero(part[1] != int(Code.NONE)))
+        if not proceed(done, failed):
+            for future in futures:
+                future.cancel()
+            break
+    return Workspace(actuations[:done], *map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _solve(
-    robot: Sampled, actuations: Array, batch: Batch | None
-) -> tuple[Array, NDArray[np.int64]]:
+    robot: Sampled,
+    batch: Batch | None,
+    wrench: Array,
+    loads: Sequence[Load],
+    compliance: bool,
+    actuations: Array,
+) -> Part:
+    """Return what `Workspace` has of some actuations, without these."""
     tips = np.full((len(actuations), 4, 4), np.nan)
     codes = np.full(len(actuations), int(Code.NONE), dtype=np.int64)
+    soft, stiff = np.full((2, len(actuations) if compliance else 0, 2), np.nan)
     left = np.arange(len(actuations))
-    if batch is not None:
+    if batch is not None and len(actuations):
         tips, solved = batch.solve(actuations)
         left = np.flatnonzero(~solved)
     near = None
     for i in left:
-        q = robot.forward(actuations[i], guess=near)
+        q = robot.forward(actuations[i], wrench, near, loads)
         # What a neighbour may have led astray is solved once more; what it says of itself
         # does not depend on who came before.
         if q.status.code is not Code.NONE and near is not None:
-            q = robot.forward(actuations[i])
+            q = robot.forward(actuations[i], wrench, None, loads)
         codes[i] = int(q.status.code)
-        good = q.status.code is Code.NONE and not robot.engine.branches
-        near = q if good else None
+        good = q.status.code is Code.NONE
+        near = q if good and not robot.engine.branches else None
         if q.status.converged:
             tips[i] = q.tip
-    return tips, codes
+        if good and compliance:
+            soft[i], stiff[i] = _softness(robot.compliance(q))
+    return tips, codes, soft, stiff
+
+
+def _softness(compliance: Array) -> tuple[Array, Array]:
+    """Return the extreme principal compliances [m/N] and eigenstiffnesses [N], shapes (2,)."""
+    from soro_mechanics.analysis import (
+        stiffness,  # compiled kernels, which an inverse can do without
+    )
+
+    stiff = np.full(2, np.nan)
+    with suppress(InvalidInput):  # rigid in some direction: it has none
+        stiff = stiffness.eigenscrews(compliance).values[[2, 0]]
+    return stiffness.ellipsoids(compliance)[0].values[[-1, 0]], stiff
 
 
 def _halton(index: NDArray[np.int64], dimensions: int) -> Array:
