@@ -20,7 +20,7 @@ from soro_driver import devices
 from soro_driver.device import Array, DeviceError, DeviceState, Reading
 from soro_driver.endpoint import derive
 from soro_driver.loop.control_loop import ControlLoop
-from soro_driver.loop.law import Demand, Law
+from soro_driver.loop.law import Command, Law
 from soro_driver.loop.tick import Tick
 from soro_driver.safety.command_gate import CommandGate
 from soro_driver.safety.not_allowed import NotAllowed
@@ -39,16 +39,16 @@ EMULATOR = 'from soro_emulation.main import main; main()'
 
 
 class BenchLaw(Law):
-    """Wants what it was told last."""
+    """Commands what it was told last."""
 
     wanted: Array | None = None
 
-    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
-        """Return it; it is wanted anew in every tick."""
+    def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
+        """Return it, anew in every tick."""
         wanted = self.wanted
-        return None if wanted is None else Demand(wanted, 'soro bench', time.time_ns(), now)
+        return None if wanted is None else Command(wanted, 'soro bench', time.time_ns(), now)
 
-    def refused(self, demand: Demand, error: SoroError) -> None:
+    def refused(self, command: Command, error: SoroError) -> None:
         """Forget what is not near; the step that wanted it says so."""
         self.wanted = None
 

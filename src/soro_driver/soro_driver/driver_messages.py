@@ -37,9 +37,9 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     message.device_state = int(tick.state)
     message.faults = tick.faults
     message.stops = tick.stops
-    if tick.demand is not None:
-        message.command_source = tick.demand.source
-        seconds, nanoseconds = divmod(tick.demand.stamp, SECOND)
+    if tick.command is not None:
+        message.command_source = tick.command.source
+        seconds, nanoseconds = divmod(tick.command.stamp, SECOND)
         message.command_stamp = Time(sec=seconds, nanosec=nanoseconds)
     return message
 

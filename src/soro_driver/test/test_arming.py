@@ -11,7 +11,7 @@ import pytest
 
 from soro_driver.device import DeviceError, DeviceState, DeviceTimeout, Fault
 from soro_driver.loop import control_loop
-from soro_driver.loop.law import Demand
+from soro_driver.loop.law import Command
 from soro_driver.safety.command_gate import CommandGate
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_mechanics.core.actuators import Actuator
@@ -100,12 +100,12 @@ def test_a_measurement_without_a_time_does_not_silence_the_watchdog(rig):
 def test_a_law_that_wants_what_is_no_number_is_stopped(rig, value):
     rig.armed()
     rig.stream((0.0, 0.0, 0.0), 2)
-    good = rig.inlet.demand
+    good = rig.inlet.command
 
-    def wrong(reading, accepting, now) -> Demand:
+    def wrong(reading, accepting, now) -> Command:
         return replace(good(reading, accepting, now), values=np.array([0.0, value, 0.0]))
 
-    rig.inlet.demand = wrong
+    rig.inlet.command = wrong
     tick = rig.tick()
     assert tick.state is DeviceState.FAULT and tick.faults == Fault.INTERNAL
     assert 'b' in tick.reason

@@ -40,7 +40,7 @@ def test_commands_move_the_robot_at_the_slew_limit(rig):
     tick = rig.stream((1.0 * BAR, 0.0, 0.0), 60)
     assert rig.device.written[-1][0] == pytest.approx(BAR)
     assert tick.state is DeviceState.ACTIVE
-    assert tick.demand.source == '/robot/planner'
+    assert tick.command.source == '/robot/planner'
     assert tick.commanded.tolist() == [BAR, 0.0, 0.0]
 
 
@@ -152,7 +152,7 @@ def test_a_stream_that_shows_that_it_knows_of_a_stop_needs_no_pause(rig):
     with pytest.raises(NotAllowed, match='or carry the present `stops`'):
         rig.send(0.05 * BAR, 0.0, 0.0)
     rig.send(0.05 * BAR, 0.0, 0.0, stops=present)
-    assert rig.tick().demand is not None
+    assert rig.tick().command is not None
 
 
 def test_a_stream_that_stop_ended_is_heard_only_after_a_pause(rig):
@@ -206,7 +206,7 @@ def test_arming_does_not_revive_a_stream_that_a_stop_ended(rig):
     rig.loop.clear()
     rig.loop.arm()
     tick = refused(rig, 0.0, 0.0, 0.0, count=100)
-    assert tick.state is DeviceState.ACTIVE and tick.demand is None
+    assert tick.state is DeviceState.ACTIVE and tick.command is None
 
 
 def test_arming_after_a_fault_is_a_new_beginning_for_a_stream(rig):
@@ -248,7 +248,7 @@ def test_a_source_that_is_always_refused_keeps_nobody_out(rig):
         rig.tick()
     rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
     rig.send(0.0, 0.0, 0.0)
-    assert rig.tick().demand.source == '/robot/planner'
+    assert rig.tick().command.source == '/robot/planner'
     rig.send(0.0, 0.0, 0.0)
     with pytest.raises(NotInControl):
         rig.send(1.4 * BAR, 0.0, 0.0, source='/script')
@@ -268,7 +268,7 @@ def test_a_command_that_no_tick_took_in_time_keeps_nobody_out(rig):
     rig.send(0.0, 0.0, 0.0)
     rig.clock.now += 0.5  # a stall at rest
     rig.tick()
-    assert rig.stream((0.0, 0.0, 0.0), 1, source='/script').demand.source == '/script'
+    assert rig.stream((0.0, 0.0, 0.0), 1, source='/script').command.source == '/script'
 
 
 def test_another_source_may_begin_at_once_after_a_stop_was_cleared(rig):
@@ -315,7 +315,7 @@ def test_second_source_is_refused_and_the_first_goes_on(rig):
     with pytest.raises(NotInControl):
         rig.send(0.0, 0.0, 0.0, source='/script')
     tick = rig.tick()
-    assert tick.demand.source == '/robot/planner'
+    assert tick.command.source == '/robot/planner'
     assert rig.inlet.rejected['NOT_IN_CONTROL'] == 1
     assert rig.device.written[-1][0] == pytest.approx(0.5 * BAR)
 
@@ -375,15 +375,15 @@ def test_a_stamp_that_no_clock_shows_is_refused(rig, sec, nanosec):
         rig.send(0.5 * BAR, 0.0, 0.0, stamp=stamp_nanoseconds(command))
     assert error.value.field == 'stamp'
     assert rig.inlet.rejected['OUT_OF_RANGE'] == 1 and 'stamp' in rig.inlet.last_rejection
-    assert rig.tick().demand is tick.demand
+    assert rig.tick().command is tick.command
 
 
 @pytest.mark.parametrize(('sec', 'nanosec'), [(0, 0), (-1, 5), (2**31 - 1, 999_999_999)])
 def test_the_state_repeats_the_stamp_of_the_command(rig, sec, nanosec):
     tick = reach(rig, 0.5 * BAR, 0.0, 0.0)
     # What a law of another node wants is stamped without being checked.
-    demand = replace(tick.demand, stamp=sec * 1_000_000_000 + nanosec)
-    message = state_message(replace(tick, demand=demand), rig.gate, Time())
+    command = replace(tick.command, stamp=sec * 1_000_000_000 + nanosec)
+    message = state_message(replace(tick, command=command), rig.gate, Time())
     assert message.command_stamp == Time(sec=sec, nanosec=nanosec)
 
 

@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from soro_driver.device import DeviceError, Fault, Flag, Reading
-from soro_driver.loop.law import Demand, Law
+from soro_driver.loop.law import Command, Law
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.sensor_guard import SensorGuard
@@ -110,7 +110,7 @@ class HapticControl(Law):
 
     # The law -----------------------------------------------------------------------------------
 
-    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
+    def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Sense and render one sample."""
         self._sampled, self._computing, self.estimated = math.nan, math.nan, False
         self.times.period.add(now - self._last_tick)
@@ -154,7 +154,7 @@ class HapticControl(Law):
         else:
             command[:] = self.motion.step(self._last_command, now)
         self._last_command = command.copy()
-        return Demand(self._last_command, self._source, time.time_ns(), now)
+        return Command(self._last_command, self._source, time.time_ns(), now)
 
     def after_write(self) -> None:
         """Let the model follow, once the set-points are out."""
@@ -180,7 +180,7 @@ class HapticControl(Law):
             self._broken = 'the model has no stable equilibrium at what was measured'
         self._computing = self._sampled = math.nan  # of a tick that the next one may not have
 
-    def refused(self, demand: Demand, error: SoroError) -> None:
+    def refused(self, command: Command, error: SoroError) -> None:
         """Begin again where the robot is."""
         self.refusals['NOT_NEAR'] += 1
         self.haptics.loop.law.restart()

@@ -217,9 +217,9 @@ class HapticRenderer(DriverNode):
             self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
 
     def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
-        if not self._topics and tick.demand is not None:
+        if not self._topics and tick.command is not None:
             now = self.get_clock().now().nanoseconds
-            self._command.publish(self._command_message(tick.demand.values, now))
+            self._command.publish(self._command_message(tick.command.values, now))
 
     def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
         # Never an earlier estimate with a new stamp: who uses it could not know that it is old.

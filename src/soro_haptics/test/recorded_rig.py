@@ -89,9 +89,9 @@ class Rig:
         self.plant.update(self.angle, np.asarray(force, float))
         seen = self.plant.ports.sensor if elongation is None else elongation
         sample = replace(reading(self.angle, seen, self.now, faulty), **changes)
-        demand = self.control.demand(sample, accepting, self.now)
+        command = self.control.command(sample, accepting, self.now)
         self.control.after_write()
-        return demand
+        return command
 
     def armed(self):
         self.tick(accepting=False)

@@ -128,8 +128,8 @@ def test_a_handle_that_nobody_held_does_not_jump_when_a_hand_comes(plant):
 
 def test_without_a_calibration_the_encoders_are_used_alone(plant):
     rig = Rig(plant, calibrated=False).armed()
-    demand = rig.tick((1.0, 0.0, 0.0, 0.0, 0.0))
-    assert demand is not None
+    command = rig.tick((1.0, 0.0, 0.0, 0.0, 0.0))
+    assert command is not None
     guard = rig.control.haptics.guard
     assert not guard.good.any()
     assert guard.rank == 0
@@ -211,8 +211,8 @@ def test_the_model_comes_back_where_the_motors_were_turned_by_hand(plant):
     for _ in range(3):
         rig.tick(accepting=False)
     rig.control.armed()
-    demand = rig.tick()
-    np.testing.assert_allclose(demand.values, rig.angle, atol=2e-3)
+    command = rig.tick()
+    np.testing.assert_allclose(command.values, rig.angle, atol=2e-3)
 
 
 def test_a_model_that_does_not_follow_stops_the_device(plant):
@@ -304,7 +304,7 @@ def test_thousands_of_ticks_leave_no_memory_behind(plant):
     def run(count):
         for _ in range(count):
             rig.now += PERIOD
-            rig.control.demand(sample, True, rig.now)
+            rig.control.command(sample, True, rig.now)
             rig.control.after_write()
 
     run(200)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from soro_driver import device as dev
-from soro_driver.loop.law import Demand, Law
+from soro_driver.loop.law import Command, Law
 from soro_driver.loop.periodic import PeriodicThread
 from soro_driver.loop.requests import Requests, TIMEOUT
 from soro_driver.loop.set_point import SetPoint
@@ -98,7 +98,7 @@ class ControlLoop:
         self._reading: dev.Reading | None = None
         self._set_point = SetPoint(gate, settings.period, settings.engage_band)
         self._armed_at = self._began = math.nan
-        self._engaged: Demand | None = None
+        self._engaged: Command | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
         self._unsafe: set[str] = set() if unsafe is None else unsafe
@@ -292,13 +292,13 @@ class ControlLoop:
 
     def _drive(self, reading: dev.Reading) -> dev.Flags:
         now = self._clock()
-        demand = self.law.demand(reading, self.safety.accepts_commands, now)
+        command = self.law.command(reading, self.safety.accepts_commands, now)
         if not self.safety.armed:
             return np.zeros(len(self.gate.names), np.uint16)
         if self.law.has_let_go() and self._engaged is not None:
             self._begin_safe(f'{self._engaged.source} has let go')  # whoever came after it waits
-        elif self.safety.accepts_commands and demand is not None:
-            self._take(demand, reading, now)
+        elif self.safety.accepts_commands and command is not None:
+            self._take(command, reading, now)
         if self._engaged is not None and self._commands.expired(now):
             silence = self._commands.age(now)
             reason = f'no command from {self._engaged.source} for {silence:.3f} s'
@@ -311,31 +311,31 @@ class ControlLoop:
         target = self._set_point.hold if self._engaged is None else self._engaged.values
         return self._write(target, now)
 
-    def _take(self, demand: Demand, reading: dev.Reading, now: float) -> None:
-        """Act on a demand from this tick on, unless it is too old or not near enough."""
-        if now - demand.arrival > self._commands.timeout:
+    def _take(self, command: Command, reading: dev.Reading, now: float) -> None:
+        """Act on a command from this tick on, unless it is too old or not near enough."""
+        if now - command.arrival > self._commands.timeout:
             return
-        self._check_finite(demand)
+        self._check_finite(command)
         if self._engaged is None:
             try:
                 reference = self._set_point.reference(reading)
-                self.gate.check_near(demand.values, reference, self.settings.engage_band)
+                self.gate.check_near(command.values, reference, self.settings.engage_band)
             except NotNear as error:
-                self.law.refused(demand, error)
+                self.law.refused(command, error)
                 return
             self.safety.engage()
-            self._log(f'{demand.source} is in control')
-        self._engaged = demand
-        self._commanded[:] = demand.values
-        self._commands.feed(demand.arrival)
+            self._log(f'{command.source} is in control')
+        self._engaged = command
+        self._commanded[:] = command.values
+        self._commands.feed(command.arrival)
 
-    def _check_finite(self, demand: Demand) -> None:
+    def _check_finite(self, command: Command) -> None:
         """Refuse what no limit holds: messages were checked, what a law computes was not."""
-        wrong = ~np.isfinite(demand.values)
+        wrong = ~np.isfinite(command.values)
         if wrong.any():
             names = ', '.join(n for n, bad in zip(self.gate.names, wrong, strict=True) if bad)
             raise dev.DeviceError(
-                f'{demand.source} wants no number for {names}', dev.Fault.INTERNAL
+                f'{command.source} wants no number for {names}', dev.Fault.INTERNAL
             )
 
     def _continue_safe(self, now: float) -> dev.Flags:

@@ -29,11 +29,11 @@ STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here
 
 
 @dataclass(frozen=True)
-class Demand:
-    """What a law wants."""
+class Command:
+    """Set-points that a law has for the loop."""
 
     values: Array  #: (m,); SI, order of the robot file; finite
-    source: str  #: who wants it
+    source: str  #: who sends it
     stamp: int  #: the sender's clock [ns]
     arrival: float  #: steady clock [s]; the loop's watchdog rests on it
 
@@ -42,26 +42,26 @@ class Law(ABC):
     """Decides set-points, once per tick, in the thread of the loop."""
 
     @abstractmethod
-    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
-        """Return what is wanted now; None while there is nothing.
+    def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
+        """Return the present command; None while there is none.
 
         Parameters
         ----------
         reading : Reading
             This tick's measurement.
         accepting : bool
-            Whether the loop would act on a demand (armed and not in a safe action).
+            Whether the loop would act on a command (armed and not in a safe action).
         now : float
             Steady clock [s].
         """
 
     @abstractmethod
-    def refused(self, demand: Demand, error: SoroError) -> None:
-        """Learn that the loop refused a first demand because it is not where the robot is."""
+    def refused(self, command: Command, error: SoroError) -> None:
+        """Learn that the loop refused a first command because it is not where the robot is."""
 
     @abstractmethod
     def disengaged(self) -> None:
-        """Learn that the loop stopped acting: what was wanted before is void."""
+        """Learn that the loop stopped acting: earlier commands are void."""
 
     @abstractmethod
     def armed(self) -> None:
@@ -105,12 +105,12 @@ class CommandArbiter(Law):
         self._wall_offset: float | None = None
         self._stepped = -math.inf
         self._lock = threading.Lock()
-        self._latest: Demand | None = None
+        self._latest: Command | None = None
         self._accepting = False
         self._heard: dict[str, float] = {}  # also what was refused
         self._ended: dict[str, float] = {}
         self._stopped: set[str] = set()  # of the ended ones: by a person
-        self._far = ''  # whose first demand was refused last
+        self._far = ''  # whose first command was refused last
         self._let_go = False
         self.accepted = 0
         self.rejected: Counter[str] = Counter()
@@ -159,7 +159,7 @@ class CommandArbiter(Law):
                 self._latest, self._let_go = None, self._let_go or let_go
                 self._ownership.release()
                 return
-            self._latest = Demand(checked, source, stamp, now)
+            self._latest = Command(checked, source, stamp, now)
             self.accepted += 1
 
     def owner(self, now: float) -> str:
@@ -167,7 +167,7 @@ class CommandArbiter(Law):
         with self._lock:
             return self._ownership.owner(now)
 
-    def demand(self, reading: Reading, accepting: bool, now: float) -> Demand | None:
+    def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Return the newest command; None when it is too old."""
         self._accepting = accepting
         self.fetch()
@@ -186,12 +186,12 @@ class CommandArbiter(Law):
             let_go, self._let_go = self._let_go, False
             return let_go
 
-    def refused(self, demand: Demand, error: SoroError) -> None:
+    def refused(self, command: Command, error: SoroError) -> None:
         """Count it, and let somebody else try."""
         with self._lock:
             self._count(error, 'NOT_NEAR')
-            self._far = demand.source
-            if self._latest is demand:
+            self._far = command.source
+            if self._latest is command:
                 self._latest = None
             self._ownership.release()
 

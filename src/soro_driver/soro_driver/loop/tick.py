@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soro_driver.device import Array, DeviceState, Flags, Reading
-from soro_driver.loop.law import Demand
+from soro_driver.loop.law import Command
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,6 @@ class Tick:
     state: DeviceState
     faults: int
     reason: str  #: why the state is what it is; empty while nothing is wrong
-    demand: Demand | None  #: the one that was acted on
+    command: Command | None  #: the one that was acted on
     reading: Reading | None  #: None without a device
     stops: int  #: changes whenever the outputs were made safe for a reason (`Latches.stops`)
