@@ -108,14 +108,16 @@ def platform_row():
     """Five seconds at 1/240 s, a twentieth of the slowest period."""
     robot = load_robot('stewart_gough')
     steel = {'density': 8000.0}
-    rods = tuple(replace(r, section=replace(r.section, **steel)) for r in robot.engine.spec.rods)
+    rods = tuple(
+        replace(r, section=replace(r.section, **steel)) for r in robot.model_object.spec.rods
+    )
     bodies = tuple(
         b
         if b.name == 'ground'
         else replace(b, mass=0.0921, inertia=np.diag([1.91e-4, 1.91e-4, 3.82e-4]))
-        for b in robot.engine.spec.bodies
+        for b in robot.model_object.spec.bodies
     )
-    spec = replace(robot.engine.spec, rods=rods, bodies=bodies)
+    spec = replace(robot.model_object.spec, rods=rods, bodies=bodies)
     parts, lengths, near = np.linspace(0.0, 1.0, 41), [], None
     for part in parts:
         pose = np.eye(4)

@@ -38,7 +38,7 @@ def test_curves_go_into_a_robot_file(tmp_path, capsys):
     assert main([*words, '--write', str(target)]) == 0
     out = capsys.readouterr()
     assert 'leg_3' in out.out and 'mine.yaml' in out.err
-    curves = load_robot(target).engine.legs.curves
+    curves = load_robot(target).model_object.legs.curves
     highest = [float(c.values[-1]) for c in curves]
     assert highest == pytest.approx([1.6, 1.62, 1.64], abs=3e-3)
 
@@ -77,7 +77,7 @@ def test_robots_without_the_curve_are_refused(tmp_path, capsys, robot):
 def test_legs_are_named_by_themselves_or_by_their_drives(tmp_path, named):
     own = tmp_path / 'own.yaml'
     own.write_text(documented(), encoding='utf-8')
-    model = load_robot(own).engine
+    model = load_robot(own).model_object
     rows = table(tmp_path / 'legs.csv')
     text = Path(rows).read_text(encoding='utf-8').replace('leg_', f'{named}_')
     Path(rows).write_text(text, encoding='utf-8')
@@ -124,7 +124,7 @@ def test_a_file_of_any_style_gets_the_curves(tmp_path, source, style):
     words = ['identify', table(tmp_path / 'legs.csv'), '--robot', str(own), '--write', str(own)]
     assert main(words) == 0
     written = own.read_text(encoding='utf-8')
-    highest = [float(c.values[-1]) for c in load_robot(own).engine.legs.curves]
+    highest = [float(c.values[-1]) for c in load_robot(own).model_object.legs.curves]
     assert highest == pytest.approx([1.6, 1.62, 1.64], abs=3e-3)
     assert not Counter(notes) - Counter(comments(written))
     after = yaml.safe_load(written)
@@ -133,5 +133,5 @@ def test_a_file_of_any_style_gets_the_curves(tmp_path, source, style):
             del drive['curve']
     assert after == before
     assert main(words) == 0  # and once more, on what was written
-    again = [float(c.values[-1]) for c in load_robot(own).engine.legs.curves]
+    again = [float(c.values[-1]) for c in load_robot(own).model_object.legs.curves]
     assert again == highest

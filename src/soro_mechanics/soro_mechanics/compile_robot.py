@@ -79,7 +79,7 @@ def compile_robot(robot: Robot) -> None:
     if robot.model == 'network':
         from soro_mechanics.models.network.batch import compile_batch
 
-        compile_batch(robot.engine.equilibrium(()))  # type: ignore[attr-defined]
+        compile_batch(robot.model_object.equilibrium(()))  # type: ignore[attr-defined]
     if 'haptic' in robot.description.structure:
         from soro_mechanics.haptics.loop import compile_haptics
 

@@ -120,7 +120,7 @@ class Robot(RobotInput):
         self._gravity = finite_array('gravity', value, (3,))
 
     @property
-    def engine(self) -> Model:
+    def model_object(self) -> Model:
         """The model itself, for what it alone offers (ports, studies); see its page in docs."""
         first_calls.finish()
         return self._model

@@ -41,7 +41,7 @@ def pulled(description, model, stretch_pressure=0.0, force=0.3):
 def test_a_leg_is_as_stiff_as_is_said(elements):
     description = parallel(**{'models.ancf.elements': elements})
     robot = Robot(description, 'ancf')
-    said = robot.engine.axial_stiffness(np.zeros(3))[0]
+    said = robot.model_object.axial_stiffness(np.zeros(3))[0]
     assert said.material == PUBLISHED
     force = 0.03  # the Green strain is not linear
     found = force * 0.153 / (3.0 * pulled(description, 'ancf', force=force))
@@ -54,12 +54,12 @@ def test_the_published_robot_gives_less_than_its_rods():
     rods, published = pulled(description, 'network'), pulled(description, 'ancf')
     assert rods == pytest.approx(0.3 * 0.153 / (3.0 * PUBLISHED), rel=2e-4)
     assert published == pytest.approx(0.1847e-3, abs=1e-7)
-    said = Robot(description, 'ancf').engine.axial_stiffness(np.zeros(3))[0]
+    said = Robot(description, 'ancf').model_object.axial_stiffness(np.zeros(3))[0]
     assert rods / published == pytest.approx(said.effective / PUBLISHED, rel=5e-4)
 
 
 def test_rods_with_the_effective_stiffness_follow_the_published_legs():
-    said = Robot(parallel(), 'ancf').engine.axial_stiffness(np.zeros(3))[0]
+    said = Robot(parallel(), 'ancf').model_object.axial_stiffness(np.zeros(3))[0]
     rods = parallel(**{'body.axial_stiffness': f'{said.effective!r} N'})
     assert pulled(rods, 'network') == pytest.approx(pulled(parallel(), 'ancf'), rel=5e-4)
 

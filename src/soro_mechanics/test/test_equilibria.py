@@ -79,7 +79,7 @@ def test_every_model_is_examined(name, model):
 def test_the_mesh_error_of_segments_falls_with_the_fourth_power():
     robot = load_robot('stiff_flop')
     q = robot.forward([0.9e5, 0.0, 0.0])
-    fine = robot.engine.refined()
+    fine = robot.model_object.refined()
     finer = fine.refinement(fine.forward(q.actuation, q.load, None))[0]
     assert robot.refinement(q)[0] / finer == pytest.approx(16.0, rel=0.3)
 

@@ -183,7 +183,7 @@ def test_a_robot_that_is_there_already_takes_the_least_energy(task):
     """No muscle moves the tip of the straight robot along its axis, to first order."""
     robot, q = straight_muscles(0.098)
     goal = Target(q.tip, task, (1e-6, 1e-6))
-    s = solve_inverse(robot.engine, goal, LoadCase(gravity=robot.gravity), q)
+    s = solve_inverse(robot.model_object, goal, LoadCase(gravity=robot.gravity), q)
     assert s.status.code is Code.NONE and s.position_error <= 1e-6
     rest = [a.rest for a in robot.actuators]
     np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
@@ -195,7 +195,7 @@ def test_what_no_actuator_moves_cannot_be_met():
     target = q.tip.copy()
     target[2, 3] += 1e-3
     goal = Target(target, Task.POSITION, (1e-6, 1e-6))
-    s = solve_inverse(robot.engine, goal, LoadCase(gravity=robot.gravity), q)
+    s = solve_inverse(robot.model_object, goal, LoadCase(gravity=robot.gravity), q)
     assert s.status.code is Code.UNREACHABLE
     assert s.position_error == pytest.approx(1e-3, rel=1e-6)
 
@@ -268,7 +268,7 @@ def test_a_wide_tolerance_judges_what_a_limit_leaves(one, model):
 
 
 def test_a_start_without_equilibrium_does_not_hide_the_next_one(one, monkeypatch):
-    engine, forward = one.engine, one.engine.forward
+    model, forward = one.model_object, one.model_object.forward
     calls = []
 
     def lost_at_first(*args):
@@ -279,7 +279,7 @@ def test_a_start_without_equilibrium_does_not_hide_the_next_one(one, monkeypatch
         status = replace(q.status, code=Code.NOT_CONVERGED, residual=np.nan)
         return replace(q, tip=np.full((4, 4), np.nan), status=status)
 
-    monkeypatch.setattr(engine, 'forward', lost_at_first)
+    monkeypatch.setattr(model, 'forward', lost_at_first)
     beyond = one.inverse([0.03, 0.0, 0.06])
     assert beyond.status.code is Code.AT_LIMIT
     assert np.isfinite(beyond.position_error)

@@ -34,7 +34,7 @@ def robot():
 
 @pytest.fixture(scope='module')
 def batch(robot):
-    made = robot.engine.batch(FREE, robot.gravity, 5000)
+    made = robot.model_object.batch(FREE, robot.gravity, 5000)
     assert made is not None
     return made
 
@@ -61,16 +61,16 @@ def test_batch_is_sample_by_sample(name):
     robot = load_robot(name, 'network')
     samples = random_samples(robot, 200)
     # made for many samples (two hundred do not repay the polynomial of six motors), and kept
-    made = robot.engine.batch(FREE, robot.gravity, 5000)
+    made = robot.model_object.batch(FREE, robot.gravity, 5000)
     assert np.count_nonzero(made.solve(samples)[1]) > 190
-    assert robot.engine.batch(FREE, robot.gravity, len(samples)) is made
+    assert robot.model_object.batch(FREE, robot.gravity, len(samples)) is made
     assert_sample_by_sample(robot, robot.workspace(samples))
 
 
 def test_a_robot_with_many_branches_is_left_to_cold_solves():
     """A guess would decide on which branch a sample ends: every sample starts from rest."""
     robot = load_robot('stewart_gough')
-    assert robot.engine.batch(FREE, robot.gravity, 5000) is None
+    assert robot.model_object.batch(FREE, robot.gravity, 5000) is None
     assert_sample_by_sample(robot, robot.workspace(random_samples(robot, 20)))
 
 
@@ -99,7 +99,7 @@ def test_gravity_counts(robot):
 def test_a_load_at_the_tip_counts(robot):
     wrench = np.array([0.03, 0.0, 0.1, 0.0, 1e-3, 0.0])
     samples = random_samples(robot, 5)
-    tips, solved = robot.engine.batch(wrench, robot.gravity, 200).solve(samples)
+    tips, solved = robot.model_object.batch(wrench, robot.gravity, 200).solve(samples)
     assert solved.all()
     for tip, actuation in zip(tips, samples, strict=True):
         np.testing.assert_allclose(tip, robot.forward(actuation, wrench).tip, atol=1e-9)
@@ -128,7 +128,7 @@ def test_a_buckled_column_is_not_taken_for_stable(force, holds):
     """An upright column under equal pressures stays straight, stable or not."""
     robot = load_robot('stiff_flop', 'network')
     robot.gravity = [0.0, 0.0, 0.0]
-    made = robot.engine.batch(FREE, robot.gravity, 5000)
+    made = robot.model_object.batch(FREE, robot.gravity, 5000)
     press = np.array([0.0, 0.0, -force, 0.0, 0.0, 0.0])
     pressed = replace(made, rest=made.rest._replace(dead=made.rest.dead + press))
     straight = np.full((1, 3), 40e3)
@@ -141,7 +141,7 @@ def test_a_buckled_column_is_not_taken_for_stable(force, holds):
 
 
 def test_few_samples_are_not_worth_a_fit(robot):
-    assert robot.with_model('network').engine.batch(FREE, robot.gravity, 50) is None
+    assert robot.with_model('network').model_object.batch(FREE, robot.gravity, 50) is None
 
 
 def test_the_divided_network_has_the_same_solution(robot):
@@ -157,7 +157,7 @@ def test_the_divided_network_has_the_same_solution(robot):
 
 
 def test_driven_values_of_many(robot):
-    layout = robot.engine.equilibrium(()).layout
+    layout = robot.model_object.equilibrium(()).layout
     samples = random_samples(robot, 50) * 1.5 - 40e3  # beyond both ends of the curves too
     ranges, values = driven_many(layout.spec.drives, samples)
     for i, actuation in enumerate(samples):
@@ -191,4 +191,4 @@ def test_no_sample_within_the_limits_is_left_over(robot):
     low, high = robot.limits.T
     corners = np.array(np.meshgrid(*np.array([low, high]).T)).reshape(3, -1).T
     samples = np.concatenate([corners, sample_actuations(robot, 500)])
-    assert robot.engine.batch(FREE, robot.gravity, 500).solve(samples)[1].all()
+    assert robot.model_object.batch(FREE, robot.gravity, 500).solve(samples)[1].all()

@@ -55,7 +55,7 @@ def test_robot_of_ten_modules_from_a_cold_start():
     # muscles give way by less than a millimetre; the backbone makes the mean of a module
     span = {
         r.name: np.ptp(p[[0, -1], :3, 3], axis=0)
-        for r, p in zip(problems.robot.engine.spec.rods, q.backbones, strict=True)
+        for r, p in zip(problems.robot.model_object.spec.rods, q.backbones, strict=True)
     }
     chords = [np.linalg.norm(span[f'tube_{1 + i // 3}_{1 + i % 3}']) for i in range(30)]
     given, told = np.reshape(chords, (10, 3)), actuation.reshape(10, 3)
@@ -67,8 +67,8 @@ def test_robot_of_ten_modules_from_a_cold_start():
 
 def test_way_to_the_tip_goes_through_all_modules():
     robot = load_robot('pam_continuum', 'network')
-    assert way_to_tip(robot.engine.spec) == pytest.approx(1.0)
-    assert way_to_tip(load_robot('stewart_gough').engine.spec) == pytest.approx(0.405)
+    assert way_to_tip(robot.model_object.spec) == pytest.approx(1.0)
+    assert way_to_tip(load_robot('stewart_gough').model_object.spec) == pytest.approx(0.405)
 
 
 @pytest.mark.parametrize('times', [0.4, 3.0])
@@ -91,7 +91,7 @@ def test_a_solution_of_another_stiffness_is_a_start(times):
 
 def stiffer(robot, times):
     """Return the robot with rods of another modulus."""
-    model = robot.engine
+    model = robot.model_object
     rods = []
     for rod in model.spec.rods:
         of = replace(rod.section, young=times * rod.section.young, shear=times * rod.section.shear)

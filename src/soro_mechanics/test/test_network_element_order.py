@@ -227,7 +227,7 @@ def leg_stiffness(rod, parts=100):
 def test_haptic_legs_are_as_stiff_as_curved_beams():
     """On the robot's own mesh; under its weight the figures are those of six-rod shooting."""
     robot = load_robot('haptic_5dof')
-    spec = robot.engine.spec
+    spec = robot.model_object.spec
     wanted = np.zeros((6, 6))
     for rod in spec.rods:
         to_end = lie.adjoint_inverse(rod.ends[1].attach @ rod.ends[1].crank)

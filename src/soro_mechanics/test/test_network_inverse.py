@@ -152,14 +152,14 @@ def test_a_guess_under_another_load_is_no_answer(tmp_path):
         s = robot.inverse([0.0, 0.0, 0.23], wrench=wrench, guess=q)
         shape = s.configuration
         if shape.status.converged:
-            assert robot.engine.linearise(shape).error <= 1e-6
+            assert robot.model_object.linearise(shape).error <= 1e-6
         else:
             assert s.status.code is Code.NOT_CONVERGED
 
 
 def test_loads_that_wander_do_not_fill_the_memory(tmp_path):
     robot = chain(tmp_path)
-    engine, rest = robot.engine, robot.forward([0.1, -0.1])
+    model, rest = robot.model_object, robot.forward([0.1, -0.1])
     rod, length = rest.backbone_names[0], rest.arc_lengths[0][-1]
     places = length * np.linspace(0.01, 0.99, MAX_SOLVERS + 20)
     push = np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0])
@@ -169,8 +169,8 @@ def test_loads_that_wander_do_not_fill_the_memory(tmp_path):
         robot.compliance(q)
     del q, rest
     gc.collect()
-    assert len(engine._solvers) <= MAX_SOLVERS + 1
-    assert len(engine._guards) <= MAX_SOLVERS + 1
+    assert len(model._solvers) <= MAX_SOLVERS + 1
+    assert len(model._guards) <= MAX_SOLVERS + 1
 
 
 @pytest.mark.parametrize('spin', [60.0, 120.0, 180.0])

@@ -90,9 +90,9 @@ def test_the_estimate_is_that_of_a_much_finer_mesh(name):
     """At random actuations and tip loads, within a third; no status warns that need not."""
     robot = load_robot(name, model='network')
     d = robot.description
-    finer = refined(robot.engine.spec, 4)
+    finer = refined(robot.model_object.spec, 4)
     fine = Robot(replace(d, structure={**d.structure, 'network': finer}), 'network')
-    length, force = robot.engine.equilibrium(()).layout.structure.scale
+    length, force = robot.model_object.equilibrium(()).layout.structure.scale
     rng, low, high = np.random.default_rng(1), *robot.limits.T
     for _ in range(3):
         actuation = rng.uniform(low, high)
@@ -100,7 +100,7 @@ def test_the_estimate_is_that_of_a_much_finer_mesh(name):
         q, right = (r.forward(actuation, wrench) for r in (robot, fine))
         error = np.linalg.norm(q.tip[:3, 3] - right.tip[:3, 3])
         solution = q.state
-        check = robot.engine.mesh_check(solution.equilibrium)
+        check = robot.model_object.mesh_check(solution.equilibrium)
         found = check.error(solution.problem, solution.state, solution.shape)
         assert found == pytest.approx(error, rel=0.35)
         assert (found > check.limit) == (Warnings.COARSE_MESH in q.status.warnings)

@@ -27,7 +27,7 @@ def chain(tmp_path, mesh, formulation):
 )
 def test_the_error_against_a_much_finer_mesh(tmp_path, formulation, tolerance):
     robot = chain(tmp_path, f'{{tolerance: {tolerance * 1e3:g} mm}}', formulation)
-    report = robot.engine.mesh
+    report = robot.model_object.mesh
     assert report.tolerance == pytest.approx(tolerance)
     assert report.error <= report.tolerance
     assert report.compared >= 5
@@ -47,8 +47,8 @@ def test_the_error_against_a_much_finer_mesh(tmp_path, formulation, tolerance):
 
 
 def test_a_tolerance_costs_no_more_than_it_must(tmp_path):
-    coarse = chain(tmp_path, '{tolerance: 1 mm}', 'macro').engine
-    fine = chain(tmp_path, '{tolerance: 0.1 um}', 'macro').engine
+    coarse = chain(tmp_path, '{tolerance: 1 mm}', 'macro').model_object
+    fine = chain(tmp_path, '{tolerance: 0.1 um}', 'macro').model_object
     assert coarse.spec.steps < fine.spec.steps
     assert coarse.mesh.steps == coarse.spec.steps
 
@@ -60,9 +60,9 @@ def test_an_impossible_tolerance_is_refused(tmp_path):
 
 def test_number_and_grading(tmp_path):
     robot = chain(tmp_path, '{pieces: 9, grading: 3}', 'elements')
-    sizes = np.diff(robot.engine.spec.rods[0].fractions)
+    sizes = np.diff(robot.model_object.spec.rods[0].fractions)
     assert len(sizes) == 9
-    assert robot.engine.mesh is None
+    assert robot.model_object.mesh is None
     assert sizes[4] / sizes[0] == pytest.approx(3.0)
     assert sizes[0] == pytest.approx(sizes[-1])
     np.testing.assert_allclose(graded(8, 1.0), np.linspace(0.0, 1.0, 9), atol=1e-15)

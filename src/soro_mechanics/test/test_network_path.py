@@ -129,7 +129,7 @@ def test_pairs_make_broyden_s_updates():
 
 
 def test_parts_of_the_flat_arrays_do_not_overlap(stewart):
-    s = stewart.engine.equilibrium(()).layout.structure
+    s = stewart.model_object.equilibrium(()).layout.structure
     n, steps, batches = (int(s.counts[k]) for k in (1, 4, 7))
     numbers = np.concatenate(
         [s.counts, s.rod_node, s.rod_piece, s.rod_macro, s.lane, s.joint_kind.ravel(), range(n)]

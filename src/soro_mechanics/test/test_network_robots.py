@@ -89,7 +89,7 @@ def test_compliance_along_against_a_load_there(solved):
     rod, station = min(1, len(q.backbones) - 1), 9
     name = q.backbone_names[rod]
     fraction = q.arc_lengths[rod][station] / q.arc_lengths[rod][-1]
-    at = fraction * robot.engine.spec.rods[rod].length
+    at = fraction * robot.model_object.spec.rods[rod].length
     found = robot.compliance_along(q)[rod][station]
 
     def pose(wrench):
@@ -138,12 +138,12 @@ def test_motor_torques_and_condensed_ports(name):
     robot = load_robot(file)
     force = np.array([*WRENCH[:3], 0.0, 0.0, 0.0])
     q = robot.forward(actuation, force)
-    ports = robot.engine.ports(q)
+    ports = robot.model_object.ports(q)
     m = len(q.actuation)
     for i in range(m):
         step = 1e-5 * np.eye(m)[i]
         torques = [
-            robot.engine.ports(robot.forward(q.actuation + s * step, force, guess=q)).torque
+            robot.model_object.ports(robot.forward(q.actuation + s * step, force, guess=q)).torque
             for s in (1, -1)
         ]
         slope = (torques[0] - torques[1]) / 2e-5
@@ -206,7 +206,7 @@ def test_redundant_inverse_takes_the_least_energy(stewart):
     def energy(actuation):
         q = stewart.forward(actuation, guess=s.configuration)
         shape = q.state.shape
-        k = stewart.engine.spec.rods[0].section.cross_section().stiffness
+        k = stewart.model_object.spec.rods[0].section.cross_section().stiffness
         density = 0.5 * np.sum(shape.wrench**2 / k, axis=1)
         total = 0.0
         for r, arc in enumerate(q.arc_lengths):

@@ -40,11 +40,11 @@ def sensed(request):
 
 def test_sensors_follow_motors_and_forces(sensed):
     robot, q = sensed
-    ports = robot.engine.ports(q)
+    ports = robot.model_object.ports(q)
 
     def values(angles, wrench):
         near = robot.forward(angles, wrench, guess=q)
-        return robot.engine.ports(near).sensor
+        return robot.model_object.ports(near).sensor
 
     for i in range(2):
         step = 1e-5 * np.eye(2)[i]
@@ -61,7 +61,7 @@ def test_sensors_follow_motors_and_forces(sensed):
 
 def test_values_are_turns_of_the_backbone(sensed):
     robot, q = sensed
-    found = robot.engine.ports(q).sensor
+    found = robot.model_object.ports(q).sensor
     for sensor, value in zip(SENSORS[:2], found[:2], strict=True):
         g = q.backbones[sensor.rod]
         fractions = q.arc_lengths[sensor.rod] / q.arc_lengths[sensor.rod][-1]
@@ -73,7 +73,7 @@ def test_values_are_turns_of_the_backbone(sensed):
 
 def test_condensed_ports_are_symmetric_and_consistent(sensed):
     robot, q = sensed
-    response = robot.engine.ports(q)
+    response = robot.model_object.ports(q)
     held = response.compliance_held
     np.testing.assert_allclose(held, held.T, atol=1e-4 * np.abs(held).max())
     assert np.linalg.eigvalsh(0.5 * (held + held.T))[0] > -1e-9 * np.abs(held).max()
@@ -105,7 +105,7 @@ def legs():
 
 def sensor_rows(robot, q):
     """Return rod, both nodes counted along it, and the moments there that a unit force is."""
-    linear = robot.engine.linearise(q)
+    linear = robot.model_object.linearise(q)
     places, first = linear.layout.sensors, linear.layout.structure.rod_node
     found = []
     for rod, nodes, axis in zip(places.rod, places.nodes, places.axis, strict=True):
@@ -120,7 +120,7 @@ def sensor_rows(robot, q):
 
 def test_sensors_of_clamped_rods_as_an_elimination_from_both_ends_says(legs):
     robot, q = legs
-    linear = robot.engine.linearise(q)
+    linear = robot.model_object.linearise(q)
     s, rows = linear.layout.structure, sensor_rows(robot, q)
     assert not s.joint_kind.any()
     inner = linear.sensors().inner.copy()
@@ -143,12 +143,12 @@ def test_sensors_of_clamped_rods_as_an_elimination_from_both_ends_says(legs):
 
 def test_sensors_follow_moments_on_their_own_nodes(legs):
     robot, q = legs
-    held = robot.engine.ports(q).compliance_held[6:, 6:]
+    held = robot.model_object.ports(q).compliance_held[6:, 6:]
     step = 1e-5 / np.abs(held).max()
 
     def values(loads):
         near = robot.forward(q.actuation, q.wrench, loads=loads, guess=q)
-        return robot.engine.ports(near).sensor
+        return robot.model_object.ports(near).sensor
 
     rows = sensor_rows(robot, q)
     for i in (1, 4):  # between inner nodes: the ends belong to motor and handle
@@ -157,7 +157,7 @@ def test_sensors_follow_moments_on_their_own_nodes(legs):
             [
                 Load(
                     np.concatenate([np.zeros(3), size * moment]),
-                    on=robot.engine.spec.rods[rod].name,
+                    on=robot.model_object.spec.rods[rod].name,
                     arc_length=q.arc_lengths[rod][node],
                     axes=LoadAxes.LOCAL,
                 )

@@ -35,7 +35,7 @@ def spools(tmp_path, *changes):
     path = tmp_path / 'arm.yaml'
     path.write_text(text)
     robot = load_robot(path)
-    robot.engine.equilibrium(()).tolerance = 3e-11  # differences are taken
+    robot.model_object.equilibrium(()).tolerance = 3e-11  # differences are taken
     return robot
 
 
@@ -64,7 +64,7 @@ def slope(solve, step):
 
 
 def test_taut_tendons_have_the_length_asked_for_and_slack_ones_are_free(robot, pulled):
-    found = robot.engine.tendons(pulled)
+    found = robot.model_object.tendons(pulled)
     taut = found.tension > 0.0
     assert 2 < np.count_nonzero(taut) < 6
     np.testing.assert_allclose(found.pull[taut], PULL[taut], atol=1e-9)
@@ -76,7 +76,7 @@ def test_the_same_tensions_give_the_same_shape(robot, pulled):
     text = load_robot(ARM).description
     assert [a.quantity for a in text.actuators] == ['force'] * 6
     other = load_robot(ARM)
-    tension = robot.engine.tendons(pulled).tension
+    tension = robot.model_object.tendons(pulled).tension
     q = other.forward(tension, WRENCH)
     np.testing.assert_allclose(q.tip[:3, 3], pulled.tip[:3, 3], atol=1e-3)  # another mesh
 
@@ -85,7 +85,7 @@ def test_tensions_found_by_another_solver(robot, pulled):
     """Root of the path lengths in the tensions of the taut tendons, each solve at tension."""
     solver = pulled.state.equilibrium
     tendons = solver.layout.tendons
-    found = robot.engine.tendons(pulled)
+    found = robot.model_object.tendons(pulled)
     taut = np.flatnonzero(found.tension > 0.0)
     x = pulled.state.inputs
     loose = x._replace(pull=np.tile([-np.inf, 0.0], (6, 1)))
@@ -111,7 +111,7 @@ def test_jacobian_per_metre_of_pull(robot, pulled):
             return robot.forward(PULL + h * np.eye(6)[i], WRENCH, guess=pulled).tip
 
         np.testing.assert_allclose(jacobian[:, i], slope(solve, 4e-6), atol=1e-5 * size)
-    slack = robot.engine.tendons(pulled).tension == 0.0
+    slack = robot.model_object.tendons(pulled).tension == 0.0
     assert not jacobian[:, slack].any()
 
 
@@ -130,7 +130,7 @@ def test_compliance_with_the_motors_locked(robot, pulled):
 
 
 def test_locked_tendons_make_the_arm_stiffer(robot, pulled):
-    linear = robot.engine.linearise(pulled)
+    linear = robot.model_object.linearise(pulled)
     x = pulled.state.inputs
     free = Linearisation(
         linear.layout, x._replace(pull=x.pull[:0]), pulled.state.state, linear.layout.work()
@@ -145,7 +145,7 @@ def test_locked_tendons_make_the_arm_stiffer(robot, pulled):
 def test_frequencies_with_the_motors_locked(robot):
     """Deflection under its own weight sideways (Rayleigh), in the mode of a locked arm."""
     taut = robot.forward([2e-4, 2e-4, 2e-4, 3e-4, 3e-4, 3e-4])
-    assert (robot.engine.tendons(taut).tension > 0.0).all()
+    assert (robot.model_object.tendons(taut).tension > 0.0).all()
     loose = robot.forward(np.full(6, -20e-3))
     stiff, soft = (robot.network.natural_frequencies(q, 1)[0] for q in (taut, loose))
     ratio = robot.compliance(loose)[0, 0] / robot.compliance(taut)[0, 0]
@@ -155,7 +155,7 @@ def test_frequencies_with_the_motors_locked(robot):
 def test_an_elastic_tendon_gives_way(tmp_path):
     soft = spools(tmp_path, ('rods: [arm], polar', 'rods: [arm], stiffness: 5 N/mm, polar'))
     q = soft.forward(PULL, WRENCH)
-    found = soft.engine.tendons(q)
+    found = soft.model_object.tendons(q)
     taut = found.tension > 0.0
     np.testing.assert_allclose(found.pull[taut], PULL[taut], atol=1e-9)
     stretched = (PULL - found.tension / 5e3)[taut]
@@ -172,7 +172,7 @@ def test_all_tendons_let_go(robot):
     force = [0.02, 0.0, 0.0, 0.0, 0.0, 0.0]
     q = robot.forward(np.full(6, -20e-3), force)
     assert q.status.code is Code.NONE
-    assert not robot.engine.tendons(q).tension.any()
+    assert not robot.model_object.tendons(q).tension.any()
     assert not robot.jacobian(q).any()
     tension = load_robot(ARM).forward(np.zeros(6), force)
     np.testing.assert_allclose(q.tip[:3, 3], tension.tip[:3, 3], atol=1e-4)
@@ -188,8 +188,8 @@ def test_inverse_of_a_reached_place(robot, pull):
     assert robot.feasible(s.actuation)
     again = robot.forward(s.actuation, WRENCH)
     np.testing.assert_allclose(again.tip[:3, 3], place, atol=2e-6)
-    mine = robot.engine.tendons(robot.forward(pull, WRENCH)).tension
-    assert np.linalg.norm(robot.engine.tendons(again).tension) <= np.linalg.norm(mine) + 1e-6
+    mine = robot.model_object.tendons(robot.forward(pull, WRENCH)).tension
+    assert np.linalg.norm(robot.model_object.tendons(again).tension) <= np.linalg.norm(mine) + 1e-6
 
 
 def test_inverse_beyond_the_limits_says_so(robot):

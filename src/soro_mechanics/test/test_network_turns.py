@@ -95,6 +95,6 @@ body:
     q = robot.forward([angle])
     torsion = 3e9 / 2.7 * 0.5 * math.pi * 1e-3**4
     assert q.status.stability is Stability.STABLE
-    torque = robot.engine.ports(q).torque
+    torque = robot.model_object.ports(q).torque
     # The post gives way a little.
     np.testing.assert_allclose(torque, [torsion / 0.308 * angle], rtol=5e-4)

@@ -112,7 +112,7 @@ def test_rods_that_pass_through_each_other_are_named(tmp_path):
 def test_rods_may_touch_where_spheres_around_two_segments_meet():
     robot = load_robot('stewart_gough')
     q = robot.forward([a.rest for a in robot.actuators])
-    guard, shape = robot.engine.guard(q.state.equilibrium), q.state.shape
+    guard, shape = robot.model_object.guard(q.state.equilibrium), q.state.shape
     rod = np.repeat(np.arange(6), np.diff(shape.first))
     radius = np.concatenate(q.radii)
     rng, found = np.random.default_rng(8), []

@@ -206,7 +206,7 @@ def test_what_was_not_solved_has_no_derivatives():
         Robot.refinement,
         Robot.solutions,
         Robot.limit_distance,
-        lambda robot, q: robot.engine.ports(q),
+        lambda robot, q: robot.model_object.ports(q),
     ],
 )
 def test_what_was_not_solved_is_not_studied(ask):

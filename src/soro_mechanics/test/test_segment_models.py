@@ -444,10 +444,10 @@ def test_a_failed_guess_is_no_start():
 def test_an_actuation_of_endless_increments_is_refused():
     robot = load_robot('stiff_flop')
     threshold = Compensation('converged', 0, 1e4)
-    engine = Robot(with_compensation(robot.description, threshold)).engine
+    model = Robot(with_compensation(robot.description, threshold)).model_object
     for pressure in (1e12, 1e160):
         with pytest.raises(InvalidInput, match='threshold of the increments'):
-            engine.parts(np.array([pressure, 0.0, 0.0]))
+            model.parts(np.array([pressure, 0.0, 0.0]))
 
 
 def hung(name, tip_mass, weight, model='ncm'):

@@ -58,7 +58,7 @@ HEIGHTS = (0.65, 0.61, 0.68)
 def test_a_table_of_a_spreadsheet_may_begin_with_a_byte_order_mark(robot, tmp_path):
     file = tmp_path / 'table.csv'
     file.write_text('leg,pressure [kPa],stretch\nleg_2,100,1.2\n', encoding='utf-8-sig')
-    found = read_stretch_table(file, robot.engine)
+    found = read_stretch_table(file, robot.model_object)
     assert [list(p) for p in found.pressures] == [[], [1e5], []]
 
 
@@ -66,7 +66,7 @@ def test_a_column_given_twice_is_refused(robot, tmp_path):
     file = tmp_path / 'table.csv'
     file.write_text('leg,pressure [kPa],pressure [bar],stretch\nleg_2,100,2,1.2\n')
     with pytest.raises(InvalidInput, match='the column pressure once'):
-        read_stretch_table(file, robot.engine)
+        read_stretch_table(file, robot.model_object)
 
 
 def test_smooth_curves_come_back():
@@ -118,10 +118,12 @@ def test_bad_data_is_refused_with_its_leg(change, words):
 def test_tips_tell_the_stretches(robot):
     pressures = np.array([[0.0, 0.0, 0.0], [60e3, 20e3, 0.0], [120e3, 90e3, 150e3]])
     tips = [robot.forward(p).tip[:3, 3] for p in pressures]
-    expected = [robot.engine.stretches(p)[0] for p in pressures]
-    np.testing.assert_allclose(stretches_at(robot.engine, np.array(tips)), expected, atol=1e-8)
+    expected = [robot.model_object.stretches(p)[0] for p in pressures]
+    np.testing.assert_allclose(
+        stretches_at(robot.model_object, np.array(tips)), expected, atol=1e-8
+    )
     with pytest.raises(InvalidInput, match=r'positions\[1\]'):
-        stretches_at(robot.engine, np.array([tips[0], [5.0, 5.0, 5.0]]))
+        stretches_at(robot.model_object, np.array([tips[0], [5.0, 5.0, 5.0]]))
 
 
 def write_csv(path, header, rows):
@@ -134,7 +136,7 @@ def test_both_kinds_of_table_are_read(robot, tmp_path):
     p = np.linspace(0.0, 180.0, 13)
     rows = [(leg, x, 153.0 * truth(x * 1e3, 0.6)) for leg in LEGS for x in p]
     file = write_csv(tmp_path / 'legs.csv', 'leg,pressure [kPa],length [mm]', rows)
-    read = read_stretch_table(file, robot.engine)
+    read = read_stretch_table(file, robot.model_object)
     for k in range(3):
         np.testing.assert_allclose(read.pressures[k], p * 1e3)
         np.testing.assert_allclose(read.stretches[k], truth(p * 1e3, 0.6))
@@ -142,9 +144,9 @@ def test_both_kinds_of_table_are_read(robot, tmp_path):
     tips = np.array([robot.forward(x).tip[:3, 3] for x in pressures])
     rows = np.c_[pressures / 1e3, tips * 1e3]
     header = 'leg_1 [kPa],leg_2 [kPa],leg_3 [kPa],x [mm],y [mm],z [mm]'
-    read = read_stretch_table(write_csv(tmp_path / 'tips.csv', header, rows), robot.engine)
+    read = read_stretch_table(write_csv(tmp_path / 'tips.csv', header, rows), robot.model_object)
     np.testing.assert_allclose(np.array(read.pressures).T, pressures)
-    expected = [robot.engine.stretches(x)[0] for x in pressures]
+    expected = [robot.model_object.stretches(x)[0] for x in pressures]
     np.testing.assert_allclose(np.array(read.stretches).T, expected, atol=1e-8)
 
 
@@ -165,12 +167,12 @@ def test_unreadable_tables_are_refused(robot, tmp_path, text, words):
     file = tmp_path / 'bad.csv'
     file.write_text(text, encoding='utf-8')
     with pytest.raises(InvalidInput, match=words):
-        read_stretch_table(file, robot.engine)
+        read_stretch_table(file, robot.model_object)
 
 
 def test_missing_file_is_refused(robot, tmp_path):
     with pytest.raises(InvalidInput, match='readable CSV'):
-        read_stretch_table(tmp_path / 'none.csv', robot.engine)
+        read_stretch_table(tmp_path / 'none.csv', robot.model_object)
 
 
 def test_robot_file_gets_the_curves_and_keeps_the_rest(robot, tmp_path):

@@ -45,8 +45,8 @@ rows = st.lists(good | st.lists(cells, max_size=7), max_size=30)
 
 
 @pytest.fixture(scope='module')
-def engine():
-    return load_robot('soft_parallel').engine
+def model():
+    return load_robot('soft_parallel').model_object
 
 
 @given(head=heads, body=rows)
@@ -57,12 +57,12 @@ def engine():
 @example(head=POSTURES, body=[['0', '0', '0', '0', '0', '0']])
 @example(head='leg,leg,leg', body=[['leg_1']])
 @FUZZ
-def test_a_table_is_read_or_names_its_line(engine, tmp_path, head, body):
+def test_a_table_is_read_or_names_its_line(model, tmp_path, head, body):
     file = tmp_path / 'table.csv'
     text = '\n'.join([head, *(','.join(row) for row in body)])
     file.write_bytes(text.encode('utf-8', 'surrogatepass'))
     try:
-        table = read_stretch_table(file, engine)
+        table = read_stretch_table(file, model)
     except InvalidInput as error:
         assert error.field and len(str(error)) < 500_000
         return
@@ -80,20 +80,20 @@ def test_a_table_is_read_or_names_its_line(engine, tmp_path, head, body):
 @given(data=st.binary(max_size=200))
 @example(data=b'\xff\xfe')
 @FUZZ
-def test_bytes_that_are_no_table_are_refused(engine, tmp_path, data):
+def test_bytes_that_are_no_table_are_refused(model, tmp_path, data):
     file = tmp_path / 'table.csv'
     file.write_bytes(data)
     with pytest.raises(InvalidInput):
-        read_stretch_table(file, engine)
+        read_stretch_table(file, model)
 
 
-def test_a_file_that_is_too_large_is_refused(engine, tmp_path):
+def test_a_file_that_is_too_large_is_refused(model, tmp_path):
     file = tmp_path / 'table.csv'
     file.write_bytes(b'leg,pressure [kPa],stretch\n' + b'leg_1,0,1\n' * (LARGEST // 10))
     with pytest.raises(InvalidInput, match='at most'):
-        read_stretch_table(file, engine)
+        read_stretch_table(file, model)
 
 
-def test_what_is_no_file_is_refused(engine, tmp_path):
+def test_what_is_no_file_is_refused(model, tmp_path):
     with pytest.raises(InvalidInput, match='readable'):
-        read_stretch_table(tmp_path, engine)
+        read_stretch_table(tmp_path, model)

@@ -45,7 +45,7 @@ def quick_start_of(robot: Robot, q: Configuration | None) -> Configuration | Non
     With branches it would choose the equilibrium, and the answer would depend on what was asked
     before.
     """
-    return None if robot.engine.branches else start_of(robot, q)
+    return None if robot.model_object.branches else start_of(robot, q)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ robot = load_robot('soft_parallel', 'network')
 warm_up(robot)
 before = kernels()
 assert robot.workspace(200).solved.all()
-assert robot.engine.batch(np.zeros(6), robot.gravity, 200) is not None
+assert robot.model_object.batch(np.zeros(6), robot.gravity, 200) is not None
 after = kernels()
 print(json.dumps([before, after]))
 """

@@ -112,9 +112,9 @@ class _Problems:
         middle = robot.forward(robot.limits.mean(axis=1))
         chain = len(middle.backbones) <= 2 or self._modules is not None
         # Of legs with lengths that do not fit each other most are beyond any limit of stability.
-        spec: NetworkSpec | None = None if chain else getattr(robot.engine, 'spec', None)
+        spec: NetworkSpec | None = None if chain else getattr(robot.model_object, 'spec', None)
         self._middle = middle if spec and all(d.kind in LENGTHS for d in spec.drives) else None
-        self._load = (LOAD if chain else LEGS) * load_scale(robot.engine)
+        self._load = (LOAD if chain else LEGS) * load_scale(robot.model_object)
         if spec is not None and self._middle is not None:  # what a leg bears
             way = way_to_tip(spec)
             self._load = LOAD * softest(spec) / way**2 * np.array([1.0] * 3 + [way] * 3)

@@ -46,8 +46,8 @@ class RandomProblems:
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
-        spec: NetworkSpec = robot.engine.spec  # type: ignore[attr-defined]
-        layout = robot.engine.equilibrium(()).layout  # type: ignore[attr-defined]
+        spec: NetworkSpec = robot.model_object.spec  # type: ignore[attr-defined]
+        layout = robot.model_object.equilibrium(()).layout  # type: ignore[attr-defined]
         self.rod_length = float(layout.structure.scale[0])
         way = way_to_tip(spec)
         force = softest(spec) / way**2

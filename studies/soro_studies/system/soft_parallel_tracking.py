@@ -153,8 +153,8 @@ def identify(source: Path, folder: Path) -> tuple[Path, tuple[LegFit, ...], int]
         rows += record(emulated, series, CAMERA_NOISE, i)
     file, target = folder / 'postures.csv', folder / 'identified.yaml'
     write_table(file, [a.name for a in robot.actuators], rows)
-    fits = identify_stretch(read_stretch_table(file, robot.engine), robot.limits[:, 1])
-    write_identified(robot.engine.description, fits, target)
+    fits = identify_stretch(read_stretch_table(file, robot.model_object), robot.limits[:, 1])
+    write_identified(robot.model_object.description, fits, target)
     return target, fits, len(rows)
 
 

@@ -38,7 +38,7 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
     except SoroError as error:
         yield fail('network', str(error), 'correct it; docs/network.md')
         return
-    spec = model.engine.spec  # type: ignore[attr-defined]
+    spec = model.model_object.spec  # type: ignore[attr-defined]
     yield from _materials(spec)
     yield from _loads(robot, spec)
     yield from _rest(model)
@@ -111,7 +111,7 @@ def _rest(model: Robot) -> Iterator[Finding]:
         if math.isfinite(guard.clearance):
             text += f', rods {guard.clearance * 1e3:.3g} mm apart ({" and ".join(guard.closest)})'
         yield ok('rest', text)
-    length = float(np.mean([r.length for r in model.engine.spec.rods]))
+    length = float(np.mean([r.length for r in model.model_object.spec.rods]))
     if model.actuators and q.status.stable:
         yield from _jacobian(model, q, length)
 
@@ -132,7 +132,7 @@ def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding
     if idle:
         remedy = f'{", ".join(idle)} cannot move the tip from rest: do they drive the right rods?'
         yield warn('jacobian', text, remedy)
-    elif rank < len(values) and all(d.kind in TENDONS for d in model.engine.spec.drives):
+    elif rank < len(values) and all(d.kind in TENDONS for d in model.model_object.spec.drives):
         yield ok('jacobian', f'{text}: {len(size)} tendons move the tip in {rank} directions')
     elif rank < len(values):
         remedy = f'{len(size)} actuators move the tip from rest in {rank} directions only'

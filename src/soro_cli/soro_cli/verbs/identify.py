@@ -396,13 +396,13 @@ def _of_table(arguments: argparse.Namespace) -> int:
     if arguments.robot is None:
         raise UserError('a table does not say which robot it is of: add --robot NAME')
     robot = load_robot(arguments.robot)
-    if not isinstance(robot.engine, Ancf):
+    if not isinstance(robot.model_object, Ancf):
         raise UserError(f'{robot.name}: its first model is not ancf, it has no lambda(P)')
-    table = read_stretch_table(arguments.recording, robot.engine)
+    table = read_stretch_table(arguments.recording, robot.model_object)
     fits = identify_stretch(table, robot.limits[:, 1], arguments.knots)
     if arguments.write:
         with writing(Path(arguments.write)):
-            write_identified(robot.engine.description, fits, arguments.write)
+            write_identified(robot.model_object.description, fits, arguments.write)
     if arguments.json:
         print_json(
             {

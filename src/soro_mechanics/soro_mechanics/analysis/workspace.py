@@ -67,7 +67,7 @@ class Sampled(Protocol):
     description: RobotDescription
 
     @property
-    def engine(self) -> Model:
+    def model_object(self) -> Model:
         """The model itself."""
 
     @property
@@ -178,7 +178,7 @@ def sample_workspace(
     # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
     batch = None
     if not (compliance or loads):
-        batch = robot.engine.batch(applied, robot.gravity, len(actuations))
+        batch = robot.model_object.batch(applied, robot.gravity, len(actuations))
     solve = partial(_solve, robot, batch, applied, loads, compliance)
     chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
     futures = [] if executor is None else [executor.submit(solve, chunk) for chunk in chunks]
@@ -220,7 +220,7 @@ def _solve(
             q = robot.forward(actuations[i], wrench, None, loads)
         codes[i] = int(q.status.code)
         good = q.status.code is Code.NONE
-        near = q if good and not robot.engine.branches else None
+        near = q if good and not robot.model_object.branches else None
         if q.status.converged:
             tips[i] = q.tip
         if good and compliance:

@@ -98,7 +98,7 @@ def simulate(
 
 
 def _network(robot: Robot) -> ForwardNetwork:
-    model = robot.engine if robot.model == ForwardNetwork.name else None
+    model = robot.model_object if robot.model == ForwardNetwork.name else None
     if not isinstance(model, ForwardNetwork):
         remedy = "network: write robot.with_model('network'), where the file has one"
         raise InvalidInput('model', robot.model, remedy, Code.UNSUPPORTED)
