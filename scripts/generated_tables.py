@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Write the tables of pages that are made from the code: parameters of nodes, keys of robot files.
+"""Write the tables of pages that are made from the code: parameters, keys of robot files, sizes.
 
     . scripts/env.sh && python scripts/generated_tables.py
 
@@ -10,7 +10,8 @@ A page says which table stands where, with two comments that nobody sees:
     <!-- table: parameters soro_driver.driver_parameters -->
     <!-- end of the table -->
 
-`parameters MODULE` are the PARAMETERS of a module, `keys` those of robot_file/schema2/tables.py.
+`parameters MODULE` are the PARAMETERS of a module, `keys` those of robot_file/schema2/tables.py,
+`house` is what `house_size.py` counts.
 `make lint` says when a page is older than the code.
 """
 
@@ -21,6 +22,8 @@ from dataclasses import replace
 import importlib
 from pathlib import Path
 import re
+
+import house_size
 
 from soro_mechanics.robot_file.schema2 import tables
 from soro_mechanics.robot_file.schema2.key import Key, Table, Variants
@@ -139,7 +142,7 @@ def _value(key: Key) -> str:
     return VALUES[key.kind]
 
 
-TABLES = {'parameters': _parameters, 'keys': _keys}
+TABLES = {'parameters': _parameters, 'keys': _keys, 'house': lambda _: house_size.table()}
 
 
 def check(files: list[Path]) -> Iterator[str]:
