@@ -11,9 +11,10 @@ import pytest
 
 from soro_driver.device import Fault
 from soro_driver.serial.frame import SerialState
-from soro_emulation.event_log import EventLog, read_events
+from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_rigs.event_log import read_events
 from soro_stm32_driver.device import BUDGET
 from soro_stm32_driver.muscle_estimate import without_mean
 from soro_studies.emulation.muscle_tracking import SLEW

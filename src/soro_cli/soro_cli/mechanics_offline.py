@@ -14,7 +14,7 @@ from soro_compliance.services import Services as Compliance
 from soro_kinematics.services import Services as Kinematics
 from soro_mechanics import load_robot, Robot
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
+from soro_mechanics.core.configuration import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_node.frames import Frames
 from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.user_errors import UserError

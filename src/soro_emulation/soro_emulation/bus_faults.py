@@ -13,8 +13,8 @@ import numpy as np
 
 from soro_driver.can_port import CanPort
 from soro_driver.endpoint import Endpoint
-from soro_emulation.injected_fault import choice, whole_number
-from soro_emulation.serial_line import counters_of, SerialLine
+from soro_emulation.injected_fault import whole_number
+from soro_emulation.serial_line import counters_of, damage, SerialLine
 from soro_emulation.socketcand_server import ERROR_FRAME, SocketcandServer
 from soro_mechanics.core.errors import UnknownName
 
@@ -103,11 +103,8 @@ class BusFaults:
             self._broken = False
             return
         if fault == 'link':
-            lines = {'to_device': (self._to_device,), 'to_host': (self._to_host,)}
-            lines['both'] = (self._to_device, self._to_host)
-            for line in lines[choice(values, 'direction', 'both', lines)]:
-                # The controllers discard a frame whose checksum is wrong: it is lost.
-                line.damage({**values, 'corruption': 0.0})
+            # The controllers discard a frame whose checksum is wrong: it is lost.
+            damage(self._to_device, self._to_host, {**values, 'corruption': 0.0})
         elif fault == 'deaf':
             self._hears.clear()
         elif fault == 'garbage':

@@ -43,11 +43,3 @@ class EventLog:
             if self._file is not None:
                 self._file.close()
                 self._file = None
-
-
-def read_events(path: str | Path, event: str = '') -> list[dict[str, Any]]:
-    """Return the events of a log, all or those of one name, complete lines only."""
-    text = Path(path).read_text(encoding='utf-8') if Path(path).exists() else ''
-    lines = text.split('\n')[:-1]
-    events = [json.loads(line) for line in lines]
-    return [e for e in events if not event or e['event'] == event]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_emulation.injected_fault import finite, whole_number
+from soro_emulation.injected_fault import choice, finite, whole_number
 from soro_mechanics.core.errors import InvalidInput
 
 BITS_PER_BYTE = 10  # start, eight, stop
@@ -51,13 +51,8 @@ class SerialLine:
     @property
     def counters(self) -> dict[str, int]:
         """How many units injected faults could hit, and did hit; the same while there are none."""
-        return {
-            'exposed': self.exposed,
-            'lost': self.lost,
-            'corrupted': self.corrupted,
-            'repeated': self.repeated,
-            'delayed': self.delayed,
-        }
+        names = ('exposed', 'lost', 'corrupted', 'repeated', 'delayed')
+        return {name: getattr(self, name) for name in names}
 
     @property
     def damaged(self) -> bool:
@@ -108,10 +103,6 @@ class SerialLine:
             found.append(self._waiting.popleft()[1])
         return found
 
-    def next_at(self) -> float | None:
-        """Return when the next unit arrives; None: nothing is on its way."""
-        return self._waiting[0][0] if self._waiting else None
-
     def clear(self) -> None:
         """Forget what is on its way."""
         self._waiting.clear()
@@ -144,6 +135,13 @@ class SerialLine:
         bits = [1 << bit for bit in range(8) if broken[at] != 1 << bit]
         broken[at] ^= bits[int(self._random.integers(0, len(bits)))]
         return bytes(broken)
+
+
+def damage(to_device: SerialLine, to_host: SerialLine, values: dict[str, Any]) -> None:
+    """Damage the lines of `direction` (to_device, to_host, both) as `SerialLine.damage` does."""
+    lines = {'to_device': (to_device,), 'to_host': (to_host,), 'both': (to_device, to_host)}
+    for line in lines[choice(values, 'direction', 'both', lines)]:
+        line.damage(values)
 
 
 def counters_of(to_device: SerialLine, to_host: SerialLine) -> dict[str, int]:

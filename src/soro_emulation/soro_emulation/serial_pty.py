@@ -20,8 +20,8 @@ from soro_driver.endpoint import make_private
 from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.serial.frame import Frame, FrameReader
 from soro_driver.serial.link import resource
-from soro_emulation.injected_fault import choice, whole_number
-from soro_emulation.serial_line import counters_of, SerialLine
+from soro_emulation.injected_fault import whole_number
+from soro_emulation.serial_line import counters_of, damage, SerialLine
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 
 STEP = 0.002  # s between two looks at the clock
@@ -134,10 +134,7 @@ class SerialPty:
                 self.to_host.repair()
                 self._plug()
             elif fault == 'link':
-                lines = {'to_device': (self.to_device,), 'to_host': (self.to_host,)}
-                lines['both'] = (self.to_device, self.to_host)
-                for line in lines[choice(values, 'direction', 'both', lines)]:
-                    line.damage(values)
+                damage(self.to_device, self.to_host, values)
             elif fault == 'silent':
                 self._silent = True
             elif fault == 'deaf':

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from soro_emulation.analog_input import AnalogInputs, AnalogProperties
-from soro_emulation.event_log import EventLog, read_events
+from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
 from soro_emulation.safety_relay import RelayProperties, SafetyRelay
 from soro_mechanics.actuator_models.regulator import RegulatorProperties
+from soro_rigs.event_log import read_events
 
 BAR = 1e5
 IDEAL = RegulatorProperties(time_constant=0.1, flow_limit=1e9, supply=4 * BAR, gain_error=0.0)

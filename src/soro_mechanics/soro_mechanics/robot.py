@@ -20,6 +20,8 @@ from soro_mechanics.core.configuration import (
     InverseSolution,
     Load,
     LoadCase,
+    ORIENTATION_TOLERANCE,
+    POSITION_TOLERANCE,
     Target,
     Task,
 )
@@ -34,7 +36,6 @@ from soro_mechanics.core.robot_input import (
     whole,
     wrench_array,
 )
-from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.multistart import MultiStart
 from soro_mechanics.numerics import first_calls

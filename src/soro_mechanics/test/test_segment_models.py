@@ -10,12 +10,12 @@ import pytest
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, Stability
 from soro_mechanics.core.status import Warnings
-from soro_mechanics.models.segments.model import with_compensation
 from soro_mechanics.models.segments.rod_kernels import without_conjugate_point
 from soro_mechanics.models.segments.schema import Compensation
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import robot_files
+from soro_rigs.compensation import with_compensation
 
 MODELS = ('ncm', 'npcc', 'lcm', 'lpcc')
 TIP_WRENCH = np.array([0.12, -0.2, 0.08, 1e-3, -2e-3, 1.5e-3])

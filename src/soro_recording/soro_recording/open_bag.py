@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a recording for a verb: what is wrong with it becomes one line for a person."""
+"""Opens a recording for a verb; what is wrong with it becomes one line for a person."""
 
 from __future__ import annotations
 
@@ -43,3 +43,12 @@ def open_bag(path: Path) -> Iterator[BagReader]:
         raise UserError(str(error)) from None
     except BadRecord as error:
         raise UserError(f'{path} is damaged: {error}') from None
+
+
+def default_folder(kind: str, bag: BagReader, namespace: str) -> Path:
+    """Return ``out/<kind>/<bag>``, of a bag of several robots ``out/<kind>/<bag>/<namespace>``."""
+    path = bag.path.resolve()
+    # The name of a folder has no suffix, whatever dots are in it (p0.5bar).
+    name = path.name if path.is_dir() else path.name.removesuffix('.mcap')
+    folder = Path('out') / kind / name
+    return folder / namespace.strip('/') if len(bag.namespaces) > 1 else folder

@@ -13,12 +13,13 @@ from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
 from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings, RELEASE, SIMULATED
 from soro_emulation.device_emulator import EmulatorContext
-from soro_emulation.event_log import EventLog, read_events
+from soro_emulation.event_log import EventLog
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
+from soro_rigs.event_log import read_events
 from soro_rigs.ros_session import wait_until
 from soro_simulated_driver.device import SimulatedDevice
 from soro_simulated_driver.emulator.bank import SimulatedBank

@@ -20,7 +20,8 @@ from soro_driver.serial.frame import (
     SerialState,
     SESSION_BODIES,
 )
-from soro_emulation.event_log import EventLog, read_events
+from soro_emulation.event_log import EventLog
+from soro_rigs.event_log import read_events
 from soro_stm32_driver.emulator.board import BoardProperties, Stm32Board
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
 from soro_stm32_driver.pairing import in_order

@@ -45,7 +45,7 @@ def random_ports(seed: int, na: int = 6, ne: int = 5, ns: int = 6) -> CondensedP
 
 
 class SpringDevice:
-    """A linear device (a `DeviceModel`): effector on springs to the motors and to ground.
+    """A linear device: effector on springs to the motors and to ground.
 
     ``U = 1/2 |S (x - J theta)|^2 + 1/2 x^T G x``, x the five effector coordinates, theta the motor
     angles; the sensors measure ``M (x - J theta)``. Linear, so its ports are exact everywhere.

@@ -5,13 +5,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from soro_mechanics.analysis.condensed_ports import DeviceModel
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.sensing import Sensing, TipEstimate
+
+
+class DeviceModel(Protocol):
+    """What a mechanical model offers to the haptic loop."""
+
+    def held(
+        self, angle: Array, force: Array, guess: CondensedPorts | None
+    ) -> CondensedPorts | None:
+        """Solve with the motors held at `angle` and a hand force; None when not converged."""
+
+    def reach(self, pose: Array, guess: CondensedPorts | None) -> CondensedPorts | None:
+        """Solve for a pose without hand force, least actuator energy; None when unreachable."""
 
 
 def sense_with_model(

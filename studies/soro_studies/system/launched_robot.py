@@ -23,10 +23,10 @@ from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
 from soro_driver.device import DeviceState
-from soro_emulation.event_log import read_events
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, Configuration
+from soro_rigs.event_log import read_events
 from soro_rigs.process_table import ProcessTable
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.segments.model import with_compensation
 from soro_mechanics.models.segments.schema import Compensation
 from soro_mechanics.robot import Robot
+from soro_rigs.compensation import with_compensation
 from soro_studies.mechanics import stiff_flop_studies as studies
 from soro_studies.mechanics.stiff_flop_identification import ROWS
 from soro_studies.validation import stiff_flop_stiffness as stiffness

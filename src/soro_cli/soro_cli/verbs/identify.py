@@ -159,8 +159,7 @@ def _recorded(
     from soro_recording.identify_postures import postures
     from soro_recording.identify_tip import measured_tip
     from soro_recording.mapped_run import MappedRun
-    from soro_recording.open_bag import open_bag
-    from soro_recording.results import default_folder
+    from soro_recording.open_bag import default_folder, open_bag
     from soro_recording.run_data import choose_namespace, RunData
 
     if arguments.mapping:

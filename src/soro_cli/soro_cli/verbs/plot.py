@@ -40,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_recording.open_bag import open_bag
-    from soro_recording.results import default_folder
+    from soro_recording.open_bag import default_folder, open_bag
     from soro_recording.run_data import choose_namespace, RunData
     from soro_recording.run_figures import draw_all, FIGURES
     from soro_recording.run_player import PLAYER, write_player

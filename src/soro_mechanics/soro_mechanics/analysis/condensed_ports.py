@@ -10,7 +10,6 @@ the effort polytopes need nothing else of a device, so they work for any model t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,18 +77,6 @@ class CondensedPorts:
     def _block(self, row: int, column: int) -> Array:
         edge = np.concatenate([[0], np.cumsum(self.sizes)])
         return self.compliance[edge[row] : edge[row + 1], edge[column] : edge[column + 1]]
-
-
-class DeviceModel(Protocol):
-    """What a mechanical model offers to the haptic loop and to workspace maps."""
-
-    def held(
-        self, angle: Array, force: Array, guess: CondensedPorts | None
-    ) -> CondensedPorts | None:
-        """Solve with the motors held at `angle` and a hand force; None when not converged."""
-
-    def reach(self, pose: Array, guess: CondensedPorts | None) -> CondensedPorts | None:
-        """Solve for a pose without hand force, least actuator energy; None when unreachable."""
 
 
 def condensed_ports(

@@ -16,9 +16,15 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.array_input import finite_array
-from soro_mechanics.core.configuration import Array, InverseSolution, Load, Task
+from soro_mechanics.core.configuration import (
+    Array,
+    InverseSolution,
+    Load,
+    ORIENTATION_TOLERANCE,
+    POSITION_TOLERANCE,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.core.status import Code, Warnings
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.curves import Curve

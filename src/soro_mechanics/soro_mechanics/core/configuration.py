@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.search_tolerances import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_mechanics.core.status import SolverStatus
 
 Array = NDArray[np.float64]
+# What counts as reached unless the caller says otherwise [m], [rad].
+POSITION_TOLERANCE, ORIENTATION_TOLERANCE = 1e-6, 1e-5
 NEARER = 1.0 - 1e-6  # of a miss: a smaller one is nearer, and not by round-off
 SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
 

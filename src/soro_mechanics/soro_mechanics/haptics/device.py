@@ -39,7 +39,7 @@ SAME_PLACE = 1e-6  # m, of a node when a sensor was calibrated and now
 
 
 class HapticDevice:
-    """A robot with sections ``network`` and ``haptic`` as a `DeviceModel`.
+    """A robot with sections ``network`` and ``haptic``, seen through its `CondensedPorts`.
 
     Parameters
     ----------

@@ -28,10 +28,10 @@ from std_srvs.srv import Trigger
 
 from soro_driver.device import DeviceState, Fault
 from soro_driver.settings import read_driver_settings
-from soro_emulation.event_log import read_events
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
+from soro_rigs.event_log import read_events
 from soro_rigs.process_table import ProcessTable
 
 BAR = 1e5

@@ -18,12 +18,13 @@ from soro_dspace_driver.emulator.device import DspaceEmulator
 from soro_emulation.bus_faults import BusFaults
 from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.emulator_settings import read_emulator_settings
-from soro_emulation.event_log import EventLog, read_events
+from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import whole_number
 from soro_emulation.serial_pty import SerialPty
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_rigs.event_log import read_events
 
 PAGE = Path(__file__).resolve().parents[4] / 'docs/nodes/emulator.md'
 SERIAL = ('serial_pty', 'serial_line')

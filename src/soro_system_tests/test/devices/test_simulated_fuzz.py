@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from soro_emulation.event_log import read_events
 from soro_mechanics.core.actuators import Actuator
+from soro_rigs.event_log import read_events
 from soro_rigs.ros_session import wait_until
 from soro_simulated_driver.emulator.bank import MAX_TTL, SimulatedBank
 from soro_simulated_driver.emulator.device import MAX_NOTED, SimulatedEmulator

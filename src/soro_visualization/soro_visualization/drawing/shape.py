@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+import tf_transformations
 
 Array = NDArray[np.float64]
 FORCE_SHOWN = 1e-4  # N; weaker loads are numerical zeros to people
@@ -70,21 +71,13 @@ class Shape:
 
 def rotation_matrix(quaternion: Array) -> Array:
     """Return the (3, 3) rotation of a unit quaternion x, y, z, w."""
-    x, y, z, w = quaternion
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return tf_transformations.quaternion_matrix(quaternion)[:3, :3]
 
 
 def pose_matrix(message: Any) -> Array:
     """Return the (4, 4) pose of a geometry_msgs/Pose."""
     p, o = message.position, message.orientation
-    pose = np.eye(4)
-    pose[:3, :3] = rotation_matrix(np.array([o.x, o.y, o.z, o.w]))
+    pose = tf_transformations.quaternion_matrix([o.x, o.y, o.z, o.w])
     pose[:3, 3] = p.x, p.y, p.z
     return pose
 

@@ -10,7 +10,6 @@ equilibrium, whose tangent is the compliance.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 import math
 import time
 
@@ -381,9 +380,3 @@ def node_poses(nodes: Array) -> Array:
     poses[:, :3, :3] = raw @ (1.5 * np.eye(3) - 0.5 * raw.transpose(0, 2, 1) @ raw)
     poses[:, 3, 3] = 1.0
     return poses
-
-
-def with_compensation(description: RobotDescription, choice: Compensation) -> RobotDescription:
-    """Return a description whose nonlinear models take their increments another way."""
-    chain = replace(description.structure['segments'], compensation=choice)
-    return replace(description, structure={**description.structure, 'segments': chain})
