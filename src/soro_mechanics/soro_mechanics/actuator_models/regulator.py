@@ -146,7 +146,8 @@ class RegulatorBank:
             lost = self.leak * (inside - AMBIENT) * chamber.volume / (GAS_CONSTANT * TEMPERATURE)
             return np.where(self.blocked, 0.0, fed - let - lost)
 
-        share = min(1.0, duration / self._within) if self._within > 0.0 else 1.0
-        self._within = max(0.0, self._within - duration)
-        volume = chamber.volume + share * (self._volume - chamber.volume)
-        self.pressure = chamber.advance(flow, duration, volume) - AMBIENT
+        moving = min(duration, self._within)
+        share = moving / self._within if self._within > 0.0 else 1.0
+        self._within -= moving
+        chamber.advance(flow, moving, chamber.volume + share * (self._volume - chamber.volume))
+        self.pressure = chamber.advance(flow, duration - moving) - AMBIENT
