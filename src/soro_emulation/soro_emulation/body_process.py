@@ -25,7 +25,8 @@ NICE = 5  # the device comes first on a busy computer
 class BodyProcess(WorkerProcess):
     """The emulator's side: of actuation (m,) and wrench (6,) at the tip, axes of base_link [SI].
 
-    Its answers are a Configuration and the body's time, None of a body without inertia.
+    Its answers are a Configuration, the body's time, None of a body without inertia, and how much
+    air its chambers hold (m,) [m^3].
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
@@ -38,7 +39,7 @@ class BodyProcess(WorkerProcess):
         self._tag = tag if asked else self._tag
         return asked
 
-    def shape(self) -> tuple[Any, Configuration, BodyTime | None] | None:
+    def shape(self) -> tuple[Any, Configuration, BodyTime | None, Array] | None:
         """Return the tag of the question and the answer; None when there is no answer yet."""
         result = self.answer()
         return None if result is None else (self._tag, *result)
@@ -50,6 +51,7 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
     from soro_emulation.emulated_body import EmulatedBody
     from soro_emulation.emulator_settings import read_emulator_settings
     from soro_emulation.moving_body import MovingBody
+    from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
     from soro_mechanics.robot_file.reader import read_robot_file
 
     robot = read_robot_file(robot_file)
@@ -65,11 +67,11 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
         if loading is not None and loading.done():
             body, loading = loading.result(), None
         body.set_wrench(wrench)
-        if isinstance(body, MovingBody):
-            answers.send((body.configuration(actuation, now), body.time))
-        else:
-            # the state of the solver is large
-            answers.send((replace(body.configuration(actuation), state=None), None))
+        moving = isinstance(body, MovingBody)
+        q = body.configuration(actuation, now) if moving else body.configuration(actuation)
+        volumes = chamber_volumes(body.robot.description.structure, q)
+        # the state of the solver is large
+        answers.send((replace(q, state=None), body.time if moving else None, volumes))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -77,6 +77,9 @@ class DeviceEmulator(ABC):
         """
         return wrench
 
+    def fill(self, volumes: Array, within: float) -> None:  # noqa: B027 - few devices hold air
+        """Take how much air the body's chambers hold, (m,) [m^3], `within` the next seconds."""
+
     @property
     def error(self) -> str:
         """Why what the device shows is not true any more; empty while it is."""

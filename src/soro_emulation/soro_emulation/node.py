@@ -21,7 +21,7 @@ from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
 from soro_emulation.body_time import BodyTime, SpeedWatch
-from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.emulated_tracker import EmulatedTracker, FAULT, tracker_fault
 from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
@@ -170,10 +170,13 @@ class EmulatorNode(Node):
             tag = self.get_clock().now().to_msg(), time.monotonic()
             body.ask_shape(actuation, self._device.load(wrench), tag)
 
-    def _publish(self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None) -> None:
+    def _publish(
+        self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None, volumes: Array
+    ) -> None:
         stamp, measured = tag
         if q.status.converged:
             self._tip = q.tip
+            self._device.fill(volumes, 1.0 / self._values['rate'])
             if self._tracker is not None:
                 self._tracker.see(q.tip, stamp, measured, time.monotonic())
         origin = ConfigurationMessage.GROUND_TRUTH

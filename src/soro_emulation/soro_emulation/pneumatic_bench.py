@@ -109,6 +109,11 @@ class PneumaticBench:
             if self.regulators.supplied == opened:
                 self._switch(not opened, now)
 
+    def fill(self, volumes: Array, within: float) -> None:
+        """Let the chambers behind the regulators have other volumes `within` a time [s]."""
+        with self._lock:
+            self.regulators.fill(volumes, within)
+
     def break_channel(self, fault: str, index: int, values: dict[str, Any]) -> None:
         """Inject one of `CHANNEL_FAULTS` into a regulator or the monitor beside it."""
         if fault == 'leak':

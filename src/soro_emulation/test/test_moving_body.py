@@ -148,12 +148,13 @@ def test_its_process_answers_with_its_time(monkeypatch):
     finally:
         process.stop()
     assert not process.error
-    tips = np.array([q.tip[:3, 3] for _, q, _ in seen])
+    tips = np.array([q.tip[:3, 3] for _, q, *_ in seen])
     assert np.ptp(tips, axis=0).max() < 1e-5  # it began where it was pressed to
-    times = [body.virtual for _, _, body in seen]
+    times = [body.virtual for _, _, body, _ in seen]
     assert times == sorted(times) and times[-1] > 0.0
     assert seen[-1][2].wall >= times[-1] - 1e-9
     assert seen[-1][1].status.converged
+    assert seen[-1][3].shape == (3,)
 
 
 def test_the_environment_decides_for_every_robot(monkeypatch):

@@ -11,6 +11,7 @@ from soro_emulation.analog_input import AnalogInputs, AnalogProperties
 from soro_emulation.event_log import EventLog
 from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
 from soro_emulation.safety_relay import RelayProperties, SafetyRelay
+from soro_mechanics.actuator_models.pneumatics import Valve
 from soro_mechanics.actuator_models.regulator import RegulatorProperties
 from soro_rigs.event_log import read_events
 
@@ -80,3 +81,21 @@ def test_event_log_leaves_out_an_incomplete_line(tmp_path):
     file.write_text('{"t": 1, "event": "a"}\n{"t": 2, "ev')
     assert [e['event'] for e in read_events(file)] == ['a']
     assert read_events(tmp_path / 'missing') == []
+
+
+def test_a_push_on_the_body_is_felt_behind_a_blocked_valve():
+    regulator = RegulatorProperties(valve=Valve(3e-10), gain_error=0.0)
+    properties = BenchProperties(regulator, AnalogProperties(), None)
+    bench = PneumaticBench(
+        ('a', 'b'), np.full(2, BAR), (BAR, 0.0), properties, 1, EventLog(''), 0.0
+    )
+    bench.fill(np.array([2e-6, 2e-6]), 0.0)
+    for index in range(2):
+        bench.command(index, 0.5 * BAR, 0.0)
+    assert bench.pressures(2.0) == pytest.approx([0.5 * BAR] * 2, rel=1e-4)
+    bench.break_channel('blocked', 0, {})
+    bench.fill(np.array([1.5e-6, 1.5e-6]), 0.02)
+    squeezed, fed = bench.pressures(4.0)
+    ambient = 101325.0
+    assert squeezed + ambient == pytest.approx((0.5 * BAR + ambient) * 7.0 / 6.5)
+    assert fed == pytest.approx(0.5 * BAR, rel=1e-4)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from soro_mechanics import InvalidInput
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.modes import modes, shape
 from soro_mechanics.dynamics.simulation import simulate_stepper
@@ -274,21 +273,6 @@ def test_actuators_put_in_what_is_stored_and_lost():
         put.append(motion.work[-1])
     assert lost[-1] < 2e-3 * put[-1]
     assert lost[1] / lost[2] == pytest.approx(4.0, rel=0.15)
-
-
-def test_what_cannot_move_is_refused():
-    spec = beam()
-    held = NetworkSpec(
-        spec.bodies,
-        spec.rods,
-        (DriveSpec(0, 0, 'tendon', hole=np.array([1e-3, 0])),),
-        'tip',
-        np.eye(4),
-        1,
-    )
-    with pytest.raises(InvalidInput) as error:
-        Stepper(held, np.zeros(1))
-    assert error.value.field == 'drives'
 
 
 def test_a_step_that_finds_no_solution_leaves_everything_where_it_was():

@@ -36,19 +36,18 @@ def chain(count, **kind):
 
 def rates(count):
     def function(s, y):
-        out = np.empty_like(y)
-        for k in range(y.shape[1]):
-            for i in range(count):
-                o = 18 * i
-                rotation = y[o + 3 : o + 12, k].reshape(3, 3)
-                n, m = y[o + 12 : o + 15, k], y[o + 15 : o + 18, k]
-                v = np.array([0.0, 0.0, 1.0]) + rotation.T @ n / K[:3]
-                u = np.array(CURVATURES[i]) + rotation.T @ m / K[3:]
-                scale = LENGTHS[i]
-                out[o : o + 3, k] = scale * rotation @ v
-                out[o + 3 : o + 12, k] = scale * (rotation @ lie.hat3(u)).ravel()
-                out[o + 12 : o + 15, k] = 0.0
-                out[o + 15 : o + 18, k] = -scale * np.cross(rotation @ v, n)
+        out = np.zeros_like(y)
+        for i in range(count):
+            o, scale = 18 * i, LENGTHS[i]
+            rotation = y[o + 3 : o + 12].T.reshape(-1, 3, 3)
+            n, m = y[o + 12 : o + 15].T, y[o + 15 : o + 18].T
+            v = np.array([0.0, 0.0, 1.0]) + np.einsum('kji,kj->ki', rotation, n) / K[:3]
+            u = np.array(CURVATURES[i]) + np.einsum('kji,kj->ki', rotation, m) / K[3:]
+            ahead = np.einsum('kij,kj->ki', rotation, v)
+            out[o : o + 3] = scale * ahead.T
+            # R hat(u): every row of R crossed with u, turned
+            out[o + 3 : o + 12] = scale * np.cross(rotation, u[:, None]).reshape(-1, 9).T
+            out[o + 15 : o + 18] = -scale * np.cross(ahead, n).T
         return out
 
     return function

@@ -16,6 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from soro_mechanics.actuator_models.pneumatics import Valve
 from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.system.tip_feedback import at_rest, CONTROLS, path, Plant, Scene, STIFF_FLOP
 
@@ -35,6 +36,7 @@ PLANTS = {
     'stiffness - 20 %': replace(BASE, stiffness=0.8),
     'hysteresis 10 %': replace(BASE, hysteresis=0.1),
     'creep 10 % more, 8 s': replace(BASE, creep=0.1),
+    'valves, 0.03 l/(s bar)': replace(BASE, valve=Valve(3e-10)),
     'as the file, `control_gain` 2': replace(BASE, gain=2.0),
     '- 20 %, `control_gain` 2': replace(BASE, stiffness=0.8, gain=2.0),
 }

@@ -31,7 +31,9 @@ from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.moving_body import MovingBody
 from soro_emulation.perturbation import BodyProperties
 from soro_mechanics import load_robot
+from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties
+from soro_mechanics.actuator_models.pneumatics import Valve
 from soro_mechanics.actuator_models.regulator import read_regulator, RegulatorBank
 from soro_mechanics.analysis.trajectory import sample_curve, Schedule, schedule, solve_path
 from soro_mechanics.core.configuration import Array, Task
@@ -78,6 +80,7 @@ class Plant:
     lag: float = 1.0
     stiffness: float = 1.0
     hysteresis: float | None = None
+    valve: Valve | None = None  # instead of a lag; the chambers' volumes act back
 
 
 PLANTS = {
@@ -101,10 +104,12 @@ class VirtualTip:
         random = np.random.default_rng(settings.seed)
         properties = read_regulator(settings.device)
         lag = plant.lag * properties.time_constant
-        self._bank = RegulatorBank(count, replace(properties, time_constant=lag), random)
+        properties = replace(properties, time_constant=lag, valve=plant.valve)
+        self._bank = RegulatorBank(count, properties, random)
         body = _body(settings.body, plant)
         kind = MovingBody if plant.inertia else EmulatedBody
         self._body: MovingBody | EmulatedBody = kind(description, body)
+        self._parts = self._body.robot.description.structure
         self._creep = Creep(count, CreepProperties((plant.creep,)), 1.0)
         self._body.set_wrench(np.array([plant.load, 0.0, 0.0, 0.0, 0.0, 0.0]))
         values = {p.name: p.default for p in TRACKER_PARAMETERS} | {'rate': 30.0}
@@ -155,7 +160,9 @@ class VirtualTip:
                 self._next_truth += max(1.0 / 30.0, self.now - self._next_truth)
                 felt = self._creep.apply(self._bank.pressure, self.now)
                 moves = (self.now,) if isinstance(self._body, MovingBody) else ()
-                tip = self._body.configuration(felt, *moves).tip
+                q = self._body.configuration(felt, *moves)
+                self._bank.fill(chamber_volumes(self._parts, q), 1.0 / 30.0)
+                tip = q.tip
                 self.tracker.see(tip, self.now, self.now, self.now + ANSWER)
                 if due is not None:
                     errors.append(float(np.linalg.norm(tip[:3, 3] - due(self.now))))

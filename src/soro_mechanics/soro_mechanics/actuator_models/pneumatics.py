@@ -16,7 +16,8 @@ AMBIENT = 101325.0  # Pa
 TEMPERATURE = 293.15  # K: reference of ISO 6358 (ISO 8778), 20 C
 REFERENCE_DENSITY = 1.185  # kg/m^3, ISO 8778: 100 kPa, 20 C, 65 % relative humidity
 LAMINAR = 0.999  # ratio of pressures above which the flow is taken as linear (assumed)
-MAX_STEP = 1e-3  # s
+MAX_STEP = 2e-3  # s
+STILL = 1e-9  # of the pressure moved in a step: at rest
 MAX_CHANGE = 0.05  # of the pressure in a step
 
 
@@ -91,13 +92,16 @@ class Chamber:
         dt = duration / steps
         change = np.zeros_like(self.volume) if volume is None else (volume - self.volume) / steps
         for _ in range(steps):
+            before = self.pressure
             self._compress(0.5 * change)
             p, gain = self.pressure, n * GAS_CONSTANT * TEMPERATURE / self.volume
             small = 1e-4 * p
-            slope = gain * (flow(p + small) - flow(p - small)) / (2.0 * small)
-            z = np.minimum(slope * dt, -1e-12)
+            above, below = flow(p + small), flow(p - small)
+            z = np.minimum(gain * (above - below) / (2.0 * small) * dt, -1e-12)
             self.pressure = p + gain * flow(p) * dt * np.expm1(z) / z
             self._compress(0.5 * change)
+            if not change.any() and np.max(np.abs(self.pressure / before - 1.0)) < STILL:
+                break
         return self.pressure.copy()
 
     def _compress(self, change: Array) -> None:

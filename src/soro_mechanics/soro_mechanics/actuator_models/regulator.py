@@ -1,6 +1,11 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Proportional pressure regulators and what is behind them: lag, flow, leaks, blocked lines."""
+"""Proportional pressure regulators and what is behind them: lag, flow, leaks, blocked lines.
+
+Pressures follow a lag, or, where the file gives the valves' conductance, the air that flows
+through them into chambers: these lose pressure as the body makes them larger, and a blocked one
+is a gas spring.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.actuator_models.pneumatics import (
+    AMBIENT,
+    Chamber,
+    GAS_CONSTANT,
+    TEMPERATURE,
+    Valve,
+)
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
 MAX_STEP = 0.002  # s, well below every time constant: exact exponentials in between
+LONGEST = 5.0  # s that valves take at most to come to rest: a computer may have slept
 STILL = 1e-9  # Pa moved in a step: at rest
 
 
@@ -25,6 +38,9 @@ class RegulatorProperties:
     supply: float = 4e5  # Pa, gauge
     vent_time_constant: float = 0.06  # s, with the supply cut and the line open to the air
     gain_error: float = 0.01  # standard deviation of the regulators' gains about one
+    valve: Valve | None = None  # inlet and outlet; None: a lag
+    volume: float = 5e-6  # m^3, of the line behind a valve; chambers of segments come on top
+    full_opening: float = 1e4  # Pa of error at which a valve is open
 
 
 def read_regulator(root: Section) -> RegulatorProperties:
@@ -33,12 +49,21 @@ def read_regulator(root: Section) -> RegulatorProperties:
     if 'regulator' not in root:
         return default
     with root.section('regulator') as s:
+        valve = None
+        if 'conductance' in s:
+            valve = Valve(
+                s.quantity('conductance', 'm^3/(s Pa)', positive=True),
+                s.number('critical_ratio', Valve.critical_ratio, minimum=0.0, maximum=0.9),
+            )
         return RegulatorProperties(
             s.quantity('time_constant', 's', default.time_constant, positive=True),
             s.quantity('flow_limit', 'Pa/s', default.flow_limit, positive=True),
             s.quantity('supply', 'Pa', default.supply, positive=True),
             s.quantity('vent_time_constant', 's', default.vent_time_constant, positive=True),
             s.number('gain_error', default.gain_error, minimum=0.0, maximum=0.2),
+            valve,
+            s.quantity('volume', 'm^3', default.volume, positive=True),
+            s.quantity('full_opening', 'Pa', default.full_opening, positive=True),
         )
 
 
@@ -66,6 +91,8 @@ class RegulatorBank:
         self._properties = properties
         self._gain = 1.0 + properties.gain_error * generator.standard_normal(count)
         self.pressure = np.zeros(count)
+        self._volume, self._within = np.full(count, properties.volume), 0.0
+        self._chamber = Chamber(self._volume)
         self.clear_faults()
         self.supplied = True
 
@@ -77,9 +104,15 @@ class RegulatorBank:
         self.stuck_open = np.zeros(count, bool)
         self.supply = self._properties.supply
 
+    def fill(self, volume: Array, within: float) -> None:
+        """Let the body's chambers (m,) [m^3] have other volumes `within` a time [s]."""
+        self._volume, self._within = self._properties.volume + volume, within
+
     def advance(self, setpoint: Array, duration: float) -> None:
         """Let `duration` [s] pass with set-points [Pa]."""
         p = self._properties
+        if p.valve is not None:
+            return self._flow(p.valve, np.minimum(self._gain * setpoint, self.supply), duration)
         steps = max(1, int(np.ceil(duration / MAX_STEP)))
         dt = duration / steps
         regulated = np.minimum(self._gain * setpoint, self.supply)
@@ -97,3 +130,24 @@ class RegulatorBank:
             self.pressure = after
             if moved < STILL:
                 break  # nothing moves any more, however long this lasts
+
+    def _flow(self, valve: Valve, goal: Array, duration: float) -> None:
+        """Let air flow while the body changes the volumes."""
+        chamber, full = self._chamber, self._properties.full_opening
+        duration = min(duration, LONGEST)
+
+        def flow(inside: Array) -> Array:
+            opening = np.clip((goal + AMBIENT - inside) / full, -1.0, 1.0)
+            opening[self.stuck_open] = 1.0
+            if not self.supplied:
+                opening[:] = -1.0
+            fed = valve.mass_flow(self.supply + AMBIENT, inside, np.maximum(opening, 0.0))
+            let = valve.mass_flow(inside, AMBIENT, np.maximum(-opening, 0.0))
+            lost = self.leak * (inside - AMBIENT) * chamber.volume / (GAS_CONSTANT * TEMPERATURE)
+            return np.where(self.blocked, 0.0, fed - let - lost)
+
+        moving = min(duration, self._within)
+        share = moving / self._within if self._within > 0.0 else 1.0
+        self._within -= moving
+        chamber.advance(flow, moving, chamber.volume + share * (self._volume - chamber.volume))
+        self.pressure = chamber.advance(flow, duration - moving) - AMBIENT

@@ -63,8 +63,7 @@ class EnergyMeter:
         self._dissipated += 0.5 * step * (a.lost + b.lost)
         self._work += 0.5 * step * (a.power + b.power)
         self._work += 0.5 * float((a.torque + b.torque) @ (b.angle - a.angle))
-        pulls = a.x.tension + b.x.tension
-        self._work -= 0.5 * float((pulls * (b.paths - a.paths)).sum())
+        self._work -= 0.5 * float(((a.pulls + b.pulls) * (b.paths - a.paths)).sum())
         for look in (a, b):
             self._work += 0.5 * sum(self._stored(b.x, look))
             self._work -= 0.5 * sum(self._stored(a.x, look))
@@ -118,6 +117,7 @@ class EnergyMeter:
             power,
             torque,
             angle,
+            x.tension + state.tension,
             paths,
             nodes.copy(),
             np.diagonal(m.node_mass, axis1=1, axis2=2).copy(),
@@ -157,6 +157,7 @@ class _Look:
     power: float
     torque: Array
     angle: Array
+    pulls: Array
     paths: Array
     speed: Array
     mass: Array

@@ -43,6 +43,13 @@ def modes(stepper: Stepper, count: int = 3) -> Modes:
     """
     stiffness, damping, mass, motion = matrices(stepper)
     flexible = np.linalg.solve(stiffness, mass)
+    tendons = stepper.layout.tendons
+    taut = np.flatnonzero(tendons.held_tensions(stepper.state) > 0.0)
+    if taut.size:  # their lengths are held
+        follow = tendons.rates(stepper.work, motion.reshape(-1, 6, len(mass)))[taut]
+        give = np.linalg.solve(stiffness, follow.T)
+        locked = np.diag(tendons.soft[taut]) + follow @ give
+        flexible -= give @ np.linalg.solve(locked, follow @ flexible)
     size = len(mass)
     if not 0 < count < size - 1:
         raise InvalidInput('count', count, f'between 1 and {size - 2}')

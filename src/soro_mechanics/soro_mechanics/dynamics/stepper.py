@@ -17,6 +17,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.contact import Ball, Solid, write_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs, weigh_nodes
 from soro_mechanics.dynamics.drives import copy_inputs, new_drives
+from soro_mechanics.dynamics.held_tendons import HeldTendons
 from soro_mechanics.dynamics.mesh import Inertia, moving_layout
 from soro_mechanics.dynamics.motion import new_motion
 from soro_mechanics.dynamics.start import Means, settle
@@ -102,9 +103,6 @@ class Stepper:
         self.options = Options() if options is None else options
         spec = replace(spec, incompressible=self.options.incompressible)
         self.layout = moving_layout(spec, len(rest), self.options.elements, loads)
-        if self.layout.tendons.held.any():
-            remedy = 'drive the tension: in time, tendons whose length is held are not there yet'
-            raise InvalidInput('drives', 'tendon', remedy, Code.UNSUPPORTED)
         self.equilibrium = Equilibrium(self.layout)
         self.inertia = Inertia(self.layout, self.options.rotary_inertia)
         self.loads = loads
@@ -143,7 +141,14 @@ class Stepper:
         self._means = Means(self.layout)
         self.mesh_error = math.nan  # m, of the tip at the start; see `robot_motion.stepper`
         self._whole = s, self.inputs, self._damped, self.state, self.work, self.motion
-        self._steps = steps(*self._whole, self._drives, LANES)
+        held = self.layout.tendons.actuators[self.layout.tendons.held].tolist()
+        self._pulls = [
+            (k, held.index(d.actuator))
+            for k, d in enumerate(self.layout.spec.drives)
+            if d.kind == 'tendon'
+        ]
+        self._held = HeldTendons(self.layout, *self._whole[1:], self._drives) if held else None
+        self._steps = self._held or steps(*self._whole, self._drives, LANES)
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
@@ -154,10 +159,12 @@ class Stepper:
         self._drives.actuation[:] = self._means.lengths(actuation)
         np.add(self._dead, wrench, out=self.inputs.dead[self.layout.tip_body])
         self.inputs.gravity[:] = gravity
-        if self.options.incompressible:
-            values, _ = driven_values(self.layout.spec.drives, self._drives.actuation)
+        if self.options.incompressible or self._pulls:
+            values, slopes = driven_values(self.layout.spec.drives, self._drives.actuation)
+            for k, row in self._pulls:
+                self.inputs.pull[row] = values[k], slopes[k]
             found = lay.driven_sections(self.layout, values)
-            if found is not None:
+            if self.options.incompressible and found is not None:
                 self.inputs.section[:] = found[:, 0]
 
     def _drive(self) -> Inputs:
@@ -167,7 +174,7 @@ class Stepper:
 
     def _asked(self) -> tuple[Array, ...]:
         x = self.inputs
-        return self._drives.actuation, x.dead, x.gravity, x.section
+        return self._drives.actuation, x.dead, x.gravity, x.section, x.pull
 
     def rest(
         self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
@@ -233,7 +240,10 @@ class Stepper:
         self._law_of = 0.0
         begin_step(s, x, self._damped, self.state, m)
         self._limits[TRUSTED] = math.inf  # round-off hides the residual of so short a step
-        outcomes = [advance(*self._whole, 1, LANES)[0] for _ in range(2)]
+        if self._held is None:
+            outcomes = [advance(*self._whole, 1, LANES)[0] for _ in range(2)]
+        else:
+            outcomes = [self._held.advance(MAX_ITERATIONS)[0]] * 2
         self._limits[TRUSTED] = self._trusted
         if outcomes == [CONVERGED, CONVERGED]:
             for past, free, move in (

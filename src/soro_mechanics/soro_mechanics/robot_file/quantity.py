@@ -39,6 +39,8 @@ UNITS: dict[str, tuple[str, float]] = {
     'bar': ('Pa', 1e5), 'mbar': ('Pa', 1e2),
     'Pa/s': ('Pa/s', 1.0), 'kPa/s': ('Pa/s', 1e3), 'bar/s': ('Pa/s', 1e5),
     '1/Pa': ('1/Pa', 1.0), '1/kPa': ('1/Pa', 1e-3), '1/bar': ('1/Pa', 1e-5),
+    'm^3': ('m^3', 1.0), 'l': ('m^3', 1e-3), 'ml': ('m^3', 1e-6),
+    'm^3/(s Pa)': ('m^3/(s Pa)', 1.0), 'l/(s bar)': ('m^3/(s Pa)', 1e-8),
     'V': ('V', 1.0), 'mV': ('V', 1e-3), 'A': ('A', 1.0),
     'Pa/V': ('Pa/V', 1.0), 'kPa/V': ('Pa/V', 1e3), 'bar/V': ('Pa/V', 1e5),
 }  # fmt: skip

@@ -92,6 +92,10 @@ class NidaqEmulator(DeviceEmulator):
         """Return the true pressures [Pa]."""
         return self._bench.pressures(now)
 
+    def fill(self, volumes: Array, within: float) -> None:
+        """Take how much air the chambers hold."""
+        self._bench.fill(volumes, within)
+
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something."""
         if fault not in FAULTS:

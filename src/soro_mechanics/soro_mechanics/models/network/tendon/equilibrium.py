@@ -68,7 +68,7 @@ def solve_held_tendons(
                 break
             part *= 0.5
         else:
-            found = _step(layout, x, state, w, gap, tension)
+            found = newton_step(layout, x, state, w, gap, tension)
             if found is None:
                 return False, state, step, error
             change, before, best = found, tension, error
@@ -82,14 +82,30 @@ def solve_held_tendons(
     return False, state, most, error
 
 
-def _step(
-    layout: Layout, x: Inputs, state: State, w: Work, gap: Array, tension: Array
+def newton_step(
+    layout: Layout,
+    x: Inputs,
+    state: State,
+    w: Work,
+    gap: Array,
+    tension: Array,
+    motion: tuple[Inputs, Array] | None = None,
 ) -> Array | None:
-    """Write the step of all unknowns, return that of the tensions; None where there is none."""
+    """Write the step of all unknowns, return that of the tensions; None where there is none.
+
+    `gap` and `tension` (h,) are those of the tendons that are held. In `motion`: the inputs with
+    the law of damped elements, and the tangents (bodies, 6, 6) of the bodies' inertia.
+    """
     s, tendons = layout.structure, layout.tendons
     held = np.flatnonzero(tendons.held)
     if condense(s, x, state, w, True, False) == SINGULAR:
         return None
+    law = x
+    if motion is not None:
+        law, tangents = motion
+        for b in range(1, len(tangents)):
+            own = slice(6 * b - 6, 6 * b)
+            w.matrix[own, own] += tangents[b]
     columns = w.columns[:, tendons.actuators[held]]
     try:
         follow: Array = np.array(
@@ -102,7 +118,7 @@ def _step(
     for j in range(count + 1):
         unit = np.zeros(count)
         unit[j - 1 : j] = 1.0  # none for j = 0: the step with all tensions held
-        follow_tensions(layout, x, state, w, -follow[:, j], unit, float(j == 0))
+        follow_tensions(layout, law, state, w, -follow[:, j], unit, float(j == 0))
         rates[:, j] = tendons.rates(w, w.step_node[:, :, None])[held, 0]
     matrix = np.diag(tendons.soft[held]) - rates[:, 1:]
     if not np.isfinite(matrix).all():
@@ -113,7 +129,7 @@ def _step(
         return None
     change = found - tension
     weights = np.concatenate([[1.0], change])
-    follow_tensions(layout, x, state, w, -follow @ weights, change, 1.0)
+    follow_tensions(layout, law, state, w, -follow @ weights, change, 1.0)
     return change
 
 

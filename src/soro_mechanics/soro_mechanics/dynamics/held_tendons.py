@@ -1,0 +1,128 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""One implicit step of a network with tendons whose lengths are held: their tensions are unknown.
+
+The complementarity of statics (`models.network.tendon.equilibrium`) holds at the end of every
+step, with the tangent of motion in place of the static one: a tendon that goes slack in a step
+pulls nothing at its end, one that becomes taut is not stretched. One that snaps taut loses what
+the integrator damps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.dynamics.drive_kernels import drive_inputs
+from soro_mechanics.dynamics.drives import Drives
+from soro_mechanics.dynamics.motion import Motion
+from soro_mechanics.dynamics.step_kernels import (
+    _follow_moves,
+    assemble_motion,
+    begin_step,
+    end_step,
+    ERROR,
+    MOST,
+    MOST_ERROR,
+    predict,
+    RATIO,
+    SMALL_TURN,
+    TOLERANCE,
+)
+from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.newton_kernels import (
+    CONVERGED,
+    copy_into,
+    NOT_SOLVABLE,
+    SLOW,
+)
+from soro_mechanics.models.network.kernels.system_kernels import (
+    clear_slots,
+    largest_step,
+    move,
+    residual,
+)
+from soro_mechanics.models.network.layout import Layout
+from soro_mechanics.models.network.tendon.equilibrium import newton_step
+
+TIGHT = 1e-9  # of gaps per length: round-off of stiff elements' forces is none of theirs
+Taken = tuple[int, int, float, float, bool]
+
+
+class HeldTendons:
+    """Takes steps as `step_kernels.take_step` does, with the tensions among the unknowns."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        x: Inputs,
+        damped: Inputs,
+        state: State,
+        w: Work,
+        m: Motion,
+        drives: Drives,
+    ) -> None:
+        self._layout, self._x, self._damped, self._state = layout, x, damped, state
+        self._w, self._m, self._drives = w, m, drives
+        self._held = np.flatnonzero(layout.tendons.held)
+
+    def __next__(self) -> Taken:
+        """Drive and take a step: outcome, iterations, residual, error [m], taken."""
+        s, x, m, w, state = self._layout.structure, self._x, self._m, self._w, self._state
+        drive_inputs(s, x, m, self._drives, w.scratch)
+        begin_step(s, x, self._damped, state, m)
+        predict(s, state, w, m, m.limits[RATIO])
+        outcome, spent, found = self.advance(int(m.limits[MOST]))
+        if outcome != CONVERGED:
+            copy_into(m.start, state)
+            m.node_move[:] = m.body_move[:] = 0.0
+            outcome, more, found = self.advance(int(m.limits[MOST]))
+            spent += more
+        error = m.limits[ERROR] * max(
+            _change(m.node_mass, m.law, m.node_move, m.node_free, m.node_past),
+            _change(m.body_mass, m.law, m.body_move, m.body_free, m.body_past),
+        )
+        taken = outcome == CONVERGED and error <= m.limits[MOST_ERROR]
+        if taken:
+            end_step(s, x, state, w, m)
+        else:
+            copy_into(m.start, state)
+        return outcome, spent, found, error, bool(taken)
+
+    def advance(self, most: int) -> tuple[int, int, float]:
+        """Solve for the end of a step that was begun: outcome, iterations, scaled residual."""
+        layout, x, damped, state = self._layout, self._x, self._damped, self._state
+        s, tendons, w, m, held = layout.structure, layout.tendons, self._w, self._m, self._held
+        length, force = s.scale
+        wanted, soft = tendons.rest[held] - x.pull[:, 0], tendons.soft[held]
+        clear_slots(w)
+        error = np.inf
+        for step in range(most + 1):
+            assemble_motion(s, x, damped, state, w, m, LANES)
+            tension = tendons.held_tensions(state)[held]
+            gap = wanted + soft * tension - tendons.lengths(state)[held]
+            slip = float(np.abs(np.minimum(tension / force, gap / length)).max())
+            error = float(residual(s, x, state, w))
+            if error <= m.limits[TOLERANCE] and slip <= TIGHT:
+                return CONVERGED, step, error
+            error = max(error, slip)
+            if step == most or not error < 1e300:
+                break
+            change = newton_step(layout, x, state, w, gap, tension, (damped, m.body_tangent))
+            if change is None:
+                return NOT_SOLVABLE, step, error
+            part, turn, _ = largest_step(s, w)
+            copy_into(state, m.old)
+            move(s, m.old, w, part, state)
+            full = np.zeros(len(tendons.held))
+            full[held] = tension + part * change
+            tendons.put(state, full)
+            _follow_moves(s, state, w, m, part, part * turn < SMALL_TURN)
+        return SLOW, most, error
+
+
+def _change(mass: Array, law: Array, moved: Array, free: Array, past: Array) -> float:
+    """Return how far the largest component of an acceleration with mass changes in the step."""
+    change = np.abs(law[2, 0] * moved + free[:, 2] - past[:, 2])[:, :3].max(axis=1)
+    return float(np.where(mass[:, 0, 0] > 0.0, change, 0.0).max())

@@ -1,0 +1,164 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""How fast two-node elements converge in every robot of the catalogue with a network.
+
+    python -m soro_studies.mechanics.convergence --write docs/evidence/convergence.md
+
+A bent, loaded configuration on meshes of 2 to 64 elements a rod: the stiffness of the tip (the
+inverse of its compliance, by its largest eigenvalue) and the tip itself, against the other
+formulation, pieces that are integrated by a fourth-order rule, on the finest mesh. Elements are
+equal, but none crosses a jump of the rest curvature: between these each part has the same number.
+"""
+
+from __future__ import annotations
+
+import argparse
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+import numpy as np
+import yaml
+
+from soro_mechanics import load_robot, Robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import describe_robot
+from soro_studies.system.measured_section import keep_values, replace_section
+
+ROBOTS = ('haptic_5dof', 'pam_continuum', 'soft_parallel', 'stewart_gough', 'stiff_flop')
+MESHES = (2, 4, 8, 16, 32, 64)
+FINE = 32  # integrated pieces of the reference
+PARTS = (0.15, 0.05, 0.1)  # of the range from rest, in turn
+FORCE = np.array([0.05, 0.02, -0.03, 0.0, 0.0, 0.0])  # N
+FIXED = ('formulation', 'mesh', 'steps', 'rods')  # keys that are left out
+RAMP = 1e-4  # of a rod: what is shorter is a jump
+LENGTH = 0.1  # m: puts forces and moments of a stiffness on one scale
+
+
+def meshed(name: str, formulation: str, pieces: int) -> Robot:
+    """Return a robot whose rods, or their parts, all have so many pieces."""
+    file = find_robot_file(name)
+    data = yaml.safe_load(file.read_text(encoding='utf-8'))
+    network = data['models'].get('network') or {}
+    kept = {k: v for k, v in network.items() if k not in FIXED}
+    mesh = split(
+        first_rod(load_robot(name).with_model('network')).curvature[:, 0],
+        pieces,
+        formulation == 'macro',
+    )
+    data['models']['network'] = kept | {'formulation': formulation, 'mesh': mesh}
+    return Robot(describe_robot(data, str(file)), 'network')
+
+
+def first_rod(robot: Robot) -> Any:
+    """Return the description of a network's first rod."""
+    network: Any = robot.engine
+    return network.spec.rods[0]
+
+
+def split(at: np.ndarray, pieces: int, ramps: bool) -> list[float]:
+    """Return a mesh with so many pieces between jumps of the curvature, given as steep ramps.
+
+    A ramp is a piece of its own (`ramps`), or there is a node in its middle.
+    """
+    short = [(a, b) for a, b in zip(at, at[1:], strict=False) if b - a < RAMP]
+    inner = [x for a, b in short for x in ((a, b) if ramps else (0.5 * (a + b),))]
+    parts = [0.0, *inner, 1.0]
+    mesh = [0.0]
+    for a, b in zip(parts, parts[1:], strict=False):
+        mesh += np.linspace(a, b, 2 if b - a < RAMP else pieces + 1)[1:].tolist()
+    return mesh
+
+
+def tip_and_stiffness(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tip's pose and its stiffness (6, 6), moments over `LENGTH`."""
+    rest = np.array([a.rest for a in robot.actuators])
+    actuation = rest + np.resize(PARTS, len(rest)) * (robot.limits[:, 1] - rest)
+    q = robot.forward(actuation, FORCE)
+    if not q.status.converged:
+        raise RuntimeError(f'{robot.name}: {q.status.message}')
+    scale = np.diag([1.0] * 3 + [1.0 / LENGTH] * 3)
+    return q.tip, scale @ np.linalg.inv(robot.compliance(q)) @ scale
+
+
+def errors(name: str) -> dict[str, Any]:
+    """Return relative errors of the stiffness and errors of the tip [m] per mesh."""
+    tip, stiffness = tip_and_stiffness(meshed(name, 'macro', FINE))
+    found: dict[str, Any] = {'elements': [], 'stiffness': [], 'tip': []}
+    for count in MESHES:
+        robot = meshed(name, 'elements', count)
+        there, stiff = tip_and_stiffness(robot)
+        found['elements'].append(len(first_rod(robot).fractions) - 1)
+        size = np.linalg.norm(stiffness, 2)
+        found['stiffness'].append(float(np.linalg.norm(stiff - stiffness, 2) / size))
+        found['tip'].append(float(np.linalg.norm(there[:3, 3] - tip[:3, 3])))
+    return found
+
+
+def order(values: list[float]) -> float:
+    """Return the order between 8 and 32 elements."""
+    return float(np.log(values[2] / values[4]) / np.log(4.0))
+
+
+def draw(found: dict[str, Any], file: Path) -> None:
+    """Plot both errors over the elements, with a slope of four."""
+    figure = Figure(figsize=(9.0, 4.0), layout='constrained')
+    for axes, (key, label) in zip(
+        figure.subplots(1, 2),
+        (('stiffness', 'relative error of the stiffness'), ('tip', 'error of the tip [m]')),
+        strict=True,
+    ):
+        for name, row in found.items():
+            axes.loglog(row['elements'], row[key], 'o-', ms=4, label=name)
+        first = max(row[key][1] for row in found.values())
+        counts = np.array([4.0, 64.0])
+        axes.loglog(counts, first * (4.0 / counts) ** 4, 'k--', lw=1, label='order 4')
+        axes.set(xlabel='elements a rod', ylabel=label)
+        axes.grid(True, which='both', alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.savefig(file, dpi=110)
+
+
+def section(found: dict[str, Any]) -> str:
+    """Write the table."""
+    head = ' | '.join(str(n) for n in MESHES)
+    out = [
+        '## Stiffness and tip',
+        '',
+        f'Written on {date.today()}; order between 8 and 32 elements a part.',
+        '',
+        '![errors over the number of elements](../img/convergence.png)',
+        '',
+        f'| Robot, parts of a rod | What | {head} | order |',
+        '|---|---|' + '---|' * len(MESHES) + '---|',
+    ]
+    for name, row in found.items():
+        for key, what in (('stiffness', 'stiffness, relative'), ('tip', 'tip [m]')):
+            cells = ' | '.join(f'{v:.1e}' for v in row[key])
+            out.append(
+                f'| {name}, {row["elements"][0] // 2} | {what} | {cells} | {order(row[key]):.2f} |'
+            )
+    return '\n'.join(out) + '\n'
+
+
+def main() -> None:
+    """Run the study and write its section."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
+    arguments = parser.parse_args()
+    found = {}
+    for name in ROBOTS:
+        found[name] = errors(name)
+        print(name, found[name], flush=True)
+    if arguments.write:
+        page = Path(arguments.write)
+        keep_values(page, {'date': date.today().isoformat(), 'robots': found})
+        draw(found, page.parent.parent / 'img/convergence.png')
+        replace_section(page, section(found))
+    else:
+        print(section(found))
+
+
+if __name__ == '__main__':
+    main()
