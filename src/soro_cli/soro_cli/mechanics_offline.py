@@ -21,11 +21,11 @@ from soro_cli.answers import (
     Pose,
     warning_names,
 )
-from soro_cli.tables import note
 from soro_kinematics.comparison import compare
 from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, Task
 from soro_mechanics.analysis import stiffness
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.user_errors import UserError
 
 
@@ -37,7 +37,11 @@ class OfflineMechanics:
             raise UserError('--offline needs to know the robot: --robot NAME or --robot FILE')
         self._robot = load_robot(robot)
         self._loaded: set[str] = set()  # models whose kernels are in memory
-        self._noted: list[tuple[str, ...]] = []
+
+    @property
+    def description(self) -> RobotDescription:
+        """What the robot's file says."""
+        return self._robot.description
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
@@ -68,6 +72,8 @@ class OfflineMechanics:
         target[:3, 3] = position
         if quaternion is not None:
             target[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
+        rest = robot.forward([a.rest for a in robot.actuators])
+        robot.inverse(rest.tip[:3, 3], guess=rest)  # loads the kernels
         s = robot.inverse(target, wrench, task=Task(task))
         message = s.status.message or ('' if s.status.code is Code.NONE else s.status.code.name)
         return InverseAnswer(
@@ -124,9 +130,8 @@ class OfflineMechanics:
         self, actuation: list[float], wrench: list[float], models: list[str]
     ) -> ComparisonAnswer:
         """Solve one actuation with several models."""
-        robots = [self._robot.with_model(m) for m in (models or self._robot.models)]
+        robots = [self._model(m) for m in (models or self._robot.models)]
         solved = [robot.forward(actuation, wrench) for robot in robots]
-        self._note_limits(actuation)
         result = compare(solved)
         failed = all(q.status.code is Code.NOT_CONVERGED for q in solved)
         return ComparisonAnswer(
@@ -139,16 +144,7 @@ class OfflineMechanics:
         )
 
     def _solved(self, robot: Robot, actuation: list[float], wrench: list[float]) -> Configuration:
-        q = robot.forward(actuation, wrench)
-        self._note_limits(actuation)
-        return q
-
-    def _note_limits(self, actuation: list[float]) -> None:
-        """Say once which limits are exceeded: the answer is computed all the same."""
-        found = self._robot.violations(actuation)
-        if found and found not in self._noted:
-            self._noted.append(found)
-            note(f'soro: beyond the limits: {"; ".join(found)}')
+        return robot.forward(actuation, wrench)
 
     def _model(self, model: str) -> Robot:
         robot = self._robot.with_model(model) if model else self._robot

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 Row = Sequence[str]
+ROUND_OFF = 1e-9  # of the largest number of a row
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
@@ -30,6 +31,12 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None
         ]
         print('  ' + '  '.join(cells).rstrip())
     print()
+
+
+def signed(line: Sequence[float]) -> list[str]:
+    """Return numbers of one row as text; what a solver leaves of a zero is one."""
+    least = ROUND_OFF * max((abs(x) for x in line), default=0.0)
+    return [f'{0.0 if abs(x) < least else x:+.4g}' for x in line]
 
 
 def print_json(value: Any) -> None:

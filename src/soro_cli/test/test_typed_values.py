@@ -59,11 +59,17 @@ def test_move_takes_exactly_one_target(words):
 
 
 def test_a_limit_is_said_in_the_unit_that_was_typed():
-    with pytest.raises(UserError, match='pair_1 = 200 kPa.* 0 to 150 kPa'):
-        display_units.actuation(['200kPa', '0', '0'], PAIRS, within_limits=True)
-    with pytest.raises(UserError, match='pair_2 = 2 bar.* 0 to 1.5 bar'):
-        display_units.actuation(['pair_2=2bar'], PAIRS, within_limits=True)
-    assert display_units.actuation(['pair_2=1.5bar'], PAIRS, within_limits=True)[1] == 1.5e5
+    robot = read_robot_file(find_robot_file('stiff_flop'))
+
+    def beyond(*words):
+        values = display_units.actuation(words, robot.actuators)
+        return display_units.beyond_limits(words, values, robot)
+
+    assert '150 kPa' in beyond('200kPa', '0', '0')[0]
+    assert '1500 mbar' in beyond('pair_2=2000mbar')[0]
+    together = beyond('1.4bar', '1.2bar', '0')  # 1.4 + 0.25 * 1.2
+    assert any('1.7 bar' in words and '1.5 bar' in words for words in together)
+    assert beyond('pair_2=1.5bar') == ()
 
 
 @pytest.mark.parametrize(

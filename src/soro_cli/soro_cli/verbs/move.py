@@ -70,7 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.rest:
             target = [a.rest for a in actuators]
         else:
-            target = display_units.actuation(arguments.actuation, actuators, within_limits=True)
+            target = display_units.actuation(arguments.actuation, actuators)
+            beyond = display_units.beyond_limits(arguments.actuation, target, robot.description)
+            if beyond:
+                raise UserError(f'not moved: {"; ".join(beyond)}', display_units.OUT_OF_RANGE)
         return _move_to_actuation(robot, arguments, target)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_visualization.drawing.body_hulls import body_hulls, HULL
+from soro_visualization.drawing.body_hulls import body_hulls, HULL, TIP
 from soro_visualization.drawing.colour_scale import (
     BLUE_TO_RED,
     ColourScale,
@@ -117,6 +117,8 @@ class ViewerScene(SceneMeshes):
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
         arrows = shape.tip[:3, 3] * self.zoom + GIZMO * shape.tip[:3, :3].T
         drawn = [arrows, low * self.zoom * up[None]]
+        if self._parts is not None:
+            drawn.append(self._parts.extremes({**shape.bodies, TIP: shape.tip}) * self.zoom)
         for rod in shape.rods:
             sides = np.kron(rod.radius[:, None], np.concatenate([np.eye(3), -np.eye(3)]))
             drawn.append((np.repeat(rod.positions, 6, axis=0) + sides) * self.zoom)
@@ -287,7 +289,7 @@ class ViewerScene(SceneMeshes):
     def _show_parts(self, shape: Shape, angles: dict[str, float]) -> None:
         handles: list[Any] = []
         poses: list[Array] = []
-        bodies = {**shape.bodies, 'tip': shape.tip}
+        bodies = {**shape.bodies, TIP: shape.tip}
         for link in () if self._parts is None else self._parts.drawn:
             new = link not in self._solids
             if not new and self._parts.fixed(link):
