@@ -25,7 +25,6 @@ from soro_kinematics.comparison import compare
 from soro_mechanics import Code, Configuration, InvalidInput, load_robot, Robot, Task
 from soro_mechanics.analysis import stiffness
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.user_errors import UserError
 
 
@@ -36,12 +35,8 @@ class OfflineMechanics:
         if not robot:
             raise UserError('--offline needs to know the robot: --robot NAME or --robot FILE')
         self._robot = load_robot(robot)
+        self.description = self._robot.description
         self._loaded: set[str] = set()  # models whose kernels are in memory
-
-    @property
-    def description(self) -> RobotDescription:
-        """What the robot's file says."""
-        return self._robot.description
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:

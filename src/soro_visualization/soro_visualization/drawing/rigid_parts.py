@@ -119,10 +119,7 @@ class RigidParts:
         return min(heights, default=0.0)
 
     def extremes(self, bodies: dict[str, Array]) -> Array:
-        """Return points (n, 3) [m] that the solids lie between, in the root's frame.
-
-        `bodies`: poses of links on floating joints (4, 4); driven joints are at zero.
-        """
+        """Return points (n, 3) [m] that the solids lie between; bodies as for `pose`."""
         axes, points = np.concatenate([np.eye(3), -np.eye(3)]), [np.zeros((0, 3))]
         for link in self.drawn:
             pose = self.pose(link, bodies, {})

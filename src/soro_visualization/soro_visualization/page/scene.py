@@ -124,8 +124,6 @@ class ViewerScene(SceneMeshes):
             drawn.append((np.repeat(rod.positions, 6, axis=0) + sides) * self.zoom)
         places, sight = np.concatenate(drawn), turn @ CAMERA
         self._server.on_client_connect(lambda client: _fit(client, places, sight, up))
-        for client in self._server.get_clients().values():
-            _fit(client, places, sight, up)
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
     def show(
@@ -352,10 +350,7 @@ class ViewerScene(SceneMeshes):
 
 
 def _fit(client: Any, points: Array, sight: Array, up: Array) -> None:
-    """Have a page that is higher than wide show points (n, 3) above its panel.
-
-    `sight`: towards the eye, `up`: upwards.
-    """
+    """Have a page higher than wide show points (n, 3) above its panel; `sight`: to the eye."""
     camera = client.camera
     if camera.image_width >= camera.image_height:
         return
