@@ -11,11 +11,11 @@ import sys
 from typing import Any
 
 Row = Sequence[str]
-ROUND_OFF = 1e-9  # of the largest number of a row
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """Print a table; the first column is left-aligned, numbers are right-aligned."""
+    """Print a table, numbers right-aligned; of names and values only those that are known."""
+    rows = [row for row in rows if any(columns) or not row[-1].startswith('nan')]
     if sys.stdout.isatty():
         _print_rich(title, columns, rows)
         return
@@ -31,12 +31,6 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None
         ]
         print('  ' + '  '.join(cells).rstrip())
     print()
-
-
-def signed(line: Sequence[float]) -> list[str]:
-    """Return numbers of one row as text; what a solver leaves of a zero is one."""
-    least = ROUND_OFF * max((abs(x) for x in line), default=0.0)
-    return [f'{0.0 if abs(x) < least else x:+.4g}' for x in line]
 
 
 def print_json(value: Any) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 
@@ -23,6 +24,14 @@ PAIRS = read_robot_file(find_robot_file('stiff_flop')).actuators
 
 def parsed(verb: str, *words: str) -> argparse.Namespace:
     return verb_parser(verb, verbs()[verb]).parse_intermixed_args(list(words))
+
+
+def test_a_robot_may_be_named_in_front(capsys):
+    asked, answers = ('0.5bar', '0', '0', '--offline', '--json'), []
+    for words in (('stiff_flop', *asked), (*asked, '--robot', 'stiff_flop')):
+        assert main(['fk', *words]) == 0
+        answers.append(json.loads(capsys.readouterr().out)['configuration']['tip'])
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize('verb', ['ik', 'move'])

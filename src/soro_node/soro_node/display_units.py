@@ -113,7 +113,8 @@ def check_units(words: Sequence[str]) -> None:
     for word in words:
         unit = _unit_of(word)
         if unit and unit not in UNITS:
-            near = difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
+            near = [u for u in known if sorted(u) == sorted(unit)]  # bra
+            near = near or difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
             meant = f'; did you mean {near[0]!r}?' if near else f'; units are {", ".join(known)}'
             raise UserError(f'{word!r}: there is no unit {unit!r}{meant}', OUT_OF_RANGE)
 
@@ -151,13 +152,21 @@ def beyond_limits(
     words: Sequence[str], values: Sequence[float], robot: RobotDescription
 ) -> tuple[str, ...]:
     """Say which limits the values of typed words exceed, in the units that were typed."""
-    units = {UNITS[u][0]: u for u in map(_unit_of, words) if u in UNITS}
+    typed = {UNITS[u][0]: (u, UNITS[u][1]) for u in map(_unit_of, words) if u in UNITS}
 
     def say(value: float, si_unit: str) -> str:
-        unit = units.get(si_unit)
-        return shown(value, si_unit) if unit is None else f'{value / UNITS[unit][1]:.6g} {unit}'
+        unit, size = typed.get(si_unit, SHOWN[si_unit])
+        return f'{value / size:.6g} {unit}'.rstrip()
 
     return tuple(limit_violations(robot.actuators, robot.coupled_limits, values, say=say))
+
+
+def feasible_actuation(words: Sequence[str], robot: RobotDescription) -> list[float]:
+    """Read an actuation and refuse one beyond the limits."""
+    values = actuation(words, robot.actuators)
+    if beyond := beyond_limits(words, values, robot):
+        raise UserError(f'beyond the limits: {"; ".join(beyond)}', OUT_OF_RANGE)
+    return values
 
 
 def _actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:

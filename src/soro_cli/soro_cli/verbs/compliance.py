@@ -8,7 +8,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING
 
-from soro_cli.tables import note, print_table, signed
+from soro_cli.tables import note, print_table
 from soro_cli.verbs.mechanics_options import (
     ACTUATION_HELP,
     add_mechanics_options,
@@ -198,7 +198,7 @@ def _show_point(point: object, model: str) -> None:
 def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
     scales = (1e3,) * 3 + (180.0 / math.pi,) * 3
     return [
-        (label, *signed([value * scale for value in line]))
+        (label, *(f'{round(value * scale, 9) + 0.0:+.4g}' for value in line))
         for label, scale, line in zip(ROWS, scales, matrix, strict=True)
     ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from soro_cli.tables import print_table, signed
+from soro_cli.tables import print_table
 from soro_cli.verbs.mechanics_options import (
     ACTUATION_HELP,
     add_mechanics_options,
@@ -49,8 +49,10 @@ def _show(matrix: list[list[float]], actuators: tuple) -> None:
     rows = []
     for i, (label, line) in enumerate(zip(ROWS, matrix, strict=True)):
         unit, size = SHOWN['m' if i < 3 else 'rad']
-        sizes = [SHOWN[a.unit][1] / size for a in actuators]
-        cells = signed([value * s for value, s in zip(line, sizes, strict=True)])
+        cells = [
+            f'{round(value / size * SHOWN[a.unit][1], 9) + 0.0:+.4g}'
+            for value, a in zip(line, actuators, strict=True)
+        ]
         rows.append((label, *cells, f'{unit} per {SHOWN[actuators[0].unit][0] or "unit"}'))
     title = 'motion of the tip, axes of base_link'
     print_table(title, ('', *(a.name for a in actuators), ''), rows)

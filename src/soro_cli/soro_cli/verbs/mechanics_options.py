@@ -67,8 +67,7 @@ def asked(
     with mechanics(arguments) as source:
         values = display_units.actuation(words, source.actuators) if words else None
         if values and arguments.offline:  # computed all the same
-            beyond = display_units.beyond_limits(words, values, source.description)
-            if beyond:
+            if beyond := display_units.beyond_limits(words, values, source.description):
                 note(f'soro: beyond the limits: {"; ".join(beyond)}')
         yield source, values, wrench
 

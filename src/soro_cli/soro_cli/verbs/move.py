@@ -66,14 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     with running_robot(arguments) as robot:
         if pose is not None:
             return _move_to_pose(robot, arguments, pose, tolerance)
-        actuators = robot.description.actuators
         if arguments.rest:
-            target = [a.rest for a in actuators]
+            target = [a.rest for a in robot.description.actuators]
         else:
-            target = display_units.actuation(arguments.actuation, actuators)
-            beyond = display_units.beyond_limits(arguments.actuation, target, robot.description)
-            if beyond:
-                raise UserError(f'not moved: {"; ".join(beyond)}', display_units.OUT_OF_RANGE)
+            target = display_units.feasible_actuation(arguments.actuation, robot.description)
         return _move_to_actuation(robot, arguments, target)
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
@@ -129,11 +128,9 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
             ('duration', f'{seconds:.1f} s'),
         ]
         if not arguments.plan_only:
-            known = {k: v for k, v in errors.items() if math.isfinite(v)}
-            rows += [(f'{name} error', shown(value, 'm')) for name, value in known.items()]
-            if math.isfinite(result.relative_error):
-                rows += [('relative error', f'{100.0 * result.relative_error:.2f} %')]
-            rows += [('errors against', REFERENCES.get(against, 'nothing'))] if known else []
+            rows += [(f'{name} error', shown(value, 'm')) for name, value in errors.items()]
+            rows += [('relative error', f'{100.0 * result.relative_error:.2f} %')]
+            rows += [('errors against', REFERENCES.get(against, 'nothing'))]
         print_table(arguments.curve, ('', ''), rows)
     if result.error_code == 0 and (result.warnings or result.error_message):
         words = result.error_message or ', '.join(warning_names(result.warnings))
