@@ -19,8 +19,8 @@ from itertools import product
 from pathlib import Path
 import sys
 
-from PIL import Image
 import photograph_robot
+from PIL import Image
 
 from soro_mechanics import load_robot
 from soro_mechanics.robot_file.catalogue import EXAMPLES, OWN
