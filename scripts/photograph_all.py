@@ -53,7 +53,7 @@ def write_sheets(folder: Path) -> None:
         for i, file in enumerate(found):
             tile = Image.open(file).convert('RGB').resize(size, Image.Resampling.LANCZOS)
             sheet.paste(tile, ((i % columns) * size[0], (i // columns) * size[1]))
-        colours = sheet.quantize(128, dither=Image.Dither.NONE)
+        colours = sheet.quantize(256, dither=Image.Dither.NONE)
         colours.save(picture_of(IMAGES, 'viewer_all', dark, width), optimize=True)
 
 
