@@ -150,7 +150,7 @@ def check(browser: str, address: str, begin: float) -> None:
         try:
             drag(page, address, middle)
         except TimeoutError:
-            page.picture(Path('check_viewer.png'))
+            page.picture(Path(__file__).parents[1] / 'out/check_viewer.png')
             raise
         slide(page, address)
         stop_by_key(page, address)

@@ -287,6 +287,11 @@ def test_ports_differ_between_namespaces_and_stay(monkeypatch):
         (None, {'driver: device': (1, 'waiting: no CAN')}, 'waiting: no CAN'),
         (replace(STATE, device_state=1), {}, 'INACTIVE: not armed'),
         (replace(STATE, device_state=4), {}, 'FAULT: latched'),
+        (
+            replace(STATE, device_state=1),
+            {'driver: device': (0, 'safe; call driver/clear_fault')},
+            'safe; press Clear',
+        ),
         (replace(STATE, device_state=3, stopped=True), {}, 'stopped, or commands or device lost'),
     ],
 )
