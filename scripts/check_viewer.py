@@ -24,8 +24,7 @@ from page_hands import HandledPage
 from soro_cli.page_driver import find_browser
 from soro_cli.robot_process import RobotProcess
 from soro_rigs.page_client import PageClient
-from soro_visualization.page.scene import ASIDE, CAMERA, FIELD_OF_VIEW
-from soro_visualization.page.viewer import GIZMO
+from soro_visualization.page.scene import ASIDE, CAMERA, FIELD_OF_VIEW, GIZMO
 
 ROBOT, SLIDER = 'stiff_flop', 'pair_1 [bar]'
 SIZE = (1000, 640)
@@ -151,7 +150,7 @@ def check(browser: str, address: str, begin: float) -> None:
         try:
             drag(page, address, middle)
         except TimeoutError:
-            page.picture(Path('check_viewer.png'))
+            page.picture(Path(__file__).parents[1] / 'out/check_viewer.png')
             raise
         slide(page, address)
         stop_by_key(page, address)

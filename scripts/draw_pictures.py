@@ -96,10 +96,8 @@ def draw_own(file: Path) -> None:
 
 
 # Robots that are not in the catalogue; paths are from the top of the workspace.
-EXAMPLES = 'src/soro_mechanics/soro_mechanics/robots/examples'
 OWN = {
-    'viewer_own_delta.png': 'src/soro_visualization/test/robots/soft_delta.yaml leg_1=.7 leg_2=.3',
-    'viewer_own_tendon_arm.png': f'{EXAMPLES}/tendon_arm.yaml near_1=.9 --dark --width 390',
+    'viewer_own_delta.png': 'src/soro_visualization/test/robots/soft_delta.yaml leg_1=.7 leg_2=.3'
 }
 ROBOTS = (
     'stiff_flop',

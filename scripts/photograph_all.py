@@ -1,31 +1,35 @@
 #!/usr/bin/env python3
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of every robot in the viewer, light and dark, wide and narrow, on one page.
+"""Pictures of every robot in the viewer, light and dark, wide and narrow, and sheets of them.
 
     python scripts/photograph_all.py [--axe axe.min.js] [--folder out/photographs] [NAME...]
+    python scripts/photograph_all.py --sheets [--folder out/photographs]
 
 The robots of the catalogue, the examples, and files that are in neither; each with its first
 actuator at two thirds of its range. What a page or axe-core complains about is printed, and
-fails. Takes minutes per robot without a graphics processor; needs Chromium.
+fails. `--sheets` takes none and writes those that are there into docs/img, small, a sheet per
+look. Takes minutes per robot without a graphics processor; needs Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
-from html import escape
 from itertools import product
 from pathlib import Path
 import sys
 
 import photograph_robot
+from PIL import Image
 
 from soro_mechanics import load_robot
 from soro_mechanics.robot_file.catalogue import EXAMPLES, OWN
 
 ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = ROOT / 'src/soro_visualization/test/robots'
+IMAGES = ROOT / 'docs/img'
 LOOKS = tuple(product((False, True), photograph_robot.HEIGHTS))
+TILES = {1280: ((440, 296), 3), 390: ((195, 422), 8)}  # size of a picture on a sheet, columns
 
 
 def files() -> dict[str, Path]:
@@ -34,14 +38,23 @@ def files() -> dict[str, Path]:
     return {file.stem: file for folder in folders for file in sorted(folder.glob('*.yaml'))}
 
 
-def page(taken: dict[str, list[Path]]) -> str:
-    """Return an HTML page with all pictures, a row per robot."""
-    rows = ''.join(
-        f'<h2>{escape(name)}</h2>'
-        + ''.join(f'<img src="{p.name}" alt="{p.stem}" height="420"> ' for p in pictures)
-        for name, pictures in taken.items()
-    )
-    return f'<!doctype html><html lang="en"><title>Robots in the viewer</title>{rows}</html>\n'
+def picture_of(folder: Path, name: str, dark: bool, width: int) -> Path:
+    """Return where the picture of a robot is kept."""
+    return folder / f'{name}_{"dark" if dark else "light"}_{width}.png'
+
+
+def write_sheets(folder: Path) -> None:
+    """Write all pictures of each look into one."""
+    for dark, width in LOOKS:
+        found = [p for n in files() if (p := picture_of(folder, n, dark, width)).is_file()]
+        size, columns = TILES[width]
+        rows = -(-len(found) // columns)
+        sheet = Image.new('RGB', (columns * size[0], rows * size[1]), 'gray')
+        for i, file in enumerate(found):
+            tile = Image.open(file).convert('RGB').resize(size, Image.Resampling.LANCZOS)
+            sheet.paste(tile, ((i % columns) * size[0], (i // columns) * size[1]))
+        colours = sheet.quantize(256, dither=Image.Dither.NONE)
+        colours.save(picture_of(IMAGES, 'viewer_all', dark, width), optimize=True)
 
 
 def main() -> int:
@@ -51,20 +64,21 @@ def main() -> int:
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'of {", ".join(known)}')
     parser.add_argument('--folder', type=Path, default=ROOT / 'out/photographs')
     parser.add_argument('--axe', help='axe.min.js')
+    parser.add_argument('--sheets', action='store_true', help='write docs/img/viewer_all_*.png')
     arguments = parser.parse_args()
+    if arguments.sheets:
+        write_sheets(arguments.folder)
+        return 0
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    taken: dict[str, list[Path]] = {}
     complaints = 0
     for name in arguments.names or known:
         first = load_robot(known[name]).actuators[0].name
         for dark, width in LOOKS:
-            picture = arguments.folder / f'{name}_{"dark" if dark else "light"}_{width}.png'
+            picture = picture_of(arguments.folder, name, dark, width)
             words = [str(known[name]), str(picture), f'{first}=0.67', '--width', str(width)]
             words += ['--dark'] if dark else []
             words += ['--axe', arguments.axe] if arguments.axe else []
             complaints += photograph_robot.main(words)
-            taken.setdefault(name, []).append(picture)
-            (arguments.folder / 'index.html').write_text(page(taken), encoding='utf-8')
     return 1 if complaints else 0
 
 

@@ -110,9 +110,11 @@ def photograph(
 ) -> list[Any]:
     """Take the picture and press Esc; return complaints of the page, its requests or axe-core."""
     scheme = 'dark' if arguments.dark else 'light'
-    with HandledPage(browser, address, (arguments.width, HEIGHTS[arguments.width])) as page:
+    size = arguments.width, HEIGHTS[arguments.width]
+    with HandledPage(browser, 'about:blank', size) as page:
         features = [{'name': 'prefers-color-scheme', 'value': scheme}]
         page.call('Emulation.setEmulatedMedia', features=features)
+        page.call('Page.navigate', url=address)
         page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
         page.settle(6, PATIENCE)
         page.evaluate(  # the notice about software rendering

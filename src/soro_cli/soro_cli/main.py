@@ -27,6 +27,8 @@ from soro_node.user_errors import UserError
 
 GROUP = 'soro_cli.verb'
 SAFETY = ('estop', 'stop')  # first in the list: who looks for them is in a hurry
+# Here a name in front is the robot's, as people write it.
+NAMED = (*SAFETY, 'fk', 'ik', 'jacobian', 'compliance', 'compare', 'move', 'workspace')
 # What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
 OUTPUT_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -124,6 +126,8 @@ def verb_parser(name: str, point: EntryPoint) -> argparse.ArgumentParser:
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     verb = point.load()
     parser = verb_parser(name, point)
+    if name in NAMED and words and words[0].isidentifier():
+        words = ['--robot', *words]
     arguments = parser.parse_intermixed_args([_shielded(word) for word in words])
     as_json = getattr(arguments, 'json', False)
     try:

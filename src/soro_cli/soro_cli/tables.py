@@ -14,7 +14,8 @@ Row = Sequence[str]
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-    """Print a table; the first column is left-aligned, numbers are right-aligned."""
+    """Print a table, numbers right-aligned; of names and values only those that are known."""
+    rows = [row for row in rows if any(columns) or not row[-1].startswith('nan')]
     if sys.stdout.isatty():
         _print_rich(title, columns, rows)
         return

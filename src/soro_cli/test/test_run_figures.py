@@ -62,6 +62,14 @@ def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, so
     assert len(data['time']) == len(data['shapes'][0]) == 24 * HOLD
 
 
+@pytest.mark.parametrize(
+    ('kind', 'head'), [('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')]
+)
+def test_a_figure_is_of_the_format_that_was_asked_for(tmp_path, kind, head):
+    written = Drawn('empty', Figure(), {}).save(tmp_path, kind)
+    assert written.name == f'empty.{kind}' and written.read_bytes().startswith(head)
+
+
 def test_actuators_come_in_the_order_of_the_robot_file(recorded):
     with BagReader(recorded.folder) as bag:
         run = RunData(bag, choose_namespace(bag, None))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 
@@ -23,6 +24,14 @@ PAIRS = read_robot_file(find_robot_file('stiff_flop')).actuators
 
 def parsed(verb: str, *words: str) -> argparse.Namespace:
     return verb_parser(verb, verbs()[verb]).parse_intermixed_args(list(words))
+
+
+def test_a_robot_may_be_named_in_front(capsys):
+    asked, answers = ('0.5bar', '0', '0', '--offline', '--json'), []
+    for words in (('stiff_flop', *asked), (*asked, '--robot', 'stiff_flop')):
+        assert main(['fk', *words]) == 0
+        answers.append(json.loads(capsys.readouterr().out)['configuration']['tip'])
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize('verb', ['ik', 'move'])
@@ -59,11 +68,17 @@ def test_move_takes_exactly_one_target(words):
 
 
 def test_a_limit_is_said_in_the_unit_that_was_typed():
-    with pytest.raises(UserError, match='pair_1 = 200 kPa.* 0 to 150 kPa'):
-        display_units.actuation(['200kPa', '0', '0'], PAIRS, within_limits=True)
-    with pytest.raises(UserError, match='pair_2 = 2 bar.* 0 to 1.5 bar'):
-        display_units.actuation(['pair_2=2bar'], PAIRS, within_limits=True)
-    assert display_units.actuation(['pair_2=1.5bar'], PAIRS, within_limits=True)[1] == 1.5e5
+    robot = read_robot_file(find_robot_file('stiff_flop'))
+
+    def beyond(*words):
+        values = display_units.actuation(words, robot.actuators)
+        return display_units.beyond_limits(words, values, robot)
+
+    assert '150 kPa' in beyond('200kPa', '0', '0')[0]
+    assert '1500 mbar' in beyond('pair_2=2000mbar')[0]
+    together = beyond('1.4bar', '1.2bar', '0')  # 1.4 + 0.25 * 1.2
+    assert any('1.7 bar' in words and '1.5 bar' in words for words in together)
+    assert beyond('pair_2=1.5bar') == ()
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ from soro_node.main import run as run_node
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
+from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
 
 
@@ -76,8 +77,8 @@ class HapticRenderer(DriverNode):
         super().__init__('', **kwargs)
         self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
         self._source = self.get_fully_qualified_name()
-        report = self._diagnostics.report
-        self._streams = Streams(self, self._frames, self._table.stream_timeout, report)
+        self.diagnostics, self.transforms = self._diagnostics, TransformListener(self)
+        self._streams = Streams(self, self._frames, self._table.stream_timeout)
         self._every, self._count = 1, 0
         self._topics = self._table.loop == TOPICS
         self._command = Node.create_publisher(self, ActuatorCommand, 'actuator_command', NEWEST)

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
@@ -19,10 +19,12 @@ from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
-from soro_node.inputs.external_wrench import ExternalWrench
+from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.qos import LOSSY
+from soro_node.transforms import NoTransform, TransformFilter
 
-GOAL, WRENCH = 'goal_pose', 'added_wrench'
+GOAL = 'goal_pose'
+LOOK_PERIOD = 0.1  # s
 
 
 class Streams:
@@ -31,24 +33,20 @@ class Streams:
     Parameters
     ----------
     node : RobotNode
-        Hears ``~/goal_pose`` and ``~/added_wrench``.
+        Hears ``~/goal_pose``, ``~/added_wrench`` and TF (`transforms`), and reports.
     frames : Frames
     timeout : float
-    report : callable
-        Gets topic, level and text of what was taken or refused.
     """
 
-    def __init__(
-        self, node: Any, frames: Frames, timeout: float, report: Callable[[str, Level, str], None]
-    ) -> None:
-        self._report, self._frames, self._timeout = report, frames, timeout
-        self._wrench = ExternalWrench(frames, timeout)
+    def __init__(self, node: Any, frames: Frames, timeout: float) -> None:
+        self._report, self._timeout = node.diagnostics.report, timeout
+        self._wrench = WrenchInput(node, frames, timeout, '~/added_wrench')
+        self._wrench.open()
         self._goal: tuple[Array, float] | None = None
-        for kind, topic, take in (
-            (PoseStamped, GOAL, self._take_goal),
-            (WrenchStamped, WRENCH, self._wrench.update),
-        ):
-            node.create_subscription(kind, f'~/{topic}', self._taking(topic, take), LOSSY)
+        to_base = functools.partial(node.transforms.lookup, frames.base_link)
+        self._goals = TransformFilter(to_base, self._take_goal)
+        node.create_subscription(PoseStamped, f'~/{GOAL}', self._goals.add, LOSSY)
+        node.create_timer(LOOK_PERIOD, self._look, clock=node.steady)
 
     def feed(self, live: LiveParts, tip: Array) -> None:
         """Give what is new to an environment; in the thread of the loop."""
@@ -73,20 +71,19 @@ class Streams:
             raise InvalidInput(field, True, expected, Code.NO_STATE)
         environment.live.move_goal(goal[0], at_once=True)
 
-    def _take_goal(self, message: PoseStamped) -> None:
-        self._frames.check('frame_id', message.header.frame_id, ('', self._frames.base_link))
-        pose = pose_from_message(message.pose, GOAL)
-        if not np.abs(pose[:3, 3]).max() <= 10.0:
-            raise InvalidInput(GOAL, pose[:3, 3], 'lengths of at most 10 m')
-        self._goal = pose, time.monotonic()
+    def _look(self) -> None:
+        self._goals.proceed()  # the last one may wait for its frame
+        self._wrench.report()
 
-    def _taking(self, topic: str, take: Any) -> Any:
-        def callback(message: Any) -> None:
-            try:
-                take(message)
-            except SoroError as error:
-                self._report(topic, Level.WARN, f'refused: {error}')
-            else:
-                self._report(topic, Level.OK, 'used')
-
-        return callback
+    def _take_goal(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:
+        try:
+            if isinstance(found, NoTransform):
+                raise found
+            pose = found @ pose_from_message(message.pose, GOAL)
+            if not np.abs(pose[:3, 3]).max() <= 10.0:
+                raise InvalidInput(GOAL, pose[:3, 3], 'lengths of at most 10 m')
+        except SoroError as error:
+            self._report(GOAL, Level.WARN, f'refused: {error}')
+        else:
+            self._goal = pose, arrival
+            self._report(GOAL, Level.OK, 'used')

@@ -3,18 +3,20 @@
 """Other programs move objects and add a wrench over topics; a stream alone moves nothing."""
 
 from device_in_memory import renderer_in_memory
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 import numpy as np
 import pytest
 from rclpy.lifecycle import TransitionCallbackReturn
 from recorded_rig import nominal_calibration
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 
 from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_mechanics.haptics.virtual_environment import Shape, VirtualObject
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.transforms import STATIC
 from soro_rigs.ros_session import wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
@@ -29,7 +31,12 @@ def live(ros, monkeypatch, tmp_path):
     assert ros.do(node, node.trigger_configure) == DONE
     assert ros.do(node, node.trigger_activate) == DONE
     wait_until(lambda: node._control.estimated)
-    return lambda: node._control.environment.live
+
+    def found():
+        return node._control.environment.live
+
+    found.node = node
+    return found
 
 
 def feel(ros, *objects):
@@ -62,9 +69,47 @@ def test_an_object_follows_a_pose_that_is_heard(ros, live):
 
     wait_until(followed)
     message.header.frame_id, message.pose.position.z = 'elsewhere', -0.05
-    for _ in range(20):
+    said, both = live.node.diagnostics._statuses, ("'elsewhere'", "'arm/base_link'")
+
+    def refused():
         goals.publish(message)
-    assert abs(live().goal[2, 3] + 0.03) < 1e-9  # refused; what it followed stays
+        return all(name in said['goal_pose'].message for name in both)
+
+    wait_until(refused)
+    assert abs(live().goal[2, 3] + 0.03) < 1e-9  # what it followed stays
+
+
+def test_goals_and_wrenches_may_be_in_a_frame_of_tf(ros, live):
+    assert feel(ros).error_code == Code.NONE
+    table = TransformStamped(child_frame_id='table')
+    table.header.frame_id = 'arm/base_link'
+    table.transform.translation.z = -0.06
+    table.transform.rotation.z, table.transform.rotation.w = np.sin(0.3), np.cos(0.3)
+    ros.client.create_publisher(TFMessage, '/tf_static', STATIC).publish(
+        TFMessage(transforms=[table])
+    )
+    goals, wrenches = (
+        sender(ros, kind, topic)
+        for kind, topic in ((PoseStamped, 'goal_pose'), (WrenchStamped, 'added_wrench'))
+    )
+    goal, wrench = PoseStamped(), WrenchStamped()
+    goal.header.frame_id = wrench.header.frame_id = 'table'
+    goal.pose.position.x, goal.pose.position.z, goal.pose.orientation.w = 0.01, 0.02, 1.0
+    wrench.wrench.force.x = 0.5
+    streams = live.node._streams
+
+    def placed():
+        goals.publish(goal)
+        return streams._goal is not None and np.allclose(
+            streams._goal[0][:3, 3], [0.01 * np.cos(0.6), 0.01 * np.sin(0.6), -0.04]
+        )
+
+    def added():
+        wrenches.publish(wrench)
+        return np.allclose(live().wrench[:2], [0.5 * np.cos(0.6), 0.5 * np.sin(0.6)], atol=1e-3)
+
+    wait_until(placed)
+    wait_until(added)
 
 
 def test_a_wrench_is_added_once_an_environment_was_asked_for_and_ends_by_itself(ros, live):

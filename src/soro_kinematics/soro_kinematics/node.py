@@ -138,6 +138,7 @@ class KinematicsSolver(RobotNode):
             lambda: self._tracker.latest,
             lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
             lambda: self.get_clock().now().to_msg(),
+            functools.partial(self.transforms.awaited, self._binding.frames.base_link),
             self._wrench.now,
         )
         self.make_kernels_ready()
@@ -159,6 +160,7 @@ class KinematicsSolver(RobotNode):
         )
         self._feedback.open()
         self._wrench.open()
+        self.transforms.open(moving=True)  # a request comes once: history must be there
         self._tip_tracker.open()
         look_seldom(self, self._events)
         self._timer = self.create_timer(

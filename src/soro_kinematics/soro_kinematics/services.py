@@ -9,6 +9,7 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 import numpy as np
+from std_msgs.msg import Header
 
 from soro_kinematics.comparison import compare
 from soro_mechanics.core.array_input import finite_array
@@ -37,8 +38,9 @@ class Services:
     `feedback`: for requests about the present state. `latest`: returns the newest solved
     configuration or None. Questions about the present state start from it; others only where that
     cannot change their answer. `tolerances`: returns the node's (position [m], orientation [rad])
-    tolerances. `now`: returns the stamp of a response. `external`: returns the external wrench of
-    this moment, for requests about the present state.
+    tolerances. `now`: returns the stamp of a response. `to_base`: from a header, and the field
+    that it is, to the pose (4, 4) of its frame in base_link. `external`: returns the external
+    wrench of this moment, for requests about the present state.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Services:
         latest: Callable[[], Configuration | None],
         tolerances: Callable[[], tuple[float, float]],
         now: Callable[[], Time],
+        to_base: Callable[[Header, str], Array],
         external: Callable[[], WrenchAt | None] = no_external,
     ) -> None:
         self._binding = binding
@@ -55,6 +58,7 @@ class Services:
         self._latest = latest
         self._tolerances = tolerances
         self._now = now
+        self._to_base = to_base
         self._external = external
 
     def solve_forward(self, request: Any, response: Any) -> Any:
@@ -122,14 +126,11 @@ class Services:
         return fill_code(response, solution.status.code, _sentence(solution))
 
     def _target(self, request: Any) -> tuple[Array, Task]:
-        frame = request.target.header.frame_id
-        if frame:
-            frames = self._binding.frames
-            frames.check('target.header.frame_id', frame, (frames.base_link,))
         if request.task not in list(Task):
             choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
             raise InvalidInput('task', request.task, choices)
-        return pose_from_message(request.target.pose, 'target.pose'), Task(request.task)
+        pose = pose_from_message(request.target.pose, 'target.pose')
+        return self._to_base(request.target.header, 'target.header') @ pose, Task(request.task)
 
     def _asked_tolerances(self, request: Any) -> tuple[float, float]:
         asked = (request.position_tolerance, request.orientation_tolerance)

@@ -32,7 +32,7 @@ def services():
     }
     binding = RobotBinding(Place(), values)
     feedback = LatestFeedback(binding.description, 0.5)
-    return Services(binding, feedback, lambda: None, lambda: (1e-5, 1e-4), Time)
+    return Services(binding, feedback, lambda: None, lambda: (1e-5, 1e-4), Time, None)
 
 
 def test_two_models_are_as_far_apart_as_the_library_says(services):

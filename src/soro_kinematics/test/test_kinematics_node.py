@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinematics solver in a session of its own, with and without a namespace."""
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 import numpy as np
 import pytest
+from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
@@ -209,6 +210,29 @@ def test_inverse_comes_back_to_the_actuation(scene, robot):
             reached = robot.forward(answer.actuation).tip[:3, 3]
             p = target.pose.position
             assert np.linalg.norm(reached - [p.x, p.y, p.z]) < 1e-5
+
+
+def test_a_target_is_taken_where_its_frame_was_at_its_stamp(scene, robot):
+    tip, stamp = robot.forward(ACTUATION).tip[:3, 3], scene.ros.client.get_clock().now()
+    tf = scene.ros.client.create_publisher(TFMessage, '/tf', 10)
+    wait_until(lambda: tf.get_subscription_count())
+    moved = TransformStamped(child_frame_id='cart')
+    moved.header.frame_id = scene.frames.base_link
+    for seconds, x in ((-0.1, 0.2), (0.1, 0.3)):
+        moved.header.stamp = (stamp + Duration(nanoseconds=round(seconds * 1e9))).to_msg()
+        moved.transform.translation.x = x
+        tf.publish(TFMessage(transforms=[moved]))
+    target = PoseStamped(pose=pose_to_message(np.eye(4)))
+    target.header.stamp, target.header.frame_id = stamp.to_msg(), 'cart'
+    p = target.pose.position
+    p.x, p.y, p.z = (tip - [0.25, 0.0, 0.0]).tolist()
+    answer = scene.call(SolveInverse, 'solve_inverse', target=target)
+    assert answer.error_code == Code.NONE, answer.error_message
+    assert robot.forward(answer.actuation).tip[:3, 3] == pytest.approx(tip, abs=2e-5)
+    target.header.stamp = (stamp + Duration(seconds=9)).to_msg()
+    answer = scene.call(SolveInverse, 'solve_inverse', target=target)
+    assert answer.error_code == Code.UNKNOWN_FRAME
+    assert all(repr(f) in answer.error_message for f in ('cart', scene.frames.base_link))
 
 
 def test_an_unreachable_target_says_so_and_gives_the_nearest(scene, robot):

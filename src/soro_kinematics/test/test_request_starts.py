@@ -36,7 +36,12 @@ class Asked:
         self.latest = None
         self.feedback = LatestFeedback(binding.description, 60.0)
         self.services = Services(
-            binding, self.feedback, lambda: self.latest, lambda: (1e-5, 1e-4), Time
+            binding,
+            self.feedback,
+            lambda: self.latest,
+            lambda: (1e-5, 1e-4),
+            Time,
+            lambda header, field: np.eye(4),
         )
 
     def present(self, actuation):

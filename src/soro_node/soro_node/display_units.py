@@ -12,10 +12,14 @@ import difflib
 import math
 import re
 import shlex
+from typing import TYPE_CHECKING
 
-from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.actuators import Actuator, limit_violations
 from soro_mechanics.robot_file.quantity import parse, QuantityError, UNITS, units_of
 from soro_node.user_errors import UserError
+
+if TYPE_CHECKING:
+    from soro_mechanics.robot_file.reader import RobotDescription
 
 # SI unit -> (unit shown, its size in SI)
 SHOWN: dict[str, tuple[str, float]] = {
@@ -109,7 +113,8 @@ def check_units(words: Sequence[str]) -> None:
     for word in words:
         unit = _unit_of(word)
         if unit and unit not in UNITS:
-            near = difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
+            near = [u for u in known if sorted(u) == sorted(unit)]  # bra
+            near = near or difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
             meant = f'; did you mean {near[0]!r}?' if near else f'; units are {", ".join(known)}'
             raise UserError(f'{word!r}: there is no unit {unit!r}{meant}', OUT_OF_RANGE)
 
@@ -132,28 +137,35 @@ def _neighbour(words: Sequence[str], si_unit: str) -> str:
     return ''
 
 
-def actuation(
-    words: Sequence[str], actuators: Sequence[Actuator], within_limits: bool = False
-) -> list[float]:
+def actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[float]:
     """Read an actuation: one quantity per actuator in order, or ``name=quantity`` words.
 
-    With names the actuators left out stay at rest. `within_limits`: what lies beyond the limits is
-    refused, in the unit that was typed.
+    With names the actuators left out stay at rest.
     """
     try:
-        values = _actuation(words, actuators)
+        return _actuation(words, actuators)
     except UserError as error:
         raise UserError(f'{error}{_neighbour(words, actuators[0].unit)}', error.code) from None
-    for actuator, value in zip(actuators, values, strict=True) if within_limits else ():
-        if not actuator.minimum <= value <= actuator.maximum:
-            typed = next((w for w in words if w.startswith(f'{actuator.name}=')), None)
-            unit = _unit_of(typed or words[actuators.index(actuator)])
-            size = UNITS[unit][1] if unit in UNITS else 1.0
-            raise UserError(
-                f'{actuator.name} = {value / size:.6g} {unit}: its limits are '
-                f'{actuator.minimum / size:.6g} to {actuator.maximum / size:.6g} {unit}',
-                OUT_OF_RANGE,
-            )
+
+
+def beyond_limits(
+    words: Sequence[str], values: Sequence[float], robot: RobotDescription
+) -> tuple[str, ...]:
+    """Say which limits the values of typed words exceed, in the units that were typed."""
+    typed = {UNITS[u][0]: (u, UNITS[u][1]) for u in map(_unit_of, words) if u in UNITS}
+
+    def say(value: float, si_unit: str) -> str:
+        unit, size = typed.get(si_unit, SHOWN[si_unit])
+        return f'{value / size:.6g} {unit}'.rstrip()
+
+    return tuple(limit_violations(robot.actuators, robot.coupled_limits, values, say=say))
+
+
+def feasible_actuation(words: Sequence[str], robot: RobotDescription) -> list[float]:
+    """Read an actuation and refuse one beyond the limits."""
+    values = actuation(words, robot.actuators)
+    if beyond := beyond_limits(words, values, robot):
+        raise UserError(f'beyond the limits: {"; ".join(beyond)}', OUT_OF_RANGE)
     return values
 
 

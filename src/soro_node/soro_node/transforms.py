@@ -192,6 +192,14 @@ class TransformListener:
                 time.sleep(0.005)
         return np.eye(4)
 
+    def awaited(self, target: str, header: Header, field: str) -> Array:
+        """Look up for something that comes once, which may take `WAIT`; InvalidInput: `field`."""
+        try:
+            return self.lookup(target, header, WAIT)
+        except NoTransform as error:
+            field = f'{field}.frame_id'
+            raise InvalidInput(field, error.value, error.expected, error.code) from error
+
     def hangs_on(self, frame: str, ancestor: str) -> bool:
         """Whether a frame moves with another one."""
         with self._lock:

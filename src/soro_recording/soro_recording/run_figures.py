@@ -50,9 +50,9 @@ class Drawn:
     figure: Figure
     numbers: dict[str, float | None]
 
-    def save(self, folder: Path) -> Path:
-        """Write the PNG."""
-        path = folder / f'{self.name}.png'
+    def save(self, folder: Path, kind: str = 'png') -> Path:
+        """Write the figure as PNG, PDF or SVG."""
+        path = folder / f'{self.name}.{kind}'
         with writing(path):
             self.figure.savefig(path, dpi=DPI)
         return path

@@ -36,7 +36,6 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
-from soro_node.transforms import WAIT
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
@@ -389,7 +388,7 @@ class TrajectoryPlanner(RobotNode):
 
     def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
         base = self._binding.frames.base_link
-        to_base = self.transforms.lookup(base, message.header, WAIT)
+        to_base = self.transforms.awaited(base, message.header, f'{topic}.header')
         pose = to_base @ pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
         return goal_for_pose(

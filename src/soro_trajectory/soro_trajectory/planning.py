@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+from std_msgs.msg import Header
 
 from soro_mechanics.analysis.trajectory import (
     PathSolution,
@@ -25,10 +26,10 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.numerics.curves import Curve, curve_from_poses, named_curve, placed, read_curve
 from soro_mechanics.robot import Robot
 from soro_node.conversions import pose_from_message
-from soro_node.frames import Frames
 from soro_node.inputs.external_wrench import WrenchAt
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 
+ToBase = Callable[[Header, str], Array]
 LONGEST = 2.0**31  # s, which a Duration cannot hold any more
 
 
@@ -85,8 +86,10 @@ class Plan:
         return desired
 
 
-def curve_of_goal(goal: Any, frames: Frames) -> Curve:
+def curve_of_goal(goal: Any, to_base: ToBase) -> Curve:
     """Return the curve that a goal asks for, in base_link.
+
+    The frame of `path` counts for points without one of their own, its stamp for all of them.
 
     Raises
     ------
@@ -95,23 +98,24 @@ def curve_of_goal(goal: Any, frames: Frames) -> Curve:
         unreadable file.
     """
     if goal.curve.endswith('.csv'):
-        _check_unplaced(goal, _placement(goal, frames))
+        _check_unplaced(goal, _placement(goal, to_base))
         return read_curve(goal.curve)
     if goal.curve:
-        return placed(named_curve(goal.curve, goal.size), _placement(goal, frames))
-    allowed = ('', frames.base_link)
-    frames.check('path.header.frame_id', goal.path.header.frame_id, allowed)
-    poses = []
+        return placed(named_curve(goal.curve, goal.size), _placement(goal, to_base))
+    whole, poses, found = goal.path.header, [], dict[str, Array]()
     for i, stamped in enumerate(goal.path.poses):
-        frames.check(f'path.poses[{i}].header.frame_id', stamped.header.frame_id, allowed)
-        poses.append(pose_from_message(stamped.pose, f'path.poses[{i}]'))
+        own, field = stamped.header.frame_id, f'path.poses[{i}]'
+        frame = own or whole.frame_id
+        if frame not in found:  # once: a frame that moves is in one place for all points
+            header = Header(frame_id=frame, stamp=whole.stamp)
+            found[frame] = to_base(header, f'{field}.header' if own else 'path.header')
+        poses.append(found[frame] @ pose_from_message(stamped.pose, field))
     return curve_from_poses(np.array(poses))
 
 
-def _placement(goal: Any, frames: Frames) -> Array:
-    stamped = goal.curve_pose
-    frames.check('curve_pose.header.frame_id', stamped.header.frame_id, ('', frames.base_link))
-    return pose_from_message(stamped.pose, 'curve_pose.pose')
+def _placement(goal: Any, to_base: ToBase) -> Array:
+    pose = pose_from_message(goal.curve_pose.pose, 'curve_pose.pose')
+    return to_base(goal.curve_pose.header, 'curve_pose.header') @ pose
 
 
 def _check_unplaced(goal: Any, pose: Array) -> None:
@@ -152,7 +156,7 @@ def _check_duration(seconds: float, speed: float) -> None:
 def make_plan(
     robot: Robot,
     goal: Any,
-    frames: Frames,
+    to_base: ToBase,
     limits: PlanningLimits,
     wrench: Array | WrenchAt,
     guess: Configuration | None,
@@ -163,6 +167,8 @@ def make_plan(
     Parameters
     ----------
     goal : TrackTrajectory.Goal
+    to_base : callable
+        From a header, and the field that it is, to the pose (4, 4) of its frame in base_link.
     wrench : ndarray, shape (6,), or callable
         At the tip, axes of base_link, or what gives it for the pose of the tip (4, 4).
     guess : Configuration or None
@@ -176,7 +182,7 @@ def make_plan(
         The goal itself is wrong, or so slow that no Duration holds its time.
     """
     check_goal(goal)
-    curve = curve_of_goal(goal, frames)
+    curve = curve_of_goal(goal, to_base)
     path = sample_curve(curve, goal.spacing or limits.spacing, goal.repetitions or 1)
     count = len(path.poses)
     speed = goal.speed or limits.speed

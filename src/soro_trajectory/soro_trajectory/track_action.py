@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import contextlib
+import functools
 import threading
 import time
 import traceback
@@ -50,7 +51,7 @@ FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error i
 class TrackAction:
     """Executes goals of TrackTrajectory, one at a time.
 
-    `node`: its table, `near` and `go_to`.
+    `node`: its table, transforms, `near` and `go_to`.
     """
 
     def __init__(
@@ -174,9 +175,10 @@ class TrackAction:
             return not (handle.is_cancel_requested or self._ending.is_set() or stopped)
 
         near, wrench_at = self._node.near()
-        robot, frames = self._binding.robot, self._binding.frames
+        robot, base = self._binding.robot, self._binding.frames.base_link
         wrench = np.zeros(6) if wrench_at is None else wrench_at
-        return make_plan(robot, handle.request, frames, limits, wrench, near, proceed)
+        to_base = functools.partial(self._node.transforms.awaited, base)
+        return make_plan(robot, handle.request, to_base, limits, wrench, near, proceed)
 
     def _describe(self, plan: Plan, result: Any) -> None:
         frame = self._binding.frames.base_link

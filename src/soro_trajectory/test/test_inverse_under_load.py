@@ -111,7 +111,8 @@ def test_every_point_of_a_path_has_the_wrench_of_its_own_tip(robot):
         curve='circle', size=0.004, curve_pose=PoseStamped(pose=pose_to_message(centre))
     )
     limits = PlanningLimits(0.02, 0.003, 0.1, np.full(3, 1e5), TOLERANCES)
-    plan = make_plan(robot, goal, FRAMES, limits, wrench_at, None, lambda progress: True)
+    to_base, proceed = (lambda header, field: np.eye(4)), (lambda progress: True)
+    plan = make_plan(robot, goal, to_base, limits, wrench_at, None, proceed)
     assert plan.code is Code.NONE, plan.message
     for actuation, position in zip(plan.solution.actuation, plan.path.positions, strict=True):
         reached = loaded(robot, actuation, wrench_at)[:3, 3]

@@ -24,7 +24,7 @@ from soro_mechanics.robot import Robot
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
 from soro_msgs.srv import SolveInverse
-from soro_node.conversions import pose_to_message
+from soro_node.conversions import pose_from_message, pose_to_message
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
 from soro_trajectory.command_stream import Phase, SILENCE
 from soro_trajectory.node import TrajectoryPlanner
@@ -295,6 +295,45 @@ def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot)
     wait_until(lambda: one.target_status()[0].startswith('accepted') and one.held())
     reached = robot.forward(one.driver.value).tip
     assert reached[:3, 3] == pytest.approx(tip[:3, 3], abs=2e-4)
+
+
+def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robot):
+    tip, stamp = robot.forward(MIDDLE).tip, one.ros.client.get_clock().now()
+    tf = one.ros.client.create_publisher(TFMessage, '/tf', 10)
+    wait_until(lambda: tf.get_subscription_count())
+    moved = TransformStamped(child_frame_id='cart')
+    moved.header.frame_id = one.planner._binding.frames.base_link
+    moved.transform.rotation.z, moved.transform.rotation.w = np.sin(0.3), np.cos(0.3)
+    for seconds, x in ((-0.1, 0.2), (0.1, 0.3)):
+        moved.header.stamp = (stamp + Duration(nanoseconds=round(seconds * 1e9))).to_msg()
+        moved.transform.translation.x = x
+        tf.publish(TFMessage(transforms=[moved]))
+    cart = np.eye(4)
+    cart[:2, :2] = [[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]]
+    cart[0, 3] = 0.25
+    points = tip[:3, 3] + np.array([[0, 0, 0], [0.002, 0, 0], [0.002, 0.002, 0]])
+    goal = TrackTrajectory.Goal(plan_only=True)
+    goal.path.header.stamp, goal.path.header.frame_id = stamp.to_msg(), 'cart'
+    for point in points:
+        there = np.eye(4)
+        there[:3, 3] = (point - cart[:3, 3]) @ cart[:3, :3]
+        goal.path.poses.append(PoseStamped(pose=pose_to_message(there)))
+    _, result = one.finish(one.start(goal))
+    assert result.error_code == Code.NONE, result.error_message
+    planned = [pose_from_message(p.pose)[:3, 3] for p in result.sampled_path.poses]
+    assert planned[0] == pytest.approx(points[0], abs=1e-9)
+    assert planned[-1] == pytest.approx(points[-1], abs=1e-9)
+    assert result.sampled_path.header.frame_id == moved.header.frame_id
+    curve = one.goal(plan_only=True)
+    curve.curve_pose.header.stamp = (stamp + Duration(seconds=9)).to_msg()
+    goal.path.header.frame_id = 'nowhere'
+    for wrong, frame in ((goal, 'nowhere'), (curve, 'cart')):
+        curve.curve_pose.header.frame_id = 'cart'
+        _, result = one.finish(one.start(wrong))
+        assert result.error_code == Code.UNKNOWN_FRAME
+        both = (repr(frame), repr(moved.header.frame_id))
+        assert all(name in result.error_message for name in both), result.error_message
+    assert one.driver.commands == []
 
 
 def test_release_stops_the_stream(one):

@@ -21,7 +21,7 @@ from soro_rigs.page_client import PageClient
 from soro_visualization.drawing.ellipsoids import Ellipsoids
 from soro_visualization.drawing.shape import rotation_matrix
 from soro_visualization.page.readout import ActuatorReadout, Snapshot
-from soro_visualization.page.scene import FIELD_OF_VIEW, STALE
+from soro_visualization.page.scene import FIELD_OF_VIEW, GIZMO, PANEL, STALE
 from soro_visualization.page.viewer import derived_port, Viewer
 from soro_visualization.playback import Playback, Recording
 
@@ -287,6 +287,11 @@ def test_ports_differ_between_namespaces_and_stay(monkeypatch):
         (None, {'driver: device': (1, 'waiting: no CAN')}, 'waiting: no CAN'),
         (replace(STATE, device_state=1), {}, 'INACTIVE: not armed'),
         (replace(STATE, device_state=4), {}, 'FAULT: latched'),
+        (
+            replace(STATE, device_state=1),
+            {'driver: device': (0, 'safe; call driver/clear_fault')},
+            'safe; press Clear',
+        ),
         (replace(STATE, device_state=3, stopped=True), {}, 'stopped, or commands or device lost'),
     ],
 )
@@ -339,7 +344,7 @@ def test_plots_are_in_readable_numbers(arm):
     assert np.nanmax(np.abs(error.data[1])) == 0.0  # mm: no rounding of the solver's
 
 
-def test_a_page_higher_than_wide_has_the_robot_in_its_upper_half(monkeypatch):
+def test_a_page_higher_than_wide_has_robot_and_gizmo_above_the_panel(monkeypatch):
     upright = replace(page_client.CAMERA, image_width=390, image_height=844)
     monkeypatch.setattr(page_client, 'CAMERA', upright)
     description = read_robot_file(find_robot_file('stiff_flop'))
@@ -349,7 +354,7 @@ def test_a_page_higher_than_wide_has_the_robot_in_its_upper_half(monkeypatch):
         with PageClient(viewer.address) as page:
             page.wait(lambda: viewer.server.get_clients(), 5.0, 'page')
             (client,) = viewer.server.get_clients().values()
-            page.wait(lambda: np.linalg.norm(client.camera.position) > 3.0, 5.0, 'camera')
+            page.wait(lambda: np.any(client.camera.look_at), 5.0, 'camera')
             page.receive(0.2)
             eye, seen = np.array(client.camera.position), np.array(client.camera.look_at)
     finally:
@@ -357,7 +362,10 @@ def test_a_page_higher_than_wide_has_the_robot_in_its_upper_half(monkeypatch):
     ahead = (seen - eye) / np.linalg.norm(seen - eye)
     up = np.array([0.0, 0.0, 1.0]) - ahead[2] * ahead
     up /= np.linalg.norm(up)
-    for place in ([0.0, 0.0, 0.0], shape(0.5).tip[:3, 3] / shape(0.5).extent):
-        away = np.asarray(place) - eye
-        height = (away @ up) / (away @ ahead) / np.tan(0.5 * FIELD_OF_VIEW)
-        assert 0.0 < height < 1.0  # of half the page, above its middle
+    tip = shape(0.5).tip
+    hand = tip[:3, 3] / shape(0.5).extent + GIZMO * tip[:3, 2]
+    for place in (np.zeros(3), hand):
+        away = place - eye
+        unit = (away @ ahead) * np.tan(0.5 * FIELD_OF_VIEW)  # half of the page's height there
+        assert 1.0 - 2.0 * (1.0 - PANEL) < away @ up / unit < 1.0
+        assert abs(away @ np.cross(ahead, up)) / unit < 390 / 844

@@ -31,7 +31,6 @@ from soro_mechanics.identification.stretch_table import read_stretch_table
 from soro_mechanics.robot import load_robot, Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import TrackTrajectory
-from soro_node.frames import frames_for
 from soro_studies.system.measured_section import keep_values
 from soro_studies.system.stretch_recording import record, sequences, write_table
 from soro_studies.system.virtual_soft_parallel import SLEW, VirtualRobot
@@ -86,8 +85,8 @@ def plan(robot: Robot, curve: str, speed: float) -> Schedule:
     )
     rates = SLEW * np.array([a.rate for a in robot.actuators])
     limits = PlanningLimits(speed, SPACING, ACCELERATION, rates, (1e-4, 1e-3))
-    frames = frames_for('/study', '')
-    made = make_plan(robot, goal, frames, limits, np.zeros(6), None, lambda progress: True)
+    to_base, proceed = (lambda header, field: np.eye(4)), (lambda progress: True)
+    made = make_plan(robot, goal, to_base, limits, np.zeros(6), None, proceed)
     if made.schedule is None:
         raise RuntimeError(f'{curve}: {made.message}')
     return made.schedule

@@ -192,7 +192,7 @@ def _show_point(point: object, model: str) -> None:
 def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
     scales = (1e3,) * 3 + (180.0 / math.pi,) * 3
     return [
-        (label, *(f'{value * scale:+.4g}' for value in line))
+        (label, *(f'{round(value * scale, 9) + 0.0:+.4g}' for value in line))
         for label, scale, line in zip(ROWS, scales, matrix, strict=True)
     ]
 

@@ -50,7 +50,7 @@ def _show(matrix: list[list[float]], actuators: tuple) -> None:
     for i, (label, line) in enumerate(zip(ROWS, matrix, strict=True)):
         unit, size = SHOWN['m' if i < 3 else 'rad']
         cells = [
-            f'{value / size * SHOWN[a.unit][1]:+.4g}'
+            f'{round(value / size * SHOWN[a.unit][1], 9) + 0.0:+.4g}'
             for value, a in zip(line, actuators, strict=True)
         ]
         rows.append((label, *cells, f'{unit} per {SHOWN[actuators[0].unit][0] or "unit"}'))

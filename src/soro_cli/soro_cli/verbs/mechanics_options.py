@@ -65,7 +65,11 @@ def asked(
     wrench = display_units.wrench(arguments.wrench)
     display_units.check_units(words)
     with mechanics(arguments) as source:
-        yield source, display_units.actuation(words, source.actuators) if words else None, wrench
+        values = display_units.actuation(words, source.actuators) if words else None
+        if values and arguments.offline:  # computed all the same
+            if beyond := display_units.beyond_limits(words, values, source.description):
+                note(f'soro: beyond the limits: {"; ".join(beyond)}')
+        yield source, values, wrench
 
 
 def finish(

@@ -66,11 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     with running_robot(arguments) as robot:
         if pose is not None:
             return _move_to_pose(robot, arguments, pose, tolerance)
-        actuators = robot.description.actuators
         if arguments.rest:
-            target = [a.rest for a in actuators]
+            target = [a.rest for a in robot.description.actuators]
         else:
-            target = display_units.actuation(arguments.actuation, actuators, within_limits=True)
+            target = display_units.feasible_actuation(arguments.actuation, robot.description)
         return _move_to_actuation(robot, arguments, target)
 
 

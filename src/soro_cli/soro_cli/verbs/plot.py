@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--tip', metavar='TOPIC', help='measured poses of the tip to draw too (relative name)'
     )
+    parser.add_argument('--format', choices=('png', 'pdf', 'svg'), default='png')
     parser.add_argument('--json', action='store_true', help='print the numbers as JSON')
 
 
@@ -60,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
             measured = measured_tip(run_data, arguments.tip)
         drawn = draw_all(run_data, measured)
         # What an earlier run drew and this one does not would pass for this recording's.
-        for name in (*(f'{figure}.png' for figure in FIGURES), PLAYER):
+        for name in (*(f'{figure}.{arguments.format}' for figure in FIGURES), PLAYER):
             with writing(folder / name):
                 (folder / name).unlink(missing_ok=True)
-        files = [one.save(folder) for one in drawn]
+        files = [one.save(folder, arguments.format) for one in drawn]
         player = folder / PLAYER
         if write_player(run_data, player):
             files.append(player)

@@ -129,7 +129,7 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
     """Return the duration [s] and the actuation as a function of time."""
     import numpy as np
 
-    from soro_node.display_units import actuation, number
+    from soro_node.display_units import feasible_actuation, number
     from soro_node.user_errors import UserError
 
     if arguments.bag is not None:
@@ -151,7 +151,7 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
     duration = arguments.duration or 2.0
     rest = np.array([a.rest for a in robot.actuators])
     rate = np.array([a.rate for a in robot.actuators])
-    way = np.array(actuation(arguments.actuation, robot.actuators, True)) - rest
+    way = np.array(feasible_actuation(arguments.actuation, robot)) - rest
     rise = number(arguments.rise, 's', '--rise')
     first, last = arguments.chirp
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,25 +65,27 @@ class CoupledLimit:
 def limit_violations(
     actuators: Sequence[Actuator],
     coupled_limits: Sequence[CoupledLimit],
-    values: NDArray[np.float64],
+    values: Sequence[float] | NDArray[np.float64],
     coupled_only: bool = False,
+    say: Callable[[float, str], str] = '{:g} {}'.format,
 ) -> list[str]:
-    """Name every limit that an actuation exceeds."""
+    """Name every limit that an actuation exceeds; `say`: a value and its SI unit as text."""
     found = []
     for a, x in zip(
         () if coupled_only else actuators, () if coupled_only else values, strict=True
     ):
         slack = LIMIT_SLACK * (a.maximum - a.minimum)
         if x < a.minimum - slack:
-            found.append(f'{a.name} below {a.minimum:g} {a.unit}')
+            found.append(f'{a.name} below {say(a.minimum, a.unit)}')
         if x > a.maximum + slack:
-            found.append(f'{a.name} above {a.maximum:g} {a.unit}')
+            found.append(f'{a.name} above {say(a.maximum, a.unit)}')
     for c in coupled_limits:
         total = float(c.coefficients @ values)
-        terms = zip(c.coefficients.tolist(), actuators, strict=True)
+        terms = [(w, a) for w, a in zip(c.coefficients.tolist(), actuators, strict=True) if w]
         size = sum(abs(weight) * (a.maximum - a.minimum) for weight, a in terms)
         if total > c.maximum + LIMIT_SLACK * max(abs(c.maximum), size):
-            found.append(f'{c.name} = {total:g} above {c.maximum:g}')
+            unit = terms[0][1].unit  # of all of them
+            found.append(f'{c.name} = {say(total, unit)} above {say(c.maximum, unit)}')
     return found
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Wrenches that come as WrenchStamped: brought to the tip, axes of base_link."""
+"""Wrenches from outside: brought to the tip, axes of base_link."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 import threading
 import time
 
-from geometry_msgs.msg import WrenchStamped
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.status import Code, SolverStatus
-from soro_node.conversions import wrench_from_message
 from soro_node.frames import Frames
 
 ROUNDS = 12  # each leaves about a tenth of what is missing
@@ -106,21 +104,6 @@ class ExternalWrench:
         self._frames = frames
         self._received: _Received | None = None
         self._lock = threading.Lock()
-
-    def update(self, message: WrenchStamped) -> None:
-        """Take a message.
-
-        Raises
-        ------
-        UnknownName, InvalidInput
-            A frame that is not the robot's, or a value that is not finite; what was there
-            before stays.
-        """
-        wrench = wrench_from_message(message.wrench, 'external_wrench')
-        frame_id = message.header.frame_id
-        frames = self._frames
-        frames.check('frame_id', frame_id, (frames.tip_aligned, frames.tip, frames.base_link))
-        self.hold(wrench, frame_id, time.monotonic())
 
     def hold(self, wrench: Array, frame_id: str, arrival: float) -> None:
         """Take a wrench (6,) in one of the three frames; it arrived then (steady clock [s])."""

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The topic `external_wrench` of a node, and what its diagnostics say of it."""
+"""A topic with external wrenches, and what the diagnostics of its node say of it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, TransformFilter
 
-TOPIC = 'external_wrench'
-
 
 class WrenchInput(ExternalWrench):
     """The newest external wrench, in any frame that TF connects with the robot; `open` to `close`.
@@ -34,8 +32,11 @@ class WrenchInput(ExternalWrench):
         A wrench older than this [s] is gone: zero.
     """
 
-    def __init__(self, node: Any, frames: Frames, timeout: float) -> None:
+    def __init__(
+        self, node: Any, frames: Frames, timeout: float, topic: str = 'external_wrench'
+    ) -> None:
         super().__init__(frames, timeout)
+        self._topic, self._name = topic, topic.removeprefix('~/')
         self._filter = TransformFilter(self._pose_in_robot, self._take)
         self._anchor = frames.base_link
         self._node = node
@@ -46,7 +47,7 @@ class WrenchInput(ExternalWrench):
         """Listen."""
         self._node.transforms.open()
         self._subscription = self._node.create_subscription(
-            WrenchStamped, TOPIC, self._on_message, LOSSY
+            WrenchStamped, self._topic, self._on_message, LOSSY
         )
 
     def close(self) -> None:
@@ -65,7 +66,7 @@ class WrenchInput(ExternalWrench):
             level, text = Level.WARN, f'older than {self.timeout:g} s: counts as zero'
         else:
             level, text = Level.OK, 'used' if self.present else 'none'
-        self._node.diagnostics.report(TOPIC, level, text)
+        self._node.diagnostics.report(self._name, level, text)
 
     def _on_message(self, message: WrenchStamped) -> None:
         frames = self._frames
@@ -86,13 +87,14 @@ class WrenchInput(ExternalWrench):
         try:
             if isinstance(pose, NoTransform):
                 raise pose
-            wrench = wrench_from_message(message.wrench, TOPIC)
+            wrench = wrench_from_message(message.wrench, self._name)
             # At the origin of `_anchor`, in its axes: the arm of the force makes a moment.
             force, moment = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
             moment += np.cross(pose[:3, 3], force)
             self.hold(np.concatenate([force, moment]), self._anchor, arrival)
         except SoroError as error:
             self._refusal = str(error)
-            self._node.get_logger().warning(f'{TOPIC} refused: {error}', throttle_duration_sec=5.0)
+            text = f'{self._name} refused: {error}'
+            self._node.get_logger().warning(text, throttle_duration_sec=5.0)
         else:
             self._refusal = ''

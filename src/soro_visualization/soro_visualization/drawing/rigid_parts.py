@@ -118,6 +118,16 @@ class RigidParts:
         ]
         return min(heights, default=0.0)
 
+    def extremes(self, bodies: dict[str, Array]) -> Array:
+        """Return points (n, 3) [m] that the solids lie between; bodies as for `pose`."""
+        axes, points = np.concatenate([np.eye(3), -np.eye(3)]), [np.zeros((0, 3))]
+        for link in self.drawn:
+            pose = self.pose(link, bodies, {})
+            for solid in () if pose is None else self.solids[link]:
+                reach = np.array([[solid.reach(axis)] for axis in axes @ pose[:3, :3]])
+                points.append((pose @ solid.origin)[:3, 3] + reach * axes)
+        return np.concatenate(points)
+
     @property
     def links(self) -> tuple[str, ...]:
         """Every link, the root first."""

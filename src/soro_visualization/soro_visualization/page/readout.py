@@ -152,7 +152,7 @@ def banner(snapshot: Snapshot) -> str:
     """Return HTML that says why the robot does not move, and whether what is drawn is real."""
     from html import escape
 
-    why = why_still(snapshot)
+    why = why_still(snapshot).replace('call driver/clear_fault', 'press Clear')
     if not why:
         return ''
     drawn = '<br>It is drawn at rest: nothing has been measured.' if snapshot.at_rest else ''

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_visualization.drawing.body_hulls import body_hulls, HULL
+from soro_visualization.drawing.body_hulls import body_hulls, HULL, TIP
 from soro_visualization.drawing.colour_scale import (
     BLUE_TO_RED,
     ColourScale,
@@ -38,9 +38,9 @@ DESIRED, ACTUAL = (40, 90, 200), (40, 160, 70)
 ARROW = 0.35  # length of a load's arrow, of the robot's extent
 CAMERA = np.array([1.9, -2.6, 1.0])  # from the point looked at, in extents of the robot
 ASIDE = np.array([0.36, 0.27, 0.1])  # that point, from the middle: the panel hides the right
-# On a page higher than wide the panel hides the lower half: look below the middle, from farther.
-BELOW, FARTHER = np.array([0.0, 0.0, -1.2]), 1.5 * CAMERA
+PANEL = 0.6  # of a page that is higher than wide (a phone) is hidden by the panel, from below
 WIDE = 1.5
+GIZMO = 0.35  # of the robot's extent
 FIELD_OF_VIEW = 0.75  # rad
 
 
@@ -115,10 +115,15 @@ class ViewerScene(SceneMeshes):
         camera.look_at = tuple(centre + away * (turn @ ASIDE))
         camera.position = tuple(centre + away * (turn @ (ASIDE + CAMERA)))
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
-        upright = tuple(centre + away * (turn @ below) for below in (BELOW, BELOW + FARTHER))
-        self._server.on_client_connect(lambda client: _fit(client, *upright))
-        for client in self._server.get_clients().values():
-            _fit(client, *upright)
+        arrows = shape.tip[:3, 3] * self.zoom + GIZMO * shape.tip[:3, :3].T
+        drawn = [arrows, low * self.zoom * up[None]]
+        if self._parts is not None:
+            drawn.append(self._parts.extremes({**shape.bodies, TIP: shape.tip}) * self.zoom)
+        for rod in shape.rods:
+            sides = np.kron(rod.radius[:, None], np.concatenate([np.eye(3), -np.eye(3)]))
+            drawn.append((np.repeat(rod.positions, 6, axis=0) + sides) * self.zoom)
+        places, sight = np.concatenate(drawn), turn @ CAMERA
+        self._server.on_client_connect(lambda client: _fit(client, places, sight, up))
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
     def show(
@@ -282,7 +287,7 @@ class ViewerScene(SceneMeshes):
     def _show_parts(self, shape: Shape, angles: dict[str, float]) -> None:
         handles: list[Any] = []
         poses: list[Array] = []
-        bodies = {**shape.bodies, 'tip': shape.tip}
+        bodies = {**shape.bodies, TIP: shape.tip}
         for link in () if self._parts is None else self._parts.drawn:
             new = link not in self._solids
             if not new and self._parts.fixed(link):
@@ -344,9 +349,20 @@ class ViewerScene(SceneMeshes):
         self.legends['load'] = f'<small>&nbsp; load at the tip: {size:.3g} N</small>'
 
 
-def _fit(client: Any, look_at: tuple[float, ...], position: tuple[float, ...]) -> None:
-    """Have a page that is higher than wide (a phone) look at the robot above its panel."""
+def _fit(client: Any, points: Array, sight: Array, up: Array) -> None:
+    """Have a page higher than wide show points (n, 3) above its panel; `sight`: to the eye."""
     camera = client.camera
-    if camera.image_width < camera.image_height:
-        camera.position = position
-        camera.look_at = look_at  # second: a new position takes the point looked at along
+    if camera.image_width >= camera.image_height:
+        return
+    axes = np.stack([np.cross(up, sight), np.cross(sight, np.cross(up, sight)), sight])
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    seen, slope = points @ axes.T, np.tan(0.5 * FIELD_OF_VIEW)
+    middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+    x, y, z = (seen - middle).T
+    z = z * slope  # what is near looks larger
+    sides = np.abs(x) / camera.aspect + z
+    ends = np.maximum(y + z, (1.0 - 2.0 * PANEL) * z - y) / (1.0 - PANEL)
+    away = 1.04 * np.maximum(sides, ends).max() / slope
+    look_at = middle @ axes - PANEL * slope * away * axes[1]
+    camera.position = look_at + away * axes[2]
+    camera.look_at = look_at  # second: a new position takes the point looked at along

@@ -24,13 +24,12 @@ from soro_visualization.page.origin import only_own_page
 from soro_visualization.page.panel import ViewerPanel
 from soro_visualization.page.plots import ViewerPlots
 from soro_visualization.page.readout import Snapshot
-from soro_visualization.page.scene import ViewerScene
+from soro_visualization.page.scene import GIZMO, ViewerScene
 
 LOOPBACK = '127.0.0.1'
 FIRST_PORT, PORTS = 8100, 800
 PANEL_PERIOD = 0.25  # s between two updates of text and sliders
 PLOT_PERIOD = 0.4  # s
-GIZMO = 0.35  # of the robot's extent
 
 
 def derived_port(namespace: str) -> int:
