@@ -29,7 +29,8 @@ UNARMED = ('SAFE', 'FAULT', 'ESTOP', 'HOLDING', 'BOOT')
 
 def cells_of(item: pytest.Item) -> list[list[Any]]:
     """Return [device, number] for every cell that a test covers."""
-    column = getattr(item.module, 'MATRIX_COLUMN', None)  # of a module that runs the tests of another one
+    # A module may run the tests of another one for a column of its own.
+    column = getattr(item.module, 'MATRIX_COLUMN', None)
     return [
         [column or mark.args[0], number]
         for mark in item.iter_markers('injection')
