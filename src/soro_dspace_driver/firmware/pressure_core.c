@@ -93,7 +93,10 @@ static int on_command(pressure_core *c, uint16_t seq, const uint8_t *body, int c
   else if (body[1] & VENT) disarm(c);
   if (body[1] & (STOP | VENT)) return 0;
   if (!c->session) return SESSION;
-  if (c->commanded && !(ahead > 0 && ahead < 0x8000)) return 0; /* again, or late */
+  if (c->commanded && !(ahead > 0 && ahead < 0x8000)) {
+    c->stale++;
+    return 0;
+  }
   if (!(body[1] & ENABLE)) return 0;
   if (c->state != PRESSURE_ARMED) return STATE;
   if (count != c->config.channels) return BAD_LENGTH;

@@ -38,6 +38,7 @@ typedef struct {
   pressure_state state;
   uint32_t session;
   uint16_t faults, meant, last, refused, expired;
+  uint32_t stale; /* set-points that came again or late */
   bool commanded, first, ramping; /* commanded: `last` is of this session */
   int64_t tick, command_at, feedback_at, status_at; /* feedback_at: 0.1 ms */
   int32_t ttl, period;            /* [ms]; of FEEDBACK [0.1 ms], 0 before LIMITS */

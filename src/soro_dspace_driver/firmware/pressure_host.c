@@ -5,7 +5,7 @@
  *
  * Arguments: serial boot_id channels, the period of the task [s]. A line in: `b HEX` bytes arrive,
  * `t N` the task runs so often, `v VOLTS..` what the monitors read, `r BOOT_ID` the computer
- * restarts. Lines out: `f HEX` a frame, and `. STATE FAULTS DUMP VOLTS..` when the line is done.
+ * restarts. Lines out: `f HEX` a frame, and `. STATE FAULTS STALE DUMP VOLTS..` at the end.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ int main(int count, char **words) {
       config.boot_id = (uint32_t)strtoul(at, NULL, 10);
       pressure_core_init(&core, &config, &hw);
     }
-    printf(". %d %u %d", core.state, core.faults, open_to_air);
+    printf(". %d %u %u %d", core.state, core.faults, (unsigned)core.stale, open_to_air);
     for (int i = 0; i < config.channels; i++) printf(" %.17g", commands[i]);
     putchar('\n');
     fflush(stdout);

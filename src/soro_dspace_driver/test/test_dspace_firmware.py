@@ -66,6 +66,7 @@ class Pair:
         self.c = FirmwareBoard(self.benches[1], *arguments, program=program, tick=TICK)
         self.reader, self.count, self.ticks = sf.FrameReader(), count, 0
         self.sent, self.seen, self.faults = 0, set(), DeviceFault(0)
+        self.forgotten = 0  # stale set-points before a restart
 
     @property
     def now(self):
@@ -94,7 +95,7 @@ class Pair:
         self.measure(self.benches[0].outputs / SCALE)
 
     def restart(self, boot_id):
-        self.reader = sf.FrameReader()
+        self.reader, self.forgotten = sf.FrameReader(), self.python.stale
         for board in (self.python, self.c):
             board.start(boot_id, self.now)
 
@@ -105,6 +106,7 @@ class Pair:
         assert [f.pack().hex() for f in theirs] == [f.pack().hex() for f in ours]
         assert self.c.state is self.python.state
         assert self.c.faults == self.python.faults
+        assert self.c.stale == self.python.stale - self.forgotten
         mine, other = self.benches
         assert other.outputs == pytest.approx(mine.outputs, rel=1e-12, abs=1e-9)
         assert other.opened == mine.opened

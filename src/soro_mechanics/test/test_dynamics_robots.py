@@ -25,7 +25,7 @@ GOALS = {
     'stiff_flop': (0.3, 0.1),
 }
 # Tendons whose length is held: not in time yet
-HELD = {'examples/tendon_arm_servos.yaml', 'examples/tendon_arm_drives.yaml'}
+HELD = {f'examples/tendon_arm_{name}.yaml' for name in ('servos', 'drives', 'controllers')}
 FOLDER = Path(load_robot('haptic_5dof').description.file).parent
 
 

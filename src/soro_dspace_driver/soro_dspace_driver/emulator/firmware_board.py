@@ -59,8 +59,8 @@ class FirmwareBoard(DspaceBoard):
         """Have the firmware do something with the present monitors; put out what it wants."""
         assert self._firmware is not None
         self._firmware.say('v ' + ' '.join(map(repr, self._bench.monitors(now).tolist())))
-        *said, (_, state, faults, dump, *volts) = self._firmware.say(line)
-        before, self.faults = self.applied, DeviceFault(int(faults))
+        *said, (_, state, faults, stale, dump, *volts) = self._firmware.say(line)
+        before, self.faults, self.stale = self.applied, DeviceFault(int(faults)), int(stale)
         self.target = np.array(volts, float) * SCALE
         if not np.array_equal(before, self.target):
             self._put_out(self.target, now)

@@ -81,7 +81,7 @@ def test_device_killed(rig, robot):
     assert rig.rearmed(since) == []
 
 
-@on('stm32', 'can', *ANGLES, cells=[2])
+@on('stm32', 'can', 'cia402', 'dynamixel', cells=[2])
 def test_frozen_device_does_not_replay(rig, robot):
     rig.drive()
     since = robot.hit('emulator', signal.SIGSTOP)

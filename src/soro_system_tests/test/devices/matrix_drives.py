@@ -34,6 +34,17 @@ def stays_down(rig, since):
     assert rig.rearmed(since) == []
 
 
+@on(*ANGLES, cells=[2])
+def test_silent_device(rig, robot):
+    """Of controllers: no joint states; the driver cannot know that they hold."""
+    rig.drive()
+    since = robot.inject('silent')
+    robot.wait_state(DeviceState.UNCONFIGURED, 5.0)
+    device_safe(robot, since, rig.watchdog)
+    robot.inject('none')
+    stays_down(rig, since + rig.watchdog + BUSY)
+
+
 @on(*WIRED, cells=[5])
 @pytest.mark.parametrize('loss', [0.01, 0.2])
 def test_lost_frames_are_survived_or_said(rig, robot, loss):
