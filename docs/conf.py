@@ -42,7 +42,7 @@ SECTIONS = {
         'docs/own_controller',
         'docs/nodes/*',
     ),
-    'Hardware': ('docs/hardware', 'docs/hardware_*'),
+    'Hardware': ('docs/hardware', 'docs/hardware/*'),
     'Library': ('docs/api/soro_mechanics/index',),
     'Evidence': ('docs/evidence/*',),
     'The project': ('docs/architecture', 'CONTRIBUTING', 'CHANGELOG', 'docs/references'),

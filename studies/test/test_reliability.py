@@ -12,7 +12,7 @@ import uuid
 import pytest
 
 from soro_studies.system.fault_matrix import covered_cells
-from soro_studies.system.injections import DEVICES, INJECTIONS
+from soro_studies.system.injections import DEVICES, DRIVES, INJECTIONS, reason
 from soro_studies.system.process_figures import (
     figures_of,
     left_segments,
@@ -32,8 +32,8 @@ MEBI = 2.0**20
 def test_every_cell_of_the_fault_matrix_has_a_test_or_a_reason(monkeypatch):
     monkeypatch.chdir(WORKSPACE)
     covered = covered_cells()
-    reasons = {(d, number) for number, i in INJECTIONS.items() for d in i.without}
-    every = {(d, number) for d in DEVICES for number in INJECTIONS}
+    every = {(d, number) for d in (*DEVICES, *DRIVES) for number in INJECTIONS}
+    reasons = {(d, number) for d, number in every if reason(d, number)}
     assert covered | reasons == every
     assert not covered & reasons, 'a reason for a cell that a test covers'
 

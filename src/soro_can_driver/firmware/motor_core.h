@@ -1,7 +1,7 @@
 /* Copyright 2026 soro contributors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Core of the firmware of a motor board (protocol F4, docs/hardware_can.md): frames, session,
+ * Core of the firmware of a motor board (protocol F4, docs/hardware/can.md): frames, session,
  * watchdogs, limits, safe states. C99, no heap, no vendor code. The board calls
  * `motor_core_receive` for every frame received and `motor_core_tick` every millisecond, from one
  * context; the core calls `motor_hw`. Angles in tenths of a degree, speeds in deg/s, of the motors.

@@ -3,7 +3,7 @@
 """Frames of the CAN motor board: motors and flex sensors in groups of three. Pure codec.
 
 Shared by the driver and the emulated board, described in dbc/motor_board.dbc and pinned by the
-golden frames of docs/hardware_can.md. Little-endian. The frames of every cycle are in
+golden frames of docs/hardware/can.md. Little-endian. The frames of every cycle are in
 `cyclic_frames`, those sent now and then are here, and `unpack` reads any of them.
 """
 

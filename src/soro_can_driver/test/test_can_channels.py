@@ -145,7 +145,7 @@ def section(count, rate=500, **keys):
 
 
 def test_what_does_not_fit_the_bus_is_refused():
-    # docs/hardware_can.md: six motors at 500 Hz take 57 % of 1 Mbit/s.
+    # docs/hardware/can.md: six motors at 500 Hz take 57 % of 1 Mbit/s.
     assert bus_load(6, 6, 500.0) == pytest.approx(0.57e6, rel=0.01)
     for count, rate in ((1, 500), (6, 500), (9, 500), (32, 150)):
         assert len(read_wiring(*section(count, rate)).motors) == count

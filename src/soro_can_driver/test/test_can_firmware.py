@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The firmware in C against the emulated board: the same frames at the same millisecond.
 
-Both were written from docs/hardware_can.md. The C side runs under the address and
+Both were written from docs/hardware/can.md. The C side runs under the address and
 undefined-behaviour sanitizers. `SORO_FUZZ` multiplies the number of runs.
 """
 

@@ -56,7 +56,7 @@ FRAMES = st.one_of(
 
 
 def golden_frames():
-    text = (ROOT / 'docs' / 'hardware_can.md').read_text(encoding='utf-8')
+    text = (ROOT / 'docs' / 'hardware' / 'can.md').read_text(encoding='utf-8')
     row = r'^\| `(\w+\(.*\))` \| ([0-9A-F]{3}) \| ([0-9A-F]+) \|$'
     rows = re.findall(row, text, re.MULTILINE)
     return [(source, int(can_id, 16), bytes.fromhex(data)) for source, can_id, data in rows]

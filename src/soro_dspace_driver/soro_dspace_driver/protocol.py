@@ -3,7 +3,7 @@
 """Frames of protocol F1: up to sixteen regulators behind a real-time computer. Pure codec.
 
 Shared by the driver and the emulated computer, and pinned by the golden frames of
-docs/hardware_serial.md. Frame layer and session: `soro_driver.serial.frame`. Pressures are
+docs/hardware/dspace.md. Frame layer and session: `soro_driver.serial.frame`. Pressures are
 u16 in steps of 10 Pa (0.01 kPa); `transport` converts them. Version 1.0 has three channels, 1.1
 any number; the length of a body says how many.
 """

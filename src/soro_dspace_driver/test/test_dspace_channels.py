@@ -105,7 +105,7 @@ class Computer:
     ],
 )
 def test_frames_of_version_1_1(body, seq, wire):
-    # Written with struct and binascii alone, from docs/hardware_serial.md.
+    # Written with struct and binascii alone, from docs/hardware/dspace.md.
     assert body.frame(seq, 0x11).pack() == bytes.fromhex(wire)
     (frame,) = FrameReader().feed(bytes.fromhex(wire))
     assert BODIES[frame.type].unpack(frame.body) == body

@@ -42,7 +42,7 @@ BODIES = st.one_of(
 
 
 def golden_frames():
-    text = (ROOT / 'docs' / 'hardware_serial.md').read_text(encoding='utf-8')
+    text = (ROOT / 'docs' / 'hardware' / 'dspace.md').read_text(encoding='utf-8')
     rows = re.findall(r'^\| `(\w+\(.*\))` \| (\d+) \| ([0-9A-F ]+) \|$', text, re.MULTILINE)
     return [(source, int(seq), bytes.fromhex(data)) for source, seq, data in rows]
 
@@ -87,7 +87,7 @@ def test_sizes_on_the_wire():
 
 
 N = range(1, 17)
-LENGTHS = {  # of bodies, by hand from docs/hardware_serial.md
+LENGTHS = {  # of bodies, by hand from docs/hardware/dspace.md
     protocol.Command: {2 + 2 * n for n in N},
     protocol.Limits: {4 + 2 * n for n in N},
     protocol.Feedback: {10 + 4 * n for n in N} | {12 + 4 * n for n in N},

@@ -13,21 +13,32 @@ import tempfile
 
 from soro_mechanics.core.errors import InvalidInput, MissingPackage
 
+SHARED = 'soro_driver'
 FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Werror')
 
 
-def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
-    """Compile what is in the folder `firmware` of a package; returns the program.
-
-    MissingPackage: there is no C compiler, or the sources are not beside the package.
-    """
+def folder_of(package: str) -> Path:
+    """Return the folder `firmware` of a package. MissingPackage: it is not beside the package."""
     here = Path(str(import_module(package).__file__)).resolve().parents
     places = [here[1] / 'firmware']
     if len(here) > 4:  # of an installation that is a copy
         places.append(here[4] / 'share' / package / 'firmware')
-    sources = [str(f) for place in places for f in sorted(place.glob('*.c'))]
-    if not sources:
-        raise MissingPackage(f'no sources of the firmware in {" or ".join(map(str, places))}')
+    for place in places:
+        if place.is_dir():
+            return place
+    raise MissingPackage(f'no sources of the firmware in {" or ".join(map(str, places))}')
+
+
+def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
+    """Compile a package's firmware with the frames that all share; returns the program.
+
+    MissingPackage: there is no C compiler, or the sources are not beside the package.
+    """
+    places = [folder_of(p) for p in (SHARED, package)]
+    sources = [
+        *(f'-I{p}' for p in places),
+        *(str(f) for p in places for f in sorted(p.glob('*.c'))),
+    ]
     compiler, program = os.environ.get('CC', 'cc'), folder / 'host'
     command = [compiler, *FLAGS, *flags, '-o', str(program), *sources, '-lm']
     try:

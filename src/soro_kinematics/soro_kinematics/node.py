@@ -125,7 +125,7 @@ class KinematicsSolver(RobotNode):
             self.table.tip_rate,
             self._follow,
         )
-        if self._joints is None and any(a.quantity == 'angle' for a in robot.actuators):
+        if self._joints is None and any(a.quantity in outputs.JOINTS for a in robot.actuators):
             self._joints = self.create_publisher(JointState, 'joint_states', 5)
         self._tracker, self._commanded = ConfigurationTracker(robot), ConfigurationTracker(robot)
         self._published: Configuration | None = None

@@ -15,6 +15,8 @@ from soro_mechanics.core.configuration import Array, Configuration
 from soro_node.conversions import HasActuators, pose_to_message, transform_to_message
 from soro_node.frames import Frames
 
+JOINTS = 'angle', 'length'  # what sensor_msgs/JointState calls a position: [rad], [m]
+
 
 def tip_pose_message(q: Configuration, frames: Frames, stamp: Time) -> PoseStamped:
     """Return the pose of the tip in base_link."""
@@ -53,8 +55,8 @@ def pose_of_six(numbers: list[float]) -> Array:
 
 
 def joint_state_message(q: Configuration, robot: HasActuators, stamp: Time) -> JointState | None:
-    """Return the angles of driven joints; None for a robot that has none."""
-    driven = [i for i, a in enumerate(robot.actuators) if a.quantity == 'angle']
+    """Return the positions of joints that turn or slide; None for a robot that has none."""
+    driven = [i for i, a in enumerate(robot.actuators) if a.quantity in JOINTS]
     if not driven:
         return None
     message = JointState(

@@ -18,6 +18,7 @@ GOALS = {
     'examples/crank_platform.yaml': (0.15, 0.05),
     'examples/planar_chain.yaml': (0.15, 0.05),
     'examples/tendon_arm.yaml': (0.15, 0.05),
+    'examples/tendon_arm_controllers.yaml': (0.15, 0.05),
     'examples/tendon_arm_drives.yaml': (0.15, 0.05),
     'examples/tendon_arm_servos.yaml': (0.15, 0.05),
     'haptic_5dof': (0.15, 0.05),

@@ -30,6 +30,7 @@ from soro_ros2_control_driver.wiring import read_wiring, Ros2ControlWiring
 OTHERS, NOBODY = 1 << dev.DEVICE_FAULT_SHIFT, 2 << dev.DEVICE_FAULT_SHIFT
 GUARD = 'soro_ros2_control_driver.guard'
 NOTHING = np.empty(0)
+SILENT = 0.2  # s without joint states
 SLACK = ('pressure', 'force', 'torque')  # safe at rest; what has a place holds it
 
 
@@ -131,9 +132,15 @@ class Ros2ControlDevice(dev.Device):
         self._send(Kind.SETPOINTS, ttl, values)
 
     def make_safe(self) -> None:
-        """Have pressures and forces go to rest, everything else held where it is."""
+        """Have pressures and forces go to rest, everything else held where it is.
+
+        Raises DeviceTimeout where no joint states tell that somebody obeys.
+        """
         self._armed = False
         self._request(Kind.SAFE, False)
+        r = self._report
+        if r is None or time.monotonic() - r.arrival > SILENT:
+            raise dev.DeviceTimeout(f'nothing on {self.wiring.state_topic}: is it still obeyed?')
 
     def reset(self) -> None:
         """Make safe again: the controllers latch nothing."""

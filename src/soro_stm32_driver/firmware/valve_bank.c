@@ -145,7 +145,7 @@ static int32_t inflation_waiting(const valve_muscle *m) {
 
 static int refusal_of_one(const valve_core *c, const uint8_t *at) {
   const valve_muscle *m = &c->muscles[at[0]];
-  const int32_t duration = (int32_t)vc_get(at + 2, 2);
+  const int32_t duration = (int32_t)serial_get(at + 2, 2);
   if (at[1] > DEFLATE) return OUT_OF_RANGE;
   if (at[1] == HOLD) return 0;
   if (duration < MIN_ACTION || duration > MAX_ACTION) return DURATION;

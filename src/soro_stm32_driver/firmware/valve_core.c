@@ -11,39 +11,29 @@
 /* What the host says ------------------------------------------------------------------------- */
 
 static void hello_ack(valve_core *c) {
-  buffer b;
-  vc_begin(&b, c, HELLO_ACK);
-  vc_put(&b, c->session, 4);
-  vc_put(&b, MAJOR, 1);
-  vc_put(&b, c->minor, 1);
-  vc_put(&b, KIND, 1);
-  vc_put(&b, c->state, 1);
-  vc_put(&b, c->config.serial, 4);
-  vc_put(&b, c->config.boot_id, 4);
-  vc_put(&b, 1, 2); /* firmware 1.0 */
-  vc_put(&b, c->minor ? VALVE_MAX_MUSCLES : FIRST_MUSCLES, 1);
-  vc_put(&b, (uint64_t)c->config.watchdog, 2);
-  vc_put(&b, (uint64_t)c->config.watchdog, 2);
-  vc_put(&b, 0, 4);
-  vc_put(&b, (uint64_t)c->config.budget, 4);
-  vc_finish(&b, c);
+  const uint16_t watchdog = (uint16_t)c->config.watchdog;
+  const serial_identity me = {
+    c->session, c->config.serial, c->config.boot_id, KIND, c->state,
+    c->link.minor ? VALVE_MAX_MUSCLES : FIRST_MUSCLES, watchdog, watchdog, 0, c->config.budget
+  };
+  serial_identify(&c->link, &me);
 }
 
 static void on_hello(valve_core *c, const uint8_t *body) {
-  const uint32_t number = (uint32_t)vc_get(body, 4);
+  const uint32_t number = (uint32_t)serial_get(body, 4);
   if (number != c->session) { /* another host: nothing of the old one counts */
     c->session = number;
     c->heard = c->tick;
     c->remembered = 0;
     c->last_seq = 0;
-    c->minor = body[5] < NEWEST_MINOR ? body[5] : NEWEST_MINOR;
+    c->link.minor = body[5] < NEWEST_MINOR ? body[5] : NEWEST_MINOR;
     if (c->state == VALVE_ARMED) vc_vent(c);
   }
   hello_ack(c);
 }
 
 static int on_arm(valve_core *c) {
-  if (c->minor < 1 && !vc_first_wiring(c)) return VERSION;
+  if (c->link.minor < 1 && !vc_first_wiring(c)) return VERSION;
   if (c->state != VALVE_SAFE || vc_venting(c) || !c->session) return STATE;
   if (!(c->flags & VENTED)) return STATE;
   c->flags &= (uint8_t)~TRIPPED;
@@ -70,7 +60,7 @@ static int on_pairs(valve_core *c, const uint8_t *body, size_t size) {
 }
 
 static int on_bitmap(valve_core *c, const uint8_t *body, uint32_t *who) {
-  const uint64_t mask = vc_get(body, 8), value = vc_get(body + 8, 8);
+  const uint64_t mask = serial_get(body, 8), value = serial_get(body + 8, 8);
   const uint64_t after = (c->coils & ~mask) | (value & mask);
   if (!c->session) return SESSION;
   if (!c->told) return STATE;
@@ -85,18 +75,18 @@ static int on_bitmap(valve_core *c, const uint8_t *body, uint32_t *who) {
       if ((after ^ c->coils) & vc_bit(&c->muscles[i], kind))
         vc_drive(c, &c->muscles[i], kind, (after & vc_bit(&c->muscles[i], kind)) != 0);
   c->coils = after;
-  c->bitmap_until = c->tick + (int64_t)vc_get(body + 16, 2);
+  c->bitmap_until = c->tick + (int64_t)serial_get(body + 16, 2);
   return 0;
 }
 
 static void on_timed(valve_core *c, uint16_t seq, const uint8_t *body) {
   const uint16_t behind = (uint16_t)(c->last_seq - seq);
-  const int32_t left = (int16_t)(uint16_t)(vc_get(body, 2) - vc_now(c));
+  const int32_t left = (int16_t)(uint16_t)(serial_get(body, 2) - vc_now(c));
   uint32_t who = 0;
   int reason;
   for (int k = 0; k < c->remembered; k++)
     if (c->done[k] == seq) { /* again: the same answer, and nothing is done */
-      vc_ack(c, seq, SET_TIMED, c->ends[k]);
+      serial_ack(&c->link, seq, SET_TIMED, c->ends[k]);
       return;
     }
   if (left < 0 || left > FARTHEST_DEADLINE ||
@@ -107,12 +97,12 @@ static void on_timed(valve_core *c, uint16_t seq, const uint8_t *body) {
   else
     reason = vc_refusal(c, body + 3, body[2], &who);
   if (reason) {
-    vc_nack(c, seq, SET_TIMED, (uint8_t)reason, who);
+    serial_nack(&c->link, seq, SET_TIMED, (uint8_t)reason, who);
     return;
   }
   for (int i = 0; i < body[2]; i++) {
     const uint8_t *at = body + 3 + 4 * i;
-    if (at[1] != HOLD) vc_append(&c->muscles[at[0]], at[1], (int32_t)vc_get(at + 2, 2));
+    if (at[1] != HOLD) vc_append(&c->muscles[at[0]], at[1], (int32_t)serial_get(at + 2, 2));
   }
   if (!c->remembered || behind >= 0x8000) c->last_seq = seq; /* behind 0: remembered, see above */
   int64_t end = c->tick;
@@ -130,17 +120,13 @@ static void on_timed(valve_core *c, uint16_t seq, const uint8_t *body) {
   }
   c->done[c->remembered] = seq;
   c->ends[c->remembered++] = (uint32_t)end;
-  vc_ack(c, seq, SET_TIMED, (uint32_t)end);
+  serial_ack(&c->link, seq, SET_TIMED, (uint32_t)end);
 }
 
 static bool right_size(uint8_t type, const uint8_t *body, size_t size) {
+  if (serial_body(type) >= 0) return (int)size == serial_body(type);
   switch (type) {
-    case HELLO: return size == 6;
-    case HELLO_ACK: return size == 31;
-    case HEARTBEAT: case ARM: case RESET: return size == 4;
-    case DISARM: case ABORT_ALL: case VENT_ALL: return size == 0;
-    case ACK: return size == 7;
-    case NACK: return size == 8;
+    case ABORT_ALL: case VENT_ALL: return size == 0;
     case SET_TIMED: return size >= 3 && size == 3u + 4u * body[2];
     case SET_BITMAP: return size == 18;
     case SET_PAIRS: return size % 2 == 0;
@@ -152,25 +138,25 @@ static bool right_size(uint8_t type, const uint8_t *body, size_t size) {
 }
 
 static bool known(uint8_t type) {
-  return (type >= HELLO && type <= NACK) || (type >= SET_TIMED && type <= SET_PAIRS) ||
+  return serial_body(type) >= 0 || (type >= SET_TIMED && type <= SET_PAIRS) ||
          (type >= STATUS && type <= LENGTHS);
 }
 
 static void receive(valve_core *c, const uint8_t *data, size_t size) {
   const uint8_t type = data[1], *body = data + 4;
-  const uint16_t seq = (uint16_t)vc_get(data + 2, 2);
+  const uint16_t seq = (uint16_t)serial_get(data + 2, 2);
   int reason = 0;
   uint32_t who = 0;
-  size -= 6; /* of the body */
+  size -= SERIAL_HEAD; /* of the body */
   if (c->state == VALVE_BOOT) return;
   if (data[0] >> 4 != MAJOR) {
-    vc_nack(c, seq, type, VERSION, 0);
+    serial_nack(&c->link, seq, type, VERSION, 0);
     return;
   }
   c->heard = c->tick;
   if (!known(type)) reason = UNKNOWN_TYPE;
   else if (!right_size(type, body, size)) reason = BAD_LENGTH;
-  else if ((type == HEARTBEAT || type == ARM || type == RESET) && vc_get(body, 4) != c->session)
+  else if ((type == HEARTBEAT || type == ARM || type == RESET) && serial_get(body, 4) != c->session)
     reason = SESSION;
   else if (type == HELLO) { on_hello(c, body); return; }
   else if (type == SET_TIMED) { on_timed(c, seq, body); return; }
@@ -185,32 +171,8 @@ static void receive(valve_core *c, const uint8_t *data, size_t size) {
   } else if (type == SET_PAIRS) reason = on_pairs(c, body, size);
   else if (type == SET_BITMAP) reason = on_bitmap(c, body, &who);
   else if (type != HEARTBEAT) reason = UNKNOWN_TYPE;
-  if (reason) vc_nack(c, seq, type, (uint8_t)reason, who);
-  else vc_ack(c, seq, type, vc_now(c));
-}
-
-static void close_block(valve_core *c) {
-  uint8_t data[VALVE_MAX_FRAME];
-  size_t size = 0, at = 0;
-  const size_t filled = c->filled;
-  const bool oversize = c->oversize;
-  c->filled = 0;
-  c->oversize = false;
-  if (oversize || !filled) return;
-  while (at < filled) {
-    const size_t code = c->block[at];
-    if (at + code > filled) return; /* not COBS */
-    if (at) data[size++] = 0;
-    memcpy(data + size, c->block + at + 1, code - 1);
-    size += code - 1;
-    at += code;
-  }
-  if (size < 6) return;
-  if (vc_crc16(data, size - 2) != vc_get(data + size - 2, 2)) {
-    c->crc_errors++;
-    return;
-  }
-  receive(c, data, size);
+  if (reason) serial_nack(&c->link, seq, type, (uint8_t)reason, who);
+  else serial_ack(&c->link, seq, type, vc_now(c));
 }
 
 /* What goes on by itself ---------------------------------------------------------------------- */
@@ -240,51 +202,51 @@ static void check_supply(valve_core *c) {
 }
 
 static void report(valve_core *c) {
-  buffer b;
+  serial_buffer b;
   uint32_t active = 0, queued = 0, done = 0;
   double net = 0.0;
-  vc_begin(&b, c, VALVE_TIMES);
-  vc_put(&b, vc_now(c), 4);
+  serial_begin(&b, &c->link, VALVE_TIMES);
+  serial_put(&b, vc_now(c), 4);
   for (int i = 0; i < c->count; i++) {
     const valve_muscle *m = &c->muscles[i];
     uint32_t worked[2] = {m->worked[0], m->worked[1]};
     if (m->running != HOLD) worked[m->running - 1] += (uint32_t)(c->tick - m->began);
-    vc_put(&b, worked[0], 2);
-    vc_put(&b, worked[1], 2);
-    vc_put(&b, m->switched[0], 1);
-    vc_put(&b, m->switched[1], 1);
+    serial_put(&b, worked[0], 2);
+    serial_put(&b, worked[1], 2);
+    serial_put(&b, m->switched[0], 1);
+    serial_put(&b, m->switched[1], 1);
     if (m->running != HOLD || m->waiting) active |= (uint32_t)1 << i;
     queued += m->waiting;
     if (m->net > net) net = m->net;
   }
-  vc_finish(&b, c);
+  serial_finish(&b, &c->link);
   if (c->config.sensors) {
-    vc_begin(&b, c, LENGTHS);
-    vc_put(&b, vc_now(c), 4);
-    for (int i = 0; i < c->count; i++) vc_put(&b, c->hw.length(c->hw.board, (uint8_t)i), 2);
-    vc_finish(&b, c);
+    serial_begin(&b, &c->link, LENGTHS);
+    serial_put(&b, vc_now(c), 4);
+    for (int i = 0; i < c->count; i++) serial_put(&b, c->hw.length(c->hw.board, (uint8_t)i), 2);
+    serial_finish(&b, &c->link);
   }
   for (int k = 0; k < c->remembered; k++) {
     const uint16_t behind = (uint16_t)(c->last_seq - c->done[k]);
     if (behind < VALVE_WINDOW) done |= (uint32_t)1 << behind;
   }
   const double left = c->config.budget - rint(net);
-  vc_begin(&b, c, STATUS);
-  vc_put(&b, vc_now(c), 4);
-  vc_put(&b, c->config.boot_id, 2);
-  vc_put(&b, c->state, 1);
-  vc_put(&b, (uint64_t)(c->flags | (vc_venting(c) ? VENTING : 0)), 1);
-  vc_put(&b, c->coils, 8);
-  vc_put(&b, active, 4);
-  vc_put(&b, queued < 255 ? queued : 255, 1);
-  vc_put(&b, c->last_seq, 2);
-  vc_put(&b, done, 2);
-  vc_put(&b, left > 0.0 ? (uint64_t)left : 0, 2);
-  vc_put(&b, c->crc_errors, 2);
-  vc_put(&b, c->hw.battery(c->hw.board), 2);
-  vc_put(&b, (uint64_t)rint(c->hw.supply(c->hw.board) / 100.0), 2);
-  vc_put(&b, c->faults, 2);
-  vc_finish(&b, c);
+  serial_begin(&b, &c->link, STATUS);
+  serial_put(&b, vc_now(c), 4);
+  serial_put(&b, c->config.boot_id, 2);
+  serial_put(&b, c->state, 1);
+  serial_put(&b, (uint64_t)(c->flags | (vc_venting(c) ? VENTING : 0)), 1);
+  serial_put(&b, c->coils, 8);
+  serial_put(&b, active, 4);
+  serial_put(&b, queued < 255 ? queued : 255, 1);
+  serial_put(&b, c->last_seq, 2);
+  serial_put(&b, done, 2);
+  serial_put(&b, left > 0.0 ? (uint64_t)left : 0, 2);
+  serial_put(&b, c->link.crc_errors, 2);
+  serial_put(&b, c->hw.battery(c->hw.board), 2);
+  serial_put(&b, (uint64_t)rint(c->hw.supply(c->hw.board) / 100.0), 2);
+  serial_put(&b, c->faults, 2);
+  serial_finish(&b, &c->link);
 }
 
 void valve_core_init(valve_core *core, const valve_config *config, const valve_hw *hw) {
@@ -294,15 +256,17 @@ void valve_core_init(valve_core *core, const valve_config *config, const valve_h
   core->hw = *hw;
   core->low_since = core->bitmap_until = NEVER;
   core->told = config->in_order;
-  core->minor = config->in_order ? 0 : 1;
+  core->link.minor = config->in_order ? 0 : 1;
+  core->link.board = hw->board;
+  core->link.send = hw->send;
   for (int i = 0; i < 2 * FIRST_MUSCLES; i++) pairs[i] = (uint8_t)i;
   vc_use_pairs(core, pairs, config->in_order ? FIRST_MUSCLES : 0);
 }
 
 void valve_core_byte(valve_core *core, uint8_t byte) {
-  if (!byte) close_block(core);
-  else if (core->oversize || core->filled + 1 >= VALVE_MAX_FRAME) core->oversize = true;
-  else core->block[core->filled++] = byte;
+  uint8_t data[SERIAL_MAX_FRAME];
+  const size_t size = serial_take(&core->link, byte, data);
+  if (size) receive(core, data, size);
 }
 
 void valve_core_tick(valve_core *core) {

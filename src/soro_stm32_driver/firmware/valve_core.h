@@ -1,23 +1,20 @@
 /* Copyright 2026 soro contributors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Core of the firmware of a valve board (protocol F3, docs/hardware.md): framing, session, watchdog,
+ * Core of the firmware of a valve board (protocol F3, docs/hardware/stm32.md): framing, session, watchdog,
  * limits, safe state. C99, no heap, no vendor code. The board calls `valve_core_byte` for every byte
  * received and `valve_core_tick` every millisecond, from one context; the core calls `valve_hw`.
  */
 #ifndef VALVE_CORE_H
 #define VALVE_CORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "serial_frame.h"
 
 enum {
   VALVE_MAX_MUSCLES = 32,
   VALVE_MAX_VALVES = 64,
   VALVE_QUEUE = 8,      /* actions of one muscle that wait */
-  VALVE_WINDOW = 16,    /* sequence numbers that are remembered */
-  VALVE_MAX_FRAME = 255 /* bytes on the wire, with the closing zero */
+  VALVE_WINDOW = 16     /* sequence numbers that are remembered */
 };
 
 typedef enum { VALVE_BOOT, VALVE_SAFE, VALVE_ARMED, VALVE_FAULT, VALVE_ESTOP } valve_state;
@@ -61,9 +58,10 @@ typedef struct {
 typedef struct {
   valve_config config;
   valve_hw hw;
+  serial_link link;
   valve_state state;
-  uint8_t minor, flags;
-  uint16_t faults, seq, crc_errors;
+  uint8_t flags;
+  uint16_t faults;
   bool told; /* which valves serve which muscle */
   int64_t tick, status_at, low_since, bitmap_until, venting_until, pull_in, heard;
   uint64_t coils;
@@ -73,9 +71,6 @@ typedef struct {
   uint16_t last_seq, done[VALVE_WINDOW];
   uint32_t ends[VALVE_WINDOW]; /* details of the answers to `done` */
   uint8_t remembered;          /* of `done` */
-  uint8_t block[VALVE_MAX_FRAME];
-  uint16_t filled;
-  bool oversize;
 } valve_core;
 
 void valve_core_init(valve_core *core, const valve_config *config, const valve_hw *hw);

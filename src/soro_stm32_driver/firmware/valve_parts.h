@@ -9,33 +9,18 @@
 #include "valve_core.h"
 
 enum {
-  HELLO = 0x01, HEARTBEAT, HELLO_ACK, ARM, DISARM, RESET, ACK, NACK,
   SET_TIMED = 0x20, SET_BITMAP, ABORT_ALL, VENT_ALL, SET_PAIRS,
   STATUS = 0xA0, VALVE_TIMES, LENGTHS
 };
-enum {
-  UNKNOWN_TYPE = 1, BAD_LENGTH, VERSION, SESSION, STATE, OUT_OF_RANGE, BUSY,
-  STALE = 0x40, INTERLOCK, DURATION, BUDGET, SUPPLY, QUEUE, MUSCLE
-};
+enum { STALE = 0x40, INTERLOCK, DURATION, BUDGET, SUPPLY, QUEUE, MUSCLE };
 enum { HOLD, INFLATE, DEFLATE };
 enum { VENTED = 1, VENTING = 2, TRIPPED = 4 };
 enum {
-  MAJOR = 1, NEWEST_MINOR = 1, KIND = 3, FIRST_MUSCLES = 30,
+  KIND = 3, FIRST_MUSCLES = 30,
   BOOTING = 300, STATUS_PERIOD = 100, VENT_AFTER = 1000, SUPPLY_FAULT_AFTER = 300, /* ms */
   MIN_ACTION = 20, MAX_ACTION = 2000, STAGGER = 2, FARTHEST_DEADLINE = 1000,       /* ms */
   FAULT_SUPPLY = 1, NEVER = -1
 };
-
-typedef struct { uint8_t bytes[VALVE_MAX_FRAME]; size_t size; } buffer;
-
-/* valve_frame.c */
-void vc_put(buffer *b, uint64_t value, int size);
-uint64_t vc_get(const uint8_t *at, int size);
-uint16_t vc_crc16(const uint8_t *data, size_t size);
-void vc_begin(buffer *b, valve_core *c, uint8_t type);
-void vc_finish(buffer *b, valve_core *c);
-void vc_ack(valve_core *c, uint16_t seq, uint8_t type, uint32_t detail);
-void vc_nack(valve_core *c, uint16_t seq, uint8_t type, uint8_t reason, uint32_t detail);
 
 /* valve_bank.c */
 uint32_t vc_now(const valve_core *c);

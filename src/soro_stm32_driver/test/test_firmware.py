@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The firmware in C against the emulated board: the same bytes at the same millisecond.
 
-Both were written from docs/hardware.md. The C side runs under the address and undefined-behaviour
-sanitizers. `SORO_FUZZ` multiplies the number of runs.
+Both were written from docs/hardware/stm32.md. The C side runs under the address and
+undefined-behaviour sanitizers. `SORO_FUZZ` multiplies the number of runs.
 """
 
 from __future__ import annotations

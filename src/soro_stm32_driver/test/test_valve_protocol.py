@@ -30,7 +30,7 @@ from soro_stm32_driver.protocol import (
     Worked,
 )
 
-PAGE = Path(__file__).resolve().parents[3] / 'docs/hardware.md'
+PAGE = Path(__file__).resolve().parents[3] / 'docs/hardware/stm32.md'
 CODES = {'u8': 'B', 'u16': 'H', 'u32': 'I', 'u64': 'Q'}
 ALIASES = {'coils': 'valves', 'active muscles': 'active', 'queued': 'queue', 'n': 'count'}
 

@@ -24,10 +24,11 @@ from typing import Any
 from soro_studies.system.reliability_page import (
     cells,
     EVIDENCE,
+    MATRICES,
     matrix_results,
     matrix_section,
+    part_of,
     read_evidence,
-    RESULTS,
     write_section,
 )
 
@@ -39,9 +40,8 @@ ALL_PASSED, SOME_FAILED = 0, 1  # exit codes of pytest; others mean that not all
 
 def matrix_files() -> list[str]:
     """Return every file with marked tests, for pytest."""
-    files = [*TESTS.glob('test_*.py'), *TESTS.glob('matrix_*.py')]
-    marks = 'mark.injection', 'cells=['
-    return sorted(str(f) for f in files if any(m in f.read_text(encoding='utf-8') for m in marks))
+    tests = [f for f in TESTS.glob('test_*.py') if 'mark.injection' in f.read_text('utf-8')]
+    return sorted(map(str, [*tests, *TESTS.glob('matrix_*.py')]))
 
 
 def covered_cells() -> set[tuple[str, int]]:
@@ -116,11 +116,13 @@ def main(words: Sequence[str] | None = None) -> int:
             return 1
         print(f'{time.monotonic() - began:.0f} s', flush=True)
     attempts = read_evidence()
-    if attempts:
-        write_section(matrix_section(attempts))
-        RESULTS.write_text(json.dumps(matrix_results(attempts), indent=1) + '\n')
-    else:
-        print(f'no evidence in {EVIDENCE}: its section stays as it is', flush=True)
+    for title, (devices, results) in MATRICES.items():
+        part = part_of(attempts, devices)
+        if part:
+            write_section(matrix_section(part, title))
+            results.write_text(json.dumps(matrix_results(part, devices), indent=1) + '\n')
+        else:
+            print(f'no evidence in {EVIDENCE}: {title} stays as it is', flush=True)
     bad = [f'FAILED {test}' for test in failed(attempts)]
     owed = covered_cells() - set(cells(attempts))
     bad += [f'NOT RUN: injection {number} of {device}' for device, number in sorted(owed)]

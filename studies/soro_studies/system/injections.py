@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The fault matrix: injections, four devices, and where one does not apply to the other.
+"""The fault matrix: injections, devices, and where one does not apply to the other.
 
 Which tests cover a cell is said where the tests stand, by `@pytest.mark.injection` in
 src/soro_system_tests/test/devices; what they saw is in docs/evidence/reliability.md.
@@ -15,6 +15,12 @@ DEVICES = {
     'dspace': 'dSPACE box over a serial line',
     'stm32': 'STM32 valve board over Bluetooth serial',
     'can': 'CAN motor board',
+}
+DRIVES = {  # of the second matrix; firmware of stm32 and can is in their columns above
+    'dspace-firmware': 'the reference task in C of the dSPACE box',
+    'cia402': 'CANopen drives',
+    'dynamixel': 'Dynamixel servos',
+    'ros2_control': 'controllers of ros2_control',
 }
 
 
@@ -152,3 +158,38 @@ INJECTIONS: dict[int, Injection] = {
         {'can': PNEUMATIC, 'stm32': 'no pressure is measured'},
     ),
 }  # fmt: skip
+
+_WIRE = 'topics: the middleware keeps them whole, each replaces the one before'
+_ENCODER = 'their encoders: an error of the drive itself (20)'
+_NUMBERS = {17: PNEUMATIC, 18: PNEUMATIC, 34: PNEUMATIC, 21: 'no valves'}
+_LOOP = dict.fromkeys((31, 32, 33), SAME)
+# Of the drives, by device and number.
+WITHOUT: dict[str, dict[int, str]] = {
+    'dspace-firmware': {
+        **{n: i.without['dspace'] for n, i in INJECTIONS.items() if 'dspace' in i.without},
+        9: 'it has the one that it has', 31: SAME,
+    },
+    'cia402': {
+        **_NUMBERS, **_LOOP, 3: 'the controllers discard them: lost frames (5)',
+        4: 'a frame with the identifier of a drive is one of the drive; damaged ones: lost (5)',
+        9: 'a test of the package: what is no drive, or cannot be told to let go, is refused',
+        15: 'encoders at rest do; one that does not follow: (20)', 16: _ENCODER,
+        27: 'no such process: the heartbeat consumer of the drives',
+    },
+    'dynamixel': {
+        **_NUMBERS, **_LOOP, 9: 'a test of the package: another model, mode or number is refused',
+        15: 'encoders at rest do; one that does not follow: (20)', 16: _ENCODER, 19: 'no CAN',
+        27: 'no such process: the Bus Watchdog of the servos',
+    },
+    'ros2_control': {
+        **_NUMBERS, **_LOOP, **dict.fromkeys((3, 4, 5, 6, 7, 22), _WIRE), 19: 'no CAN',
+        8: 'controllers that start anew are those that went (1)',
+        9: 'joints are found by their names', 16: 'NaN is a lost device: a test of the package',
+        15: 'joint states that repeat are a lost device: a test of the package',
+    },
+}  # fmt: skip
+
+
+def reason(device: str, number: int) -> str:
+    """Return why an injection does not apply to a device, or nothing."""
+    return INJECTIONS[number].without.get(device) or WITHOUT.get(device, {}).get(number, '')

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import datetime
 import json
 import os
@@ -12,12 +12,16 @@ from pathlib import Path
 import platform
 from typing import Any
 
-from soro_studies.system.injections import DEVICES, Injection, INJECTIONS
+from soro_studies.system.injections import DEVICES, DRIVES, Injection, INJECTIONS, reason
 
 PAGE = Path('docs/evidence/reliability.md')
 EVIDENCE = Path('out/reliability/evidence.jsonl')
-RESULTS = Path('docs/evidence/fault_matrix.json')
-TITLES = ('Soak', 'Launchers that end before their time', 'Fault matrix')  # in this order
+# A matrix by its title: devices, and where its results are stored. Either may be run alone.
+MATRICES = {
+    'Fault matrix': (tuple(DEVICES), Path('docs/evidence/fault_matrix.json')),
+    'Fault matrix of drives': (tuple(DRIVES), Path('docs/evidence/fault_matrix_drives.json')),
+}
+TITLES = ('Soak', 'Launchers that end before their time', *MATRICES)  # in this order
 Attempts = dict[str, list[dict[str, Any]]]
 HEAD = """# Reliability
 
@@ -57,14 +61,16 @@ def word(device: str, number: int, tests: list[dict[str, Any]]) -> str:
     if tests:
         good = sum(t['outcome'] == 'passed' for t in tests)
         return f'{good}/{len(tests)}'
-    return 'n/a' if device in INJECTIONS[number].without else 'owed'
+    return 'n/a' if reason(device, number) else 'owed'
 
 
-def overview(found: dict[tuple[str, int], list[dict[str, Any]]]) -> list[str]:
+def overview(
+    found: dict[tuple[str, int], list[dict[str, Any]]], devices: Sequence[str]
+) -> list[str]:
     """Return the matrix: tests that passed of those that ran."""
-    lines = ['| | Injection | ' + ' | '.join(DEVICES) + ' |', '|---|---|' + '---|' * len(DEVICES)]
+    lines = ['| | Injection | ' + ' | '.join(devices) + ' |', '|---|---|' + '---|' * len(devices)]
     for number, injection in INJECTIONS.items():
-        row = [word(d, number, found.get((d, number), [])) for d in DEVICES]
+        row = [word(d, number, found.get((d, number), [])) for d in devices]
         lines.append(f'| {number} | {injection.title} | ' + ' | '.join(row) + ' |')
     return lines
 
@@ -93,25 +99,34 @@ def row(device: str, test: dict[str, Any]) -> str:
 
 
 def section(
-    number: int, injection: Injection, found: dict[tuple[str, int], list[dict[str, Any]]]
+    number: int,
+    injection: Injection,
+    found: dict[tuple[str, int], list[dict[str, Any]]],
+    devices: Sequence[str],
 ) -> Iterable[str]:
     """Yield the lines of one injection."""
     yield f'\n### {number}. {injection.title}\n\nExpected: {injection.expected}.'
     if injection.owed:
         yield f'\nNot injected: {injection.owed}.'
-    tests = [(d, t) for d in DEVICES for t in found.get((d, number), [])]
+    tests = [(d, t) for d in devices for t in found.get((d, number), [])]
     if tests:
         yield "\n| Device | Injected, test | Device's log | Safe after | Diagnostics | State |"
         yield '|---|---|---|---|---|---|'
         yield from (row(device, test) for device, test in tests)
-    rest = [d for d in DEVICES if not found.get((d, number))]
+    rest = [d for d in devices if not found.get((d, number))]
     if rest:
-        reasons = [f'{d}: {injection.without.get(d, "owed, no test yet")}' for d in rest]
+        reasons = [f'{d}: {reason(d, number) or "owed, no test yet"}' for d in rest]
         yield '\nNot applicable or owed: ' + '; '.join(reasons) + '.'
 
 
-def matrix_section(attempts: Attempts) -> list[str]:
-    """Return the lines of the fault matrix."""
+def part_of(attempts: Attempts, devices: Sequence[str]) -> Attempts:
+    """Return the tests of some devices."""
+    return {t: r for t, r in attempts.items() if any(c[0] in devices for c in r[-1]['cells'])}
+
+
+def matrix_section(attempts: Attempts, title: str = 'Fault matrix') -> list[str]:
+    """Return the lines of a fault matrix."""
+    devices = MATRICES[title][0]
     found = cells(attempts)
     newest = max((runs[-1]['at'] for runs in attempts.values()), default=0.0)
     date = datetime.datetime.fromtimestamp(newest, datetime.timezone.utc)
@@ -119,19 +134,19 @@ def matrix_section(attempts: Attempts) -> list[str]:
     again = sum(failures(runs) > 0 for runs in attempts.values())
     good = sum(t['outcome'] == 'passed' for t in lasts)
     lines = [
-        '\n## Fault matrix\n',
+        f'\n## {title}\n',
         f'`make reliability`, {date:%Y-%m-%d %H:%M} UTC, {platform.machine()}, {os.cpu_count()} '
         f'shared cores, Python {platform.python_version()}: {good} of {len(lasts)} tests passed; '
         f'{again} needed more than one attempt.',
         EXPLANATION,
-        *overview(found),
+        *overview(found, devices),
     ]
     for number, injection in INJECTIONS.items():
-        lines += section(number, injection, found)
+        lines += section(number, injection, found, devices)
     return lines
 
 
-def matrix_results(attempts: Attempts) -> dict[str, Any]:
+def matrix_results(attempts: Attempts, devices: Sequence[str]) -> dict[str, Any]:
     """Return what is stored: of all tests, and of each injection what passed on which device."""
     found, newest = cells(attempts), max(runs[-1]['at'] for runs in attempts.values())
     return {
@@ -140,7 +155,7 @@ def matrix_results(attempts: Attempts) -> dict[str, Any]:
         'passed': sum(runs[-1]['outcome'] == 'passed' for runs in attempts.values()),
         'repeated': sum(failures(runs) > 0 for runs in attempts.values()),
         'injections': {
-            str(n): {d: word(d, n, found.get((d, n), [])) for d in DEVICES} for n in INJECTIONS
+            str(n): {d: word(d, n, found.get((d, n), [])) for d in devices} for n in INJECTIONS
         },
     }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a motor board lets its motors do, and what it takes for a fault.
 
-Angles in tenths of a degree, speeds in deg/s, both of the motors; docs/hardware_can.md has the
+Angles in tenths of a degree, speeds in deg/s, both of the motors; docs/hardware/can.md has the
 rules. A board that was told no limits keeps none.
 """
 

@@ -4,8 +4,9 @@
 
 A frame is ``COBS(version u8, type u8, seq u16, body, crc u16)`` and a closing zero byte, at most
 255 bytes in all. Little-endian; the checksum is CRC-16/IBM-3740 over everything before it. The
-types 0x01 to 0x0F open and keep a session and are equal for every device (docs/hardware.md); a
-device's own frames start at 0x10 and derive from `Body` like those here.
+types 0x01 to 0x0F open and keep a session and are equal for every device
+(docs/hardware/serial.md); a device's own frames start at 0x10 and derive from `Body` like those
+here.
 """
 
 from __future__ import annotations

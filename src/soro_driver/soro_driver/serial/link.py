@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import errno
 import fcntl
 import os
+import select
 import termios
 import threading
 import time
@@ -100,13 +101,7 @@ class SerialLink:
         use = DeviceLock(resource(self.port))
         use.acquire()
         try:
-            port = serial.Serial(
-                self.port,
-                self._baudrate,
-                timeout=READ_TIMEOUT,
-                write_timeout=self._write_timeout,
-                exclusive=True,
-            )
+            port = serial.Serial(self.port, self._baudrate, timeout=READ_TIMEOUT, exclusive=True)
             _refuse_others(port, self.port)
             self._serial = port
         except BaseException as error:
@@ -185,12 +180,14 @@ class SerialLink:
         """Send bytes as they are. Raises DeviceTimeout, DeviceLost."""
         if self._serial is None:
             raise DeviceLost(f'{self.port}: not connected')
-        import serial
-
+        end = time.monotonic() + self._write_timeout
         try:
-            self._serial.write(data)
-        except serial.SerialTimeoutException:
-            raise DeviceTimeout(f'{self.port}: the device does not read') from None
+            # Not pyserial's write: to it what a busy computer has written late is not written.
+            while data:
+                left = end - time.monotonic()
+                if not select.select([], [self._serial.fileno()], [], max(0.0, left))[1]:
+                    raise DeviceTimeout(f'{self.port}: the device does not read')
+                data = data[self._write(data, left) :]
         except OSError as error:
             raise DeviceLost(f'{self.port}: {_line(error)}') from None
 
@@ -213,6 +210,15 @@ class SerialLink:
                 lambda: self._waiting or self._error, max(0.0, end - time.monotonic())
             )
             return bool(self._waiting)
+
+    def _write(self, data: bytes, left: float) -> int:
+        """Write what there is room for; returns how many bytes."""
+        try:
+            return os.write(self._serial.fileno(), data)
+        except BlockingIOError:
+            if left <= 0.0:
+                raise DeviceTimeout(f'{self.port}: the device does not read') from None
+            return 0
 
     def _listen(self, port: Any, reader: Any) -> None:
         try:

@@ -10,6 +10,7 @@ import numpy as np
 
 from soro_driver.serial.frame import Frame, SerialState
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
+from soro_dspace_driver.emulator.firmware_board import FirmwareBoard
 from soro_dspace_driver.wiring import read_wiring
 from soro_emulation.analog_input import read_analog
 from soro_emulation.device_emulator import Array, EmulatorContext
@@ -19,8 +20,11 @@ from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.creep import Creep, read_creep
 from soro_mechanics.actuator_models.regulator import read_regulator
+from soro_mechanics.core.errors import InvalidInput
 
-BOARD_FAULTS = ('supply', 'reboot', 'repeat', 'protocol', 'channels')
+CLAIMS = ('repeat', 'protocol', 'channels')  # that only the emulated board can be told to make
+BOARDS = {'emulated': DspaceBoard, 'host': FirmwareBoard}
+BOARD_FAULTS = ('supply', 'reboot', *CLAIMS)
 FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
 
 
@@ -41,6 +45,7 @@ class DspaceEmulator(WiredEmulator):
         with context.properties as section:
             serial = section.integer('serial', 1, minimum=1)
             creep = read_creep(section)
+            brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
             bench = BenchProperties(read_regulator(section), read_analog(section), None)
         self._wiring = wiring
         self._order = wiring.channels  # regulator of each actuator
@@ -51,11 +56,17 @@ class DspaceEmulator(WiredEmulator):
             self._names, span, (SCALE, 0.0), bench, context.seed, context.log, now
         )
         self._random = np.random.default_rng(context.seed)
-        self._board = DspaceBoard(self._bench, self._new_boot_id(), serial, context.log, now)
+        self._board = BOARDS[brain](self._bench, self._new_boot_id(), serial, context.log, now)
         self._creep = Creep(len(self._names), creep, now)
         self.wire = SerialPty(
             context.endpoint.path, wiring.baudrate, self._receive, self._tick, context.seed
         )
+
+    def stop(self) -> None:
+        """Stop listening."""
+        super().stop()
+        if isinstance(self._board, FirmwareBoard):
+            self._board.close()
 
     def advance(self, now: float) -> None:
         """Let the material follow; the computer lives in the thread of the pty."""
@@ -73,6 +84,8 @@ class DspaceEmulator(WiredEmulator):
         self._bench.fill(volumes[np.argsort(self._order)], within)
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
+        if fault in CLAIMS and isinstance(self._board, FirmwareBoard):
+            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             self._repair()
         elif fault in CHANNEL_FAULTS:

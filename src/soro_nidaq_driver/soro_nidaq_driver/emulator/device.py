@@ -46,7 +46,7 @@ FAULTS = (
 
 
 class NidaqEmulator(DeviceEmulator):
-    """Serves the nidaqmx client; see docs/hardware.md for what can be broken."""
+    """Serves the nidaqmx client; see docs/hardware/nidaq.md for what can be broken."""
 
     def __init__(
         self, wiring: Wiring, bench: PneumaticBench, port: int, context: EmulatorContext

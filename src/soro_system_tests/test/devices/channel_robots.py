@@ -160,9 +160,9 @@ class ChannelRobot(RobotProcesses):
         self.rest = np.array([a.rest for a in self.actuators])
 
     def send(self, values: Any, names: Any = None, quantity: int = 0, source: str = '') -> None:
-        """Publish one command for every actuator."""
-        names = [a.name for a in self.actuators]
-        super().send(values, names, QUANTITIES[self.actuators[0].quantity][0], source)
+        """Publish one command, by default for every actuator."""
+        names = [a.name for a in self.actuators] if names is None else names
+        super().send(values, names, quantity or QUANTITIES[self.actuators[0].quantity][0], source)
 
     def go(self, goal: np.ndarray, timeout: float = 15.0) -> None:
         """Stream a target from where the robot is, and wait until the device is there."""

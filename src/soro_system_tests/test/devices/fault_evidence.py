@@ -29,8 +29,10 @@ UNARMED = ('SAFE', 'FAULT', 'ESTOP', 'HOLDING', 'BOOT')
 
 def cells_of(item: pytest.Item) -> list[list[Any]]:
     """Return [device, number] for every cell that a test covers."""
+    # A module may run the tests of another one for a column of its own.
+    column = getattr(item.module, 'MATRIX_COLUMN', None)
     return [
-        [mark.args[0], number]
+        [column or mark.args[0], number]
         for mark in item.iter_markers('injection')
         for number in mark.args[1:]
     ]
@@ -47,16 +49,18 @@ def write_cells(items: list[pytest.Item]) -> None:
 def safe_after(events: list[dict[str, Any]], since: float) -> float | None:
     """Return when the device began to be safe, seconds after `since`; None: it did not.
 
-    That is: it left its armed state, the supply was cut, every output was zero, or valves closed.
+    That is: it left its armed state, the supply was cut, every output was zero, valves closed, or
+    nothing commanded its controllers any more.
     """
     outputs: dict[str, float] = {}
     for e in events:
         name, before = e['event'], any(outputs.values())
-        if name == 'output':
+        if 'pressure' in e:
             outputs[e['actuator']] = e['pressure']
         off = before and not any(outputs.values())
         cut = name == 'relay' and not e['closed']
         unarmed = name == 'state' and e['state'] in UNARMED
+        unarmed |= name == 'commands' and not e['stream']
         if e['t'] >= since - JUST_NOW and (off or cut or unarmed or name in ('watchdog', 'vent')):
             return max(0.0, e['t'] - since)
     return None
@@ -68,7 +72,7 @@ def shortened(events: list[dict[str, Any]], since: float) -> list[str]:
     for e in events:
         if e['t'] < since - JUST_NOW or e['event'] in QUIET:
             continue
-        if e['event'] == 'output' and e['pressure'] != 0.0:
+        if e['event'] == 'output' and e.get('pressure') != 0.0:
             continue
         values = {k: v for k, v in e.items() if k not in ('t', 'event')}
         words = ' '.join(f'{k}={v}' for k, v in values.items() if len(str(v)) < 40)

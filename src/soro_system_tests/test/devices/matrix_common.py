@@ -27,13 +27,19 @@ HOUR = 3600
 pytestmark = pytest.mark.timeout(240)
 
 
-FIRMWARE = ('stm32', 'can')  # devices that have it
+FIRMWARE = ('dspace', 'stm32', 'can')  # devices that have it
+COLUMN = 'dspace-firmware'
+ANGLES = 'cia402', 'dynamixel', 'ros2_control'  # drives of the arm of six tendons
 
 
 def on(*devices, cells, firmware=True):
-    """Run a test on the rigs of these devices, for these injections; on reference firmware too."""
+    """Run a test on the rigs of these devices, for these injections; on reference firmware too.
+
+    That of the real-time computer has its own column in the matrix.
+    """
     rigs = [(d, d) for d in devices]
-    rigs += [(d, f'{d}-firmware') for d in devices if firmware and d in FIRMWARE]
+    hosts = [d for d in devices if firmware and d in FIRMWARE]
+    rigs += [(COLUMN if d == 'dspace' else d, f'{d}-firmware') for d in hosts]
     each = [pytest.param(rig, marks=pytest.mark.injection(d, *cells)) for d, rig in rigs]
     return pytest.mark.parametrize('rig_', each, indirect=True)
 
@@ -62,7 +68,7 @@ def device_safe(robot, since, within):
 # The wire ------------------------------------------------------------------------------------
 
 
-@on('can', cells=[1])
+@on('can', *ANGLES, cells=[1])
 def test_device_killed(rig, robot):
     rig.drive()
     since = robot.hit('emulator', signal.SIGKILL)
@@ -75,7 +81,7 @@ def test_device_killed(rig, robot):
     assert rig.rearmed(since) == []
 
 
-@on('stm32', 'can', cells=[2])
+@on('stm32', 'can', 'cia402', 'dynamixel', cells=[2])
 def test_frozen_device_does_not_replay(rig, robot):
     rig.drive()
     since = robot.hit('emulator', signal.SIGSTOP)
@@ -88,7 +94,7 @@ def test_frozen_device_does_not_replay(rig, robot):
     assert rig.rearmed(since + 1.0) == []
 
 
-@on('stm32', 'can', cells=[4])
+@on('stm32', 'can', 'dynamixel', cells=[4])
 def test_garbage_is_no_measurement(rig, robot):
     rig.drive()
     before, begin = np.array(robot.state.applied), time.monotonic()
@@ -102,7 +108,7 @@ def test_garbage_is_no_measurement(rig, robot):
     check_garbage(robot, begin, readable, sum(NOISE), rig.pieces)
 
 
-@on('stm32', cells=[3])
+@on('stm32', 'dynamixel', cells=[3])
 def test_nothing_but_damaged_frames(rig, robot):
     rig.drive()
     since = robot.inject('link', direction='both', corruption=1.0)
@@ -114,7 +120,7 @@ def test_nothing_but_damaged_frames(rig, robot):
     assert rig.rearmed(since + rig.watchdog + BUSY) == []
 
 
-@on('stm32', 'can', cells=[22])
+@on('stm32', 'can', 'cia402', 'dynamixel', cells=[22])
 def test_device_that_does_not_read(rig, robot):
     rig.drive()
     since = robot.inject('deaf')
@@ -180,7 +186,7 @@ def test_supply_lost(rig, robot):
 # The computer --------------------------------------------------------------------------------
 
 
-@on('stm32', 'can', cells=[11])
+@on('stm32', 'can', *ANGLES, cells=[11])
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_the_driver(rig, robot, number):
     rig.drive()
@@ -193,7 +199,7 @@ def test_signals_end_the_driver(rig, robot, number):
     robot.target = None
 
 
-@on('nidaq', 'dspace', 'stm32', 'can', cells=[23])
+@on('nidaq', 'dspace', 'stm32', 'can', *ANGLES, cells=[23])
 def test_a_short_stall_is_counted_and_survived(rig, robot):
     rig.drive()
     values = fresh(robot, 'loop')
@@ -222,7 +228,7 @@ def send_of_before(robot):
     robot.wall_step = step
 
 
-@on('nidaq', 'dspace', 'stm32', 'can', cells=[24])
+@on('nidaq', 'dspace', 'stm32', 'can', *ANGLES, cells=[24])
 def test_steps_of_the_wall_clock(rig, robot):
     rig.drive()
     for step in (HOUR, -HOUR):
@@ -240,7 +246,7 @@ def test_steps_of_the_wall_clock(rig, robot):
             )
 
 
-@on('stm32', 'can', cells=[25])
+@on('stm32', 'can', *ANGLES, cells=[25])
 def test_second_driver_is_refused(rig, robot, said):
     rig.drive()
     since = robot.struck('a second driver on the same device')
@@ -259,7 +265,7 @@ def test_second_driver_is_refused(rig, robot, said):
 # Commands ------------------------------------------------------------------------------------
 
 
-@on('dspace', 'can', cells=[12])
+@on('dspace', 'can', *ANGLES, cells=[12])
 def test_source_gone(rig, robot):
     rig.drive()
     robot.target = None
@@ -277,7 +283,7 @@ def test_source_gone(rig, robot):
     assert robot.state.command_source == '' and since < back
 
 
-@on('dspace', 'stm32', 'can', cells=[13])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[13])
 def test_wrong_messages_are_refused_whole_and_counted(rig, robot):
     rig.drive()
     good, names = np.array(robot.target), list(rig.names)
@@ -300,7 +306,7 @@ def test_wrong_messages_are_refused_whole_and_counted(rig, robot):
     np.testing.assert_array_equal(robot.state.commanded, good)
 
 
-@on('dspace', 'stm32', 'can', cells=[14])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[14])
 def test_commands_beyond_the_range_are_limited_and_flagged(rig, robot):
     rig.drive()
     low, high = rig.limits[0]
@@ -315,7 +321,7 @@ def test_commands_beyond_the_range_are_limited_and_flagged(rig, robot):
     assert robot.state.device_state == DeviceState.ACTIVE, robot.describe()
 
 
-@on('stm32', 'can', cells=[26])
+@on('stm32', 'can', *ANGLES, cells=[26])
 def test_estop_while_active(rig, robot):
     rig.drive()
     since = time.monotonic()
@@ -330,7 +336,7 @@ def test_estop_while_active(rig, robot):
     assert rig.rearmed(since + 0.5) == []
 
 
-@on('dspace', 'can', cells=[26])
+@on('dspace', 'can', *ANGLES, cells=[26])
 def test_estop_while_inactive_and_unconfigured(rig, robot):
     assert robot.transition(DEACTIVATE)
     robot.wait_state(DeviceState.INACTIVE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 
-from matrix_common import on
+from matrix_common import ANGLES, on
 import pytest
 from robot_processes import check_refused, DEACTIVATE, end, start_node
 
@@ -33,7 +33,7 @@ def ended(robot, name):
     return process.returncode, end(process)
 
 
-@on('nidaq', 'dspace', 'stm32', 'can', cells=[28])
+@on('nidaq', 'dspace', 'stm32', 'can', *ANGLES, cells=[28])
 def test_a_device_lost_for_good_makes_the_end_an_error(rig, robot):
     rig.drive()
     lost_then_told_to_end(robot)
@@ -62,7 +62,7 @@ def lost_then_told_to_end(robot):
     assert line.startswith('[ERROR]')
 
 
-@on('dspace', 'stm32', 'can', cells=[11])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[11])
 @pytest.mark.parametrize('active', [True, False])
 def test_told_to_end_together_nobody_raises_a_false_alarm(rig, robot, active):
     """As the launchers do it. The emulator hears it first, and serves until the driver is done."""
@@ -81,7 +81,7 @@ def test_told_to_end_together_nobody_raises_a_false_alarm(rig, robot, active):
     assert ended(robot, 'emulator')[0] == 0
 
 
-@on('dspace', 'stm32', 'can', cells=[25])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[25])
 def test_a_second_driver_with_another_temporary_folder_is_refused(
     rig, robot, tmp_path, monkeypatch
 ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 
-from matrix_common import BUSY, device_safe, down, on
+from matrix_common import ANGLES, BUSY, device_safe, down, on
 import numpy as np
 import pytest
 from robot_processes import DEACTIVATE
@@ -24,6 +24,9 @@ FAULTS = {
     'dspace': ('sensor', {'actuator': 'left', 'voltage': 11.0}),
     'stm32': ('supply', {'pressure': 1e4}),
     'can': ('overcurrent', {'actuator': 'motor_1'}),
+    'cia402': ('error', {'actuator': 'near_1'}),
+    'dynamixel': ('overload', {'actuator': 'near_1'}),
+    'ros2_control': ('stranger', {}),
 }
 LOST = 10.0  # s, the valve board is given up after 3 s
 
@@ -34,7 +37,7 @@ def robot(rig):
 
 
 def device_of(request):
-    return request.node.callspec.params['rig_']
+    return request.node.callspec.params['rig_'].partition('-')[0]
 
 
 def press_and_clear(rig, active):
@@ -71,7 +74,7 @@ def test_estop_while_inactive(rig, robot):
     press_and_clear(rig, active=False)
 
 
-@on('dspace', 'stm32', 'can', cells=[26])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[26])
 def test_estop_while_safe(rig, robot):
     rig.drive()
     assert robot.stop().success
@@ -81,7 +84,7 @@ def test_estop_while_safe(rig, robot):
     robot.spin(rig.pause)  # clearing forgets what a fault has stopped, not what a person has
 
 
-@on('dspace', 'stm32', 'can', cells=[26])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[26])
 def test_estop_while_in_fault(rig, robot, request):
     fault, values = FAULTS[device_of(request)]
     rig.drive()
@@ -91,7 +94,7 @@ def test_estop_while_in_fault(rig, robot, request):
     press_and_clear(rig, active=True)
 
 
-@on('dspace', 'stm32', 'can', cells=[26])
+@on('dspace', 'stm32', 'can', *ANGLES, cells=[26])
 def test_estop_while_the_device_is_away(rig, robot):
     rig.drive()
     robot.inject('silent')
@@ -103,17 +106,17 @@ def test_estop_while_the_device_is_away(rig, robot):
     press_and_clear(rig, active=True)
 
 
-@on('can', cells=[23])
+@on('can', *ANGLES, cells=[23])
 def test_frozen_driver_moves_nothing_when_it_wakes_up(rig, robot):
     rig.drive()
     since = robot.hit('driver', signal.SIGSTOP)
-    device_safe(robot, since, 0.2)
+    device_safe(robot, since, rig.watchdog)
     robot.spin(0.5)
     robot.driver.send_signal(signal.SIGCONT)
     down(robot)
     robot.spin(1.0)  # the stream goes on
     assert robot.state.device_state != DeviceState.ACTIVE
-    assert rig.rearmed(since + 0.2 + BUSY) == []
+    assert rig.rearmed(since + rig.watchdog + BUSY) == []
 
 
 # Length sensors ------------------------------------------------------------------------------

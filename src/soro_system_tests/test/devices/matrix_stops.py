@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from matrix_common import BUSY, device_safe, on
+from matrix_common import ANGLES, BUSY, device_safe, on
 import numpy as np
 from other_nodes import button, COMMANDS, flood, QUALITIES, RELEASES
 import pytest
@@ -24,7 +24,7 @@ from soro_driver.device import DeviceState
 from soro_driver.loop.law import CLOCK_STEP
 
 pytestmark = pytest.mark.timeout(240)
-EVERY = 'nidaq', 'dspace', 'stm32', 'can'
+EVERY = 'nidaq', 'dspace', 'stm32', 'can', *ANGLES
 STOP_WITHIN = 0.1  # s, under a flood; plus what a busy computer adds
 PRESSES = 50
 SETTLED = 3.0  # s, in which every safe action is over

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import can_robot
 from can_robot import CanRobot
+from channel_robots import ChannelRobot, controlled_robot, drive_robot, servo_robot
 from fault_counts import ZEROS
 import numpy as np
 from robot_processes import BAR, BENCH, NAMES, RobotProcesses
@@ -30,6 +31,15 @@ def wall(file={file!r}):
     return time.time() + (float(open(file).read() or 0.0) if os.path.exists(file) else 0.0)
 CommandArbiter.__init__.__defaults__ = (wall,)
 """
+
+
+# Drives that one can buy: the file of an arm of six tendons on them, and for how long the device
+# goes on without commands at most [s].
+DRIVES = {
+    'cia402': (drive_robot, 0.1),
+    'dynamixel': (servo_robot, 0.4),
+    'ros2_control': (controlled_robot, 0.8),
+}
 
 
 @dataclass
@@ -76,6 +86,7 @@ class Rig:
         """Return what the device's log has of a device that began to move after a time."""
         armed = [e for e in self.robot.events('state', since) if e['state'] == 'ARMED']
         opened = [e for e in self.robot.events('valve', since) if e['action'] == 'inflate']
+        armed += [e for e in self.robot.events('commands', since) if e['stream']]
         return [*armed, *(e for e in opened if e['on']), *self.robot.raised_after(since)]
 
 
@@ -112,8 +123,29 @@ def make_bench(device: str, folder: Path) -> Rig:
             clock,
             stall=0.15,
         )
+    elif device in DRIVES:
+        write, watchdog = DRIVES[device]
+        robot = arm = ChannelRobot(folder, write(folder), 0.02)
+        span = np.array([a.maximum - a.minimum for a in arm.actuators])
+        goal = arm.rest + 0.3 * span * np.linspace(1.0, 0.2, len(span))
+        names = tuple(a.name for a in arm.actuators)
+        made = Rig(
+            robot,
+            lambda: again(robot, lambda: arm.go(goal)),
+            watchdog,
+            names,
+            can_robot.ANGLE,
+            clock,
+            pieces=0.0,
+        )
     else:
-        robot = RobotProcesses(folder, DSPACE if device == 'dspace' else BENCH)
+        file = BENCH
+        if device == 'dspace':
+            file = folder / 'dspace_bench.yaml'
+            serial = '    serial: 12\n'
+            more = f'{serial}    {host}\n' if firmware else serial
+            file.write_text(DSPACE.read_text(encoding='utf-8').replace(serial, more))
+        robot = RobotProcesses(folder, file)
         press = functools.partial(robot.move, 0.8 * BAR, 0.4 * BAR, 0.0)
         watchdog = 0.4 if device == 'dspace' else 0.2
         made = Rig(robot, lambda: again(robot, press), watchdog, NAMES, 1, clock)

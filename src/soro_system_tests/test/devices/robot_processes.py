@@ -331,6 +331,8 @@ class RobotProcesses:
         last: dict[str, float] = {}
         rises = []
         for e in self.events('output'):
+            if 'pressure' not in e:  # controllers: they move while commands come
+                continue
             if e['t'] > time_ and e['pressure'] > last.get(e['actuator'], 0.0):
                 rises.append(e)
             last[e['actuator']] = e['pressure']

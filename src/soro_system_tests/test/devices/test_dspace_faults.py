@@ -18,6 +18,7 @@ import pytest
 from robot_processes import (
     ACTIVATE,
     BAR,
+    check_refused,
     CLEANUP,
     CONFIGURE,
     DEACTIVATE,
@@ -315,16 +316,8 @@ def test_emergency_stop(robot, note_time):
 
 
 @pytest.mark.injection('dspace', 25)
-def test_second_driver_is_refused(robot, said):
+def test_second_driver_is_refused(robot):
     at(robot, 0.5 * BAR, 0.0, 0.0)
-    robot.struck('a second driver on the same port')
+    since = robot.struck('a second driver on the same port')
     second = start_node('soro_driver.node', robot.namespace, robot=ROBOT, connect_timeout=1.0)
-    try:
-        robot.wait_for(
-            lambda: any('is in use by process' in line for line in said), 30.0, 'the refusal'
-        )
-        robot.spin(0.5)
-        assert robot.state.device_state == DeviceState.ACTIVE
-        assert second.poll() is None
-    finally:
-        end(second)
+    check_refused(robot, second, since)

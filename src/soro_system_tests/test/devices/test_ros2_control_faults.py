@@ -72,6 +72,7 @@ def test_a_driver_that_is_killed_or_frozen_leaves_it_held(robot, number):
     robot.driver.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.injection('ros2_control', 27)
 def test_a_guard_that_dies_is_a_lost_device(robot):
     again(robot, lambda: robot.go(goal_of(robot)))
     os.kill(guard_of(robot.driver), signal.SIGKILL)
@@ -81,6 +82,7 @@ def test_a_guard_that_dies_is_a_lost_device(robot):
     robot.check_stays(0.5)
 
 
+@pytest.mark.injection('ros2_control', 25)
 def test_another_publisher_is_a_fault_until_it_is_gone(robot):
     again(robot, lambda: robot.go(goal_of(robot)))
     robot.inject('stranger')
@@ -92,6 +94,7 @@ def test_another_publisher_is_a_fault_until_it_is_gone(robot):
     again(robot, lambda: robot.go(goal_of(robot)))
 
 
+@pytest.mark.injection('ros2_control', 20)
 def test_a_blocked_joint_is_a_fault(robot):
     again(robot, lambda: robot.go(robot.rest))
     robot.inject('blocked', actuator='far_2')
