@@ -17,7 +17,12 @@ from soro_studies.system.injections import DEVICES, Injection, INJECTIONS
 PAGE = Path('docs/evidence/reliability.md')
 EVIDENCE = Path('out/reliability/evidence.jsonl')
 RESULTS = Path('docs/evidence/fault_matrix.json')
-TITLES = ('Soak', 'Launchers that end before their time', 'Fault matrix')  # in this order
+TITLES = (
+    'Soak',
+    'Launchers that end before their time',
+    'Trackers that fail',
+    'Fault matrix',
+)  # in this order
 Attempts = dict[str, list[dict[str, Any]]]
 HEAD = """# Reliability
 
