@@ -233,16 +233,16 @@ class RosSession(AbstractContextManager['RosSession']):
         value = parameter_value_to_python(reply.values[0]) if reply.values else None
         return '' if value is None else str(value)
 
-    def set_parameter(self, node: str, name: str, text: str) -> None:
-        """Set a text parameter of a node.
+    def set_parameter(self, node: str, name: str, value: Any) -> None:
+        """Set a parameter of a node.
 
         UserError: the node refuses it or does not answer.
         """
-        from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
         from rcl_interfaces.srv import SetParameters
+        from rclpy.parameter import Parameter
 
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=text)
-        request = SetParameters.Request(parameters=[Parameter(name=name, value=value)])
+        parameter = Parameter(name, value=value).to_parameter_msg()
+        request = SetParameters.Request(parameters=[parameter])
         (result,) = self.call(SetParameters, f'{node}/set_parameters', request).results
         if not result.successful:
             raise UserError(f'{node}: {result.reason}')

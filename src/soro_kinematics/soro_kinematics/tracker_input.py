@@ -8,8 +8,9 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseArray, PoseStamped
 import numpy as np
+from std_msgs.msg import Header
 
 from soro_kinematics.outputs import pose_of_six
 from soro_kinematics.tip_tracker import MarkerPose, TipTracker, TrackerRules
@@ -17,8 +18,9 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.sensor_sections import Tracker
 from soro_msgs.msg import TrackerState
-from soro_node.conversions import pose_from_message, pose_to_message
+from soro_node.conversions import marker_message, pose_from_message, pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.inputs.actuator_feedback import NANOSECONDS
@@ -29,9 +31,12 @@ from soro_node.transforms import NoTransform, stamp_of, TransformFilter
 TOPIC = 'tracker/pose'
 PARAMETERS = (
     Parameter(
-        'marker', [0.0] * 6, 'm, rad',
-        'marker of the tracker in the frame `tip`: x, y, z, roll, pitch, yaw',
-        sizes=(6,), read_only=True,
+        'marker', [], 'm, rad', "of the tracker in `tip`: x, y, z, roll, pitch, yaw; empty: the "
+        "robot file's", sizes=(0, 6), read_only=True,
+    ),
+    Parameter(
+        'tracker_index', -1, '', "of the marker in a PoseArray; -1: the robot file's, else none",
+        minimum=-1, read_only=True,
     ),
     Parameter(
         'tracker_timeout', 0.5, 's', 'without a used pose for longer the tracker is lost',
@@ -63,8 +68,7 @@ class TrackerInput:
 
     def __init__(self, node: Any) -> None:
         self._node, self._subscription = node, None
-        to_base = node.transforms.lookup
-        self._filter = TransformFilter(lambda header: to_base(self._base, header), self._take)
+        self._filter = TransformFilter(self._to_base, self._take)
         self._measured = node.create_publisher(PoseStamped, 'tip_measured', 10)
         self._state = node.create_publisher(TrackerState, 'tracker/state', 5)
         self._said, self._reported = -1, 0.0
@@ -77,22 +81,22 @@ class TrackerInput:
         `robot`: its kernels are ready. `model_tip`: the model's tip (4, 4) at the measured
         actuation; None while it is unknown.
         """
-        table = self._node.table
-        self._base, self._model_tip = frames.base_link, model_tip
+        table, stated = self._node.table, robot.description.structure.get('tracker', Tracker())
+        self._base, self._model_tip, self._stated = frames.base_link, model_tip, stated
+        self._index = max(table.tracker_index, stated.index)
         rules = TrackerRules(
             table.tracker_timeout,
             table.tracker_max_latency,
             table.tracker_max_distance or body_length(robot),
             table.tracker_max_speed,
-            pose_of_six(table.marker),
+            pose_of_six(table.marker) if len(table.marker) else stated.marker,
         )
         self._tracker = TipTracker(rules)
 
     def open(self) -> None:
         """Listen."""
-        self._subscription = self._node.create_subscription(
-            PoseStamped, TOPIC, self._filter.add, LOSSY
-        )
+        kind = PoseStamped if self._index < 0 else PoseArray
+        self._subscription = self._node.create_subscription(kind, TOPIC, self._hear, LOSSY)
 
     def close(self) -> None:
         """Listen no more; what is known grows old."""
@@ -124,6 +128,16 @@ class TrackerInput:
         if self._tracker.tip is not None:
             message.tip.pose = pose_to_message(self._tracker.tip)
         return message
+
+    def _hear(self, message: PoseStamped | PoseArray) -> None:
+        try:
+            self._filter.add(marker_message(message, self._index))
+        except SoroError as error:
+            self._tracker.refuse(str(error), time.monotonic())
+
+    def _to_base(self, header: Header) -> Array:
+        known = self._stated.frame and header.frame_id == self._stated.frame
+        return self._stated.base if known else self._node.transforms.lookup(self._base, header)
 
     def _take(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:
         try:

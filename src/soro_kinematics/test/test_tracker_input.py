@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tracker in a frame of its own becomes `tip_measured`, and diagnostics say what is wrong."""
 
-from geometry_msgs.msg import PoseStamped, TransformStamped
+from geometry_msgs.msg import PoseArray, PoseStamped, TransformStamped
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
@@ -11,6 +11,8 @@ from tf2_msgs.msg import TFMessage
 
 from soro_kinematics.node import KinematicsSolver
 from soro_mechanics import load_robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.sensor_sections import placed, write_section
 from soro_msgs.msg import ActuatorState, TrackerState
 from soro_node.conversions import pose_from_message, pose_to_message, transform_to_message
 from soro_rigs.ros_session import RosSession, wait_until
@@ -104,3 +106,47 @@ def test_a_pose_in_a_camera_becomes_the_measured_tip(ros):
     assert len(measured) == count
     ros.do(ros.client, ros.client.destroy_timer, timer)
     wait_until(lambda: says(1, 'no pose within'))
+
+
+def test_one_pose_of_an_array_in_a_frame_that_the_robot_file_places(tmp_path):
+    camera, marker = (
+        of_six([0.3, 0.0, 0.2, 0.0, 1.0, 2.0]),
+        of_six([0.0, 0.0, 0.01, 0.0, 0.5, 0.0]),
+    )
+    camera_of, marker_of = (placed(pose, 'test') for pose in (camera, marker))
+    values = {'index': 1, 'marker': marker_of, 'base': {'frame': 'camera', **camera_of}}
+    write_section(str(find_robot_file(ROBOT)), 'tracker', values, tmp_path / 'mine.yaml')
+    with RosSession('/two') as ros:
+        solver = ros.node(
+            KinematicsSolver,
+            '/two',
+            robot=str(tmp_path / 'mine.yaml'),
+            tracker_max_latency=2.0,
+            tracker_max_distance=1.0,
+        )
+        assert ros.start(solver)
+        poses = ros.client.create_publisher(PoseArray, 'tracker/pose', qos_profile_sensor_data)
+        measured, known = (
+            ros.listen(PoseStamped, 'tip_measured'),
+            ros.listen(TrackerState, 'tracker/state'),
+        )
+        tip = of_six([0.01, 0.02, 0.1, 0.1, 0.2, 0.3])
+        seen = PoseArray(
+            poses=[
+                pose_to_message(np.eye(4)),
+                pose_to_message(np.linalg.inv(camera) @ tip @ marker),
+            ]
+        )
+        seen.header.frame_id = 'camera'
+
+        def speak():
+            seen.header.stamp = ros.client.get_clock().now().to_msg()
+            poses.publish(seen)
+
+        timer = ros.do(ros.client, ros.client.create_timer, 0.02, speak)
+        wait_until(lambda: measured)
+        assert pose_from_message(measured[-1].pose) == pytest.approx(tip, abs=1e-5)
+        refused = known[-1].refused if known else 0
+        seen.poses.pop()
+        wait_until(lambda: known and known[-1].refused > refused)
+        ros.do(ros.client, ros.client.destroy_timer, timer)

@@ -12,7 +12,16 @@ import math
 from typing import Any, Protocol
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Pose, Quaternion, Transform, Twist, Vector3, Wrench
+from geometry_msgs.msg import (
+    Pose,
+    PoseArray,
+    PoseStamped,
+    Quaternion,
+    Transform,
+    Twist,
+    Vector3,
+    Wrench,
+)
 import numpy as np
 import tf_transformations
 
@@ -138,6 +147,16 @@ def pose_from_message(message: Pose, field: str = 'pose') -> Array:
         pose = np.ascontiguousarray(tf_transformations.quaternion_matrix(quaternion / norm))
     pose[:3, 3] = position
     return pose
+
+
+def marker_message(message: PoseStamped | PoseArray, index: int) -> PoseStamped:
+    """Return what a tracker sent, or one pose of its array; InvalidInput: it is too short."""
+    if isinstance(message, PoseStamped):
+        return message
+    if index >= len(message.poses):
+        expected = f'less than {len(message.poses)}, as many as the message has poses'
+        raise InvalidInput('tracker_index', index, expected)
+    return PoseStamped(header=message.header, pose=message.poses[index])
 
 
 def wrench_from_message(message: Wrench, field: str = 'wrench') -> Array:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 import threading
 import time
-from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -16,9 +15,10 @@ from rclpy.node import Node
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_node.conversions import pose_from_message
-from soro_node.executor.polled_subscriptions import PolledCallbackGroup, take_all
+from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.qos import LOSSY
+from soro_node.transforms import stamp_of
 
 TOPIC = 'tip_measured'
 SMOOTHING = 0.1  # of each new latency in the mean
@@ -45,31 +45,24 @@ class MeasuredTip:
     def __init__(self, node: Node, timeout: float) -> None:
         self.timeout = timeout
         self.latency = 0.0
-        self._node = node
-        self._gate = PolledCallbackGroup()
-        self._subscription: Any = None
+        self._node, self._heard = node, PolledSubscriptions(node)
         self._sample: TipSample | None = None
         self._reading = threading.Lock()
 
     def open(self) -> None:
         """Listen."""
-        self._subscription = self._node.create_subscription(
-            PoseStamped, TOPIC, self._take, LOSSY, callback_group=self._gate
-        )
+        self._heard.open(PoseStamped, TOPIC, LOSSY)
 
     def close(self) -> None:
         """Listen no more; what is known grows old."""
         with self._reading:
-            subscription, self._subscription = self._subscription, None
-        if subscription is not None:
-            self._node.destroy_subscription(subscription)
+            self._heard.close_all()
 
     def fresh(self) -> TipSample | None:
         """Return the newest sample, or None when it is too old."""
         with self._reading:
-            if self._subscription is not None:
-                for message, age in take_all(self._subscription):
-                    self._take(message, age)
+            for message, age in self._heard.newest_of_each(TOPIC):
+                self._take(message, age)
             sample = self._sample
         if sample is None or time.monotonic() - sample.arrival > self.timeout:
             return None
@@ -80,7 +73,7 @@ class MeasuredTip:
             pose = pose_from_message(message.pose, TOPIC)
         except InvalidInput:  # the solver publishes none of these
             return
-        stamp = message.header.stamp.sec * NANOSECONDS + message.header.stamp.nanosec
+        stamp = stamp_of(message.header)
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
         latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
         share = 1.0 if self._sample is None else SMOOTHING

@@ -169,13 +169,13 @@ class TrajectoryPlanner(RobotNode):
         self._wrench.open()
         self.transforms.open(moving=True)  # a target comes once: history must be there
         self.tip_control.open()
-        newest = self._newest
-        for kind, topic, take in (
-            (PoseStamped, 'target_pose', newest(self._on_pose)),
-            (TipTarget, 'tip_target', newest(self._on_tip_target)),
-            (ActuatorCommand, 'target_actuation', newest(self._on_actuation)),
-            (JointTrajectory, 'joint_trajectory', newest(self._on_joint_trajectory)),
+        for kind, topic, solved in (
+            (PoseStamped, 'target_pose', self._goal_of_pose),
+            (TipTarget, 'tip_target', self._goal_of_pose),
+            (ActuatorCommand, 'target_actuation', self._goal_of_actuation),
+            (JointTrajectory, 'joint_trajectory', self._goal_of_trajectory),
         ):
+            take = self._newest(topic, solved)
             self._targets_heard.append(AnyPublisherSubscription(self, kind, topic, take, NEWEST))
         self._estop = EstopInput(self, self._on_estop)
         self._release = self.create_service(Trigger, '~/release', self._on_release)
@@ -295,9 +295,11 @@ class TrajectoryPlanner(RobotNode):
         if pressed:  # the driver keeps it latched, this only ends what is under way
             self._stream.stop(*EMERGENCY_STOP)
 
-    def _newest(self, take: Callable[[Any, int], None]) -> Callable[[Any], None]:
+    def _newest(self, topic: str, solved: Callable[[Any], Goal]) -> Callable[[Any], None]:
         """Return a callback that queues messages with the generation they arrived in."""
-        hand_over = self._targets.newest(lambda arrived: take(*arrived))
+        hand_over = self._targets.newest(
+            lambda arrived: self._take_target(topic, solved, *arrived)
+        )
         return lambda message: hand_over(
             (message, self._last_arrival(getattr(message, 'stops', 0)))
         )
@@ -319,35 +321,19 @@ class TrajectoryPlanner(RobotNode):
         handle.abort()
         return result
 
-    def _on_pose(self, message: PoseStamped, generation: int) -> None:
-        task = Task[self.table.task.upper()]
-        self._take_target(
-            'target_pose', lambda: self._solved(message, task, 'target_pose'), generation
-        )
+    def _goal_of_actuation(self, message: ActuatorCommand) -> Goal:
+        return goal_of_command(self._binding.robot, message, lambda: self.near()[0])
 
-    def _on_tip_target(self, message: TipTarget, generation: int) -> None:
-        def solved() -> Goal:
-            return self._solved(message, task_of(message), 'tip_target')
+    def _goal_of_trajectory(self, message: JointTrajectory) -> Goal:
+        return goal_of_trajectory(self._binding.robot, message, self._stream.rates)
 
-        self._take_target('tip_target', solved, generation)
-
-    def _on_actuation(self, message: ActuatorCommand, generation: int) -> None:
-        def solved() -> Goal:
-            return goal_of_command(self._binding.robot, message, lambda: self.near()[0])
-
-        self._take_target('target_actuation', solved, generation)
-
-    def _on_joint_trajectory(self, message: JointTrajectory, generation: int) -> None:
-        def solved() -> Goal:
-            return goal_of_trajectory(self._binding.robot, message, self._stream.rates)
-
-        self._take_target('joint_trajectory', solved, generation)
-
-    def _take_target(self, topic: str, solved: Callable[[], Goal], generation: int) -> None:
+    def _take_target(
+        self, topic: str, solved: Callable[[Any], Goal], message: Any, generation: int
+    ) -> None:
         try:
             if self._track is None or self._track.busy:
                 raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
-            goal = solved()
+            goal = solved(message)
             shaping = self._begin(goal, generation)
             doubt = goal.doubt()
         except SoroError as error:
@@ -386,7 +372,10 @@ class TrajectoryPlanner(RobotNode):
             control.aim(motion, lambda stamp: pose, goal.task, feedback)
         return said
 
-    def _solved(self, message: PoseStamped | TipTarget, task: Task, topic: str) -> Goal:
+    def _goal_of_pose(self, message: PoseStamped | TipTarget) -> Goal:
+        stated = isinstance(message, TipTarget)
+        task = task_of(message) if stated else Task[self.table.task.upper()]
+        topic = 'tip_target' if stated else 'target_pose'
         base = self._binding.frames.base_link
         to_base = self.transforms.awaited(base, message.header, f'{topic}.header')
         pose = to_base @ pose_from_message(message.pose, f'{topic}.pose')

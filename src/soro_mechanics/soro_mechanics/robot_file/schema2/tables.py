@@ -312,6 +312,13 @@ CONTROL: Table = {
     'damping': q('1', 'of the lowest mode, part of the critical one: bounds the gain'),
 }
 
+_PLACED: Table = {'position': q('m', size=3), 'rotation': q('rad', 'rotation vector', size=3)}
+TRACKER: Table = {
+    'index': WHOLE,
+    'marker': table(_PLACED),
+    'base': table({'frame': need(TEXT), **_PLACED}),
+}
+
 _SEGMENTS: Table = {
     'elements': WHOLE,
     'compensation': table(
@@ -413,6 +420,7 @@ TOP: Table = {
         )
     ),
     'control': table(CONTROL),
+    'tracker': table(TRACKER, '`soro calibrate tracker` writes it'),
     'driver': Key('free', item=DRIVER, about='how it is driven; without it simulated'),
     'emulator': Key('free', item=EMULATOR, about='the bench that stands in for the robot'),
 }
