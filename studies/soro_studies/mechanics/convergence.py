@@ -53,7 +53,7 @@ def meshed(name: str, formulation: str, pieces: int) -> Robot:
 
 def first_rod(robot: Robot) -> Any:
     """Return the description of a network's first rod."""
-    network: Any = robot.engine
+    network: Any = robot.model_object
     return network.spec.rods[0]
 
 
