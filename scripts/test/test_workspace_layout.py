@@ -314,3 +314,15 @@ def test_wheels_include_folders_are_this_environments_and_the_cache_keeps_its_ow
     own = f'{sysconfig.get_path("include")};/here/numpy'
     assert (share / 'export.cmake').read_text() == f'  INCLUDES "{own}"\n'
     assert cached.read_text() == baked
+
+
+def test_links_to_deleted_sources_are_gone_before_a_build(workspace, monkeypatch):
+    """What setup.py installs by a pattern is read from the links of the build before."""
+    build, seen = Build(workspace, say_nothing), []
+    link = build.build / 'soro_node/firmware/frame.c'
+    link.parent.mkdir(parents=True)
+    link.symlink_to(workspace.root / 'src/soro_node/firmware/frame.c')
+    monkeypatch.setattr(build, '_colcon', lambda *arguments: seen.append(link.is_symlink()))
+    with pytest.raises(SetupError):
+        build.run({'soro_node': workspace.root / 'src/soro_node'})
+    assert seen == [False]
