@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, Wrench
 from geometry_msgs.msg import Pose as PoseMessage
@@ -23,6 +24,7 @@ from soro_cli.answers import (
 from soro_cli.robot_choice import RunningRobot
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.robot_input import METHODS
+from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.srv import (
     CompareModels,
     ComputeCompliance,
@@ -31,6 +33,7 @@ from soro_msgs.srv import (
     SolveInverse,
 )
 
+T = TypeVar('T')
 STABILITY = {0: 'unknown', 1: 'stable', 2: 'unstable'}
 
 
@@ -53,9 +56,7 @@ class OnlineMechanics:
             actuation=actuation, wrench=wrench_message(wrench), model=model, examine=examine
         )
         reply = self._call(SolveForward, 'kinematics_solver/solve_forward', request)
-        return ForwardAnswer(
-            reply.error_code, reply.error_message, _configuration(reply.configuration)
-        )
+        return _filled(ForwardAnswer, reply)
 
     def inverse(
         self,
@@ -69,16 +70,7 @@ class OnlineMechanics:
         request = SolveInverse.Request(task=task, wrench=wrench_message(wrench), model=model)
         request.target = pose_message(position, quaternion)
         reply = self._call(SolveInverse, 'kinematics_solver/solve_inverse', request)
-        return InverseAnswer(
-            reply.error_code,
-            reply.error_message,
-            list(reply.actuator_name),
-            list(reply.actuation),
-            _configuration(reply.configuration),
-            reply.position_error,
-            reply.orientation_error,
-            list(reply.at_limit),
-        )
+        return _filled(InverseAnswer, reply)
 
     def jacobian(
         self, actuation: list[float] | None, wrench: list[float], model: str
@@ -88,10 +80,8 @@ class OnlineMechanics:
             actuation=actuation or [], wrench=wrench_message(wrench), model=model
         )
         reply = self._call(ComputeJacobian, 'kinematics_solver/compute_jacobian', request)
-        names = list(reply.actuator_name)
-        return JacobianAnswer(
-            reply.error_code, reply.error_message, names, _rows(reply.matrix, len(names))
-        )
+        matrix = _rows(reply.matrix, len(reply.actuator_name))
+        return _filled(JacobianAnswer, reply, matrix=matrix)
 
     def compliance(
         self,
@@ -110,14 +100,9 @@ class OnlineMechanics:
             along_backbone=along,
         )
         reply = self._call(ComputeCompliance, 'compliance/compute_compliance', request)
-        return ComplianceAnswer(
-            reply.error_code,
-            reply.error_message,
-            reply.configuration.model,
-            method,
-            [_point(c) for c in reply.compliance],
-            _configuration(reply.configuration),
-        )
+        points = [_point(c) for c in reply.compliance]
+        model = reply.configuration.model
+        return _filled(ComplianceAnswer, reply, model=model, method=method, points=points)
 
     def compare(
         self, actuation: list[float], wrench: list[float], models: list[str]
@@ -127,14 +112,7 @@ class OnlineMechanics:
             actuation=actuation, wrench=wrench_message(wrench), models=models
         )
         reply = self._call(CompareModels, 'kinematics_solver/compare_models', request)
-        return ComparisonAnswer(
-            reply.error_code,
-            reply.error_message,
-            [_configuration(c) for c in reply.configurations],
-            reply.position_spread,
-            reply.orientation_spread,
-            reply.hint,
-        )
+        return _filled(ComparisonAnswer, reply)
 
     def spin(self, seconds: float) -> None:
         """Let time pass [s]."""
@@ -167,6 +145,21 @@ def _pose(message: PoseMessage) -> Pose:
     return Pose([p.x, p.y, p.z], [q.x, q.y, q.z, q.w])
 
 
+def _filled(kind: type[T], *messages: Any, **own: Any) -> T:
+    """Return an answer: fields as the messages have them under the same names, and `own` ones."""
+    for name in (field.name for field in fields(kind) if field.name not in own):
+        own[name] = _plain(next(getattr(m, name) for m in messages if hasattr(m, name)))
+    return kind(**own)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, PoseMessage | ConfigurationMessage):
+        return _pose(value) if isinstance(value, PoseMessage) else _configuration(value)
+    if isinstance(value, list):
+        return [_plain(x) for x in value]
+    return value.tolist() if hasattr(value, 'tolist') else value  # arrays of numbers
+
+
 def _configuration(message: Any) -> ConfigurationAnswer:
     backbones = [
         {
@@ -176,35 +169,20 @@ def _configuration(message: Any) -> ConfigurationAnswer:
         }
         for b in message.backbones
     ]
-    status = message.status
-    return ConfigurationAnswer(
-        message.model,
-        list(message.actuator_name),
-        list(message.actuation),
-        _pose(message.tip),
-        backbones,
-        status.residual,
-        status.iterations,
-        status.solve_time,
-        STABILITY.get(status.stability, 'unknown'),
-        warning_names(status.warnings),
-        status.message,
-        status.limit_distance,
-        status.mesh_error,
+    return _filled(
+        ConfigurationAnswer,
+        message,
+        message.status,
+        backbones=backbones,
+        stability=STABILITY.get(message.status.stability, 'unknown'),
+        warnings=warning_names(message.status.warnings),
     )
 
 
 def _point(message: Any) -> CompliancePoint:
-    return CompliancePoint(
-        message.backbone,
-        message.arc_length,
-        _pose(message.pose),
-        _rows(message.matrix, 6),
-        [float(x) for x in message.principal_compliance],
-        [[v.x, v.y, v.z] for v in message.principal_axis],
-        [float(x) for x in message.eigenstiffness],
-        [float(x) for x in message.eigenscrew_pitch],
-    )
+    axes = [[v.x, v.y, v.z] for v in message.principal_axis]
+    matrix = _rows(message.matrix, 6)
+    return _filled(CompliancePoint, message, matrix=matrix, principal_axis=axes)
 
 
 def _rows(values: Any, width: int) -> list[list[float]]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from soro_mechanics.analysis.workspace import Workspace
+from soro_mechanics.analysis.workspace import within_coupled, Workspace
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
@@ -73,7 +72,7 @@ def random_samples(
         if told_to_end():
             raise Cancelled(f'cancelled after {len(found)} of {count} samples were drawn')
         batch = rng.uniform(low, high, (count, len(low)))
-        found = np.concatenate([found, batch[_within_coupled(robot, batch)]])
+        found = np.concatenate([found, batch[within_coupled(robot.description, batch)]])
         if len(found) >= count:
             return found[:count]
     raise InvalidInput('upper', high.tolist(), 'a box that coupled limits leave something of')
@@ -96,15 +95,7 @@ def grid_samples(robot: Robot, low: Array, high: Array, count: int) -> Array:
         for a, b in zip(low, high, strict=True)
     ]
     points = np.stack(np.meshgrid(*axes, indexing='ij'), axis=-1).reshape(-1, len(axes))
-    return points[_within_coupled(robot, points)]
-
-
-def _within_coupled(robot: Robot, actuations: Array) -> NDArray[np.bool_]:
-    """Return which actuations (n, m), all within their ranges, keep every coupled limit."""
-    kept = np.ones(len(actuations), dtype=bool)
-    for limit in robot.description.coupled_limits:
-        kept &= actuations @ limit.coefficients <= limit.maximum
-    return kept
+    return points[within_coupled(robot.description, points)]
 
 
 def _hull(points: Array) -> Any:

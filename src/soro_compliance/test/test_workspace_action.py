@@ -86,7 +86,7 @@ def test_drawing_samples_can_be_cancelled(action, monkeypatch):
         handle.is_cancel_requested = True
         return [False] * len(batch)
 
-    monkeypatch.setattr(analysis, '_within_coupled', none_feasible)
+    monkeypatch.setattr(analysis, 'within_coupled', none_feasible)
     result = action.execute(handle)
     assert result.error_code == Code.CANCELED
     assert drawn == [20]

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.errors import InvalidInput
@@ -71,14 +70,6 @@ class Sampled(Protocol):
         """The model itself."""
 
     @property
-    def actuators(self) -> tuple[Actuator, ...]:
-        """The actuators."""
-
-    @property
-    def limits(self) -> Array:
-        """Lower and upper limit of each actuator, shape (m, 2), SI."""
-
-    @property
     def gravity(self) -> Array:
         """Gravity in base_link, shape (3,) [m/s^2]."""
 
@@ -108,12 +99,9 @@ def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
     """
     if count < 1:
         raise InvalidInput('count', count, 'at least 1')
-    low, high = robot.limits.T
+    low, high = np.array([[a.minimum, a.maximum] for a in robot.description.actuators]).T
     shift = np.random.default_rng(seed).random(len(low))
-    limits = robot.description.coupled_limits
-    weights = np.array([c.coefficients for c in limits]).reshape(-1, len(low))
-    most = np.array([c.maximum for c in limits])
-    block = max(count, BLOCK) if limits else count
+    block = max(count, BLOCK) if robot.description.coupled_limits else count
     found, drawn = np.empty((0, len(low))), 0
     while len(found) < count:
         if drawn >= RAREST * ENOUGH and len(found) * RAREST < drawn:
@@ -121,9 +109,17 @@ def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
             raise InvalidInput('count', count, expected)
         index = np.arange(drawn + 1, drawn + 1 + block)
         points = low + (high - low) * ((_halton(index, len(low)) + shift) % 1.0)
-        found = np.vstack([found, points[np.all(points @ weights.T <= most, axis=1)]])
+        found = np.vstack([found, points[within_coupled(robot.description, points)]])
         drawn += block
     return found[:count]
+
+
+def within_coupled(description: RobotDescription, actuations: Array) -> NDArray[np.bool_]:
+    """Return which actuations (n, m), all within their ranges, keep every coupled limit."""
+    kept = np.ones(len(actuations), dtype=bool)
+    for limit in description.coupled_limits:
+        kept &= actuations @ limit.coefficients <= limit.maximum
+    return kept
 
 
 def sample_workspace(
@@ -164,7 +160,7 @@ def sample_workspace(
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))
     else:
-        wanted = len(robot.actuators)
+        wanted = len(robot.description.actuators)
         expected = f'shape (n, {wanted}) or a number of samples'
         try:
             actuations = np.array(samples, dtype=float)

@@ -154,7 +154,7 @@ def postures_of(robot: Sampled) -> Postures:
     try:
         found = sample_workspace(robot, POSTURES)
     except InvalidInput:
-        return Postures(np.empty((0, len(robot.actuators))), np.empty((0, 4, 4)))
+        return Postures(np.empty((0, len(robot.description.actuators))), np.empty((0, 4, 4)))
     return Postures(found.actuation[found.solved], found.tip[found.solved])
 
 
