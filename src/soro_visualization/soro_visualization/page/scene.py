@@ -123,7 +123,8 @@ class ViewerScene(SceneMeshes):
             sides = np.kron(rod.radius[:, None], np.concatenate([np.eye(3), -np.eye(3)]))
             drawn.append((np.repeat(rod.positions, 6, axis=0) + sides) * self.zoom)
         places, sight = np.concatenate(drawn), turn @ CAMERA
-        self._server.on_client_connect(lambda client: _fit(client, places, sight, up))
+        first = camera.position
+        self._server.on_client_connect(lambda c: _fit(c.camera, places, sight, up, first))
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
     def show(
@@ -349,9 +350,11 @@ class ViewerScene(SceneMeshes):
         self.legends['load'] = f'<small>&nbsp; load at the tip: {size:.3g} N</small>'
 
 
-def _fit(client: Any, points: Array, sight: Array, up: Array) -> None:
-    """Have a page higher than wide show points (n, 3) above its panel; `sight`: to the eye."""
-    camera = client.camera
+def _fit(camera: Any, points: Array, sight: Array, up: Array, first: Array) -> None:
+    """Have a page higher than wide show points (n, 3) above its panel; `sight`: to the eye.
+
+    `first`: the position of every page's first camera, which may reach the page after this one.
+    """
     if camera.image_width >= camera.image_height:
         return
     axes = np.stack([np.cross(up, sight), np.cross(sight, np.cross(up, sight)), sight])
@@ -364,5 +367,10 @@ def _fit(client: Any, points: Array, sight: Array, up: Array) -> None:
     ends = np.maximum(y + z, (1.0 - 2.0 * PANEL) * z - y) / (1.0 - PANEL)
     away = 1.04 * np.maximum(sides, ends).max() / slope
     look_at = middle @ axes - PANEL * slope * away * axes[1]
-    camera.position = look_at + away * axes[2]
-    camera.look_at = look_at  # second: a new position takes the point looked at along
+
+    def stand(now: Any) -> None:
+        now.position = look_at + away * axes[2]
+        now.look_at = look_at  # second: a new position takes the point looked at along
+
+    stand(camera)
+    camera.on_update(lambda now: stand(now) if np.allclose(now.position, first) else None)
