@@ -70,12 +70,7 @@ class RigidParts:
     def pose(self, link: str, bodies: dict[str, Array], angles: dict[str, float]) -> Array | None:
         """Return the (4, 4) pose of a link in the root's frame, None while it is not known.
 
-        Parameters
-        ----------
-        bodies : dict of str to ndarray, shape (4, 4)
-            Poses of the links on floating joints.
-        angles : dict of str to float [rad]
-            Of the revolute joints, by joint name.
+        `bodies`: poses (4, 4) of links on floating joints; `angles` [rad]: by revolute joint.
         """
         if link == self.root:
             return np.eye(4)

@@ -45,15 +45,10 @@ FIELD_OF_VIEW = 0.75  # rad
 
 
 class ViewerScene(SceneMeshes):
-    """What stands in the scene of one server.
+    """What stands in the scene of one server (viser.ViserServer).
 
-    Parameters
-    ----------
-    server : viser.ViserServer
-    parts : RigidParts, optional
-        Rigid parts to draw; other bodies are drawn as hulls around the ends of their rods.
-    description : RobotDescription, optional
-        What the robot has beside its rods.
+    Bodies that are none of `parts` are drawn as hulls around the ends of their rods; `description`
+    names what the robot has beside its rods.
     """
 
     def __init__(
@@ -190,13 +185,9 @@ class ViewerScene(SceneMeshes):
         )
 
     def show_cloud(self, points: Array, compliance: Array | None) -> None:
-        """Show the workspace.
+        """Show the workspace: points (n, 3) [m].
 
-        Parameters
-        ----------
-        points : ndarray, shape (n, 3) [m]
-        compliance : ndarray, shape (n,) [m/N], optional
-            Largest principal compliance; coloured as stiffness in the softest direction.
+        `compliance` (n,) [m/N]: the largest principal one; coloured as the softest stiffness.
         """
         if not self.started:
             return
