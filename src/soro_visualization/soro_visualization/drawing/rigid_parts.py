@@ -113,9 +113,9 @@ class RigidParts:
         ]
         return min(heights, default=0.0)
 
-    def extremes(self, bodies: dict[str, Array]) -> Array:
-        """Return points (n, 3) [m] that the solids lie between; bodies as for `pose`."""
-        axes, points = np.concatenate([np.eye(3), -np.eye(3)]), [np.zeros((0, 3))]
+    def extremes(self, bodies: dict[str, Array], axes: Array) -> Array:
+        """Return points (n, 3) [m] that the solids lie between, along axes (m, 3), both ways."""
+        axes, points = np.concatenate([axes, -axes]), [np.zeros((0, 3))]
         for link in self.drawn:
             pose = self.pose(link, bodies, {})
             for solid in () if pose is None else self.solids[link]:

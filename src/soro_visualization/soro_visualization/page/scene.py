@@ -110,16 +110,18 @@ class ViewerScene(SceneMeshes):
         camera.look_at = tuple(centre + away * (turn @ ASIDE))
         camera.position = tuple(centre + away * (turn @ (ASIDE + CAMERA)))
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
+        sight = turn @ CAMERA
+        axes = np.stack([np.cross(up, sight), np.cross(sight, np.cross(up, sight)), sight])
+        axes /= np.linalg.norm(axes, axis=1)[:, None]
         arrows = shape.tip[:3, 3] * self.zoom + GIZMO * shape.tip[:3, :3].T
         drawn = [arrows, low * self.zoom * up[None]]
         if self._parts is not None:
-            drawn.append(self._parts.extremes({**shape.bodies, TIP: shape.tip}) * self.zoom)
+            drawn.append(self._parts.extremes({**shape.bodies, TIP: shape.tip}, axes) * self.zoom)
         for rod in shape.rods:
-            sides = np.kron(rod.radius[:, None], np.concatenate([np.eye(3), -np.eye(3)]))
+            sides = np.kron(rod.radius[:, None], np.concatenate([axes, -axes]))
             drawn.append((np.repeat(rod.positions, 6, axis=0) + sides) * self.zoom)
-        places, sight = np.concatenate(drawn), turn @ CAMERA
-        first = camera.position
-        self._server.on_client_connect(lambda c: _fit(c.camera, places, sight, up, first))
+        places, first = np.concatenate(drawn), camera.position
+        self._server.on_client_connect(lambda c: _fit(c.camera, places, axes, first))
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
     def show(
@@ -341,15 +343,14 @@ class ViewerScene(SceneMeshes):
         self.legends['load'] = f'<small>&nbsp; load at the tip: {size:.3g} N</small>'
 
 
-def _fit(camera: Any, points: Array, sight: Array, up: Array, first: Array) -> None:
-    """Have a page higher than wide show points (n, 3) above its panel; `sight`: to the eye.
+def _fit(camera: Any, points: Array, axes: Array, first: Array) -> None:
+    """Have a page higher than wide show points (n, 3) above its panel.
 
-    `first`: the position of every page's first camera, which may reach the page after this one.
+    `axes`: to the right, upwards, to the eye. `first`: where every page's first camera stands,
+    which may reach the page after this one.
     """
     if camera.image_width >= camera.image_height:
         return
-    axes = np.stack([np.cross(up, sight), np.cross(sight, np.cross(up, sight)), sight])
-    axes /= np.linalg.norm(axes, axis=1)[:, None]
     seen, slope = points @ axes.T, np.tan(0.5 * FIELD_OF_VIEW)
     middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
     x, y, z = (seen - middle).T
