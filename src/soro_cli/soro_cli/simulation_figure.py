@@ -14,10 +14,11 @@ from rclpy.serialization import serialize_message
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.dynamics.simulation import Simulation
 from soro_mechanics.robot import Robot
-from soro_msgs.msg import ActuatorState
+from soro_msgs.msg import ActuatorState, Revision
 from soro_msgs.msg import Configuration as Shape
 from soro_node.conversions import configuration_to_message
 from soro_node.file_errors import writing
+from soro_recording.bag_reader import MESSAGES
 from soro_recording.bag_writer import BagWriter
 from soro_recording.message_definitions import full_definition
 from soro_recording.run_figures import COLOURS, Drawn, MM
@@ -41,6 +42,7 @@ def write_bag(robot: Robot, frames: Sequence[tuple[float, Configuration]], folde
     with writing(folder):
         bag = BagWriter(folder)
     file, names = Path(robot.description.file), [a.name for a in robot.actuators]
+    bag.add_note(MESSAGES, {'revision': str(Revision.CURRENT)})
     bag.add_file(f'/{robot.name}/robot.yaml', 'application/yaml', file.read_bytes())
     kinds = [f'soro_msgs/msg/{name}' for name in ('ActuatorState', 'Configuration')]
     places = f'/{robot.name}/actuator_state', f'/{robot.name}/configuration'

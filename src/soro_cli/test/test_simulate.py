@@ -13,6 +13,7 @@ from recorded_run import HOLD, RecordedRun
 from soro_cli.main import main
 from soro_cli.simulation_figure import ENERGIES
 from soro_mechanics import load_robot
+from soro_msgs.msg import Revision
 from soro_recording.open_bag import open_bag
 from soro_recording.run_data import RunData
 from soro_recording.run_player import write_player
@@ -78,6 +79,7 @@ def test_its_recording_is_played_and_drives_it_again(capsys, tmp_path):
     bag, again = tmp_path / 'bag', tmp_path / 'again'
     _, table = simulated(capsys, tmp_path / 'one', *words, '--record', str(bag))
     with open_bag(bag) as opened:
+        assert opened.revision == Revision.CURRENT
         run = RunData(opened, '/stiff_flop')
         assert write_player(run, tmp_path / 'player.html')
         shapes = run.shapes()

@@ -199,7 +199,7 @@ def test_rigid_parts_follow_their_joints():
     assert parts.lowest(np.array([0.0, 0.0, 1.0])) == 1.0 - 1.5
     assert parts.lowest(np.array([0.0, 0.0, -1.0])) == -1.0 - 1.5  # upside down
     assert parts.lowest(np.array([1.0, 0.0, 0.0])) == pytest.approx(-1.0)  # turned about z: y edge
-    ends = parts.extremes({})
+    ends = parts.extremes({}, np.eye(3))
     np.testing.assert_allclose(ends.min(axis=0), [-1.0, -0.5, -0.5], atol=1e-12)
     np.testing.assert_allclose(ends.max(axis=0), [1.0, 0.5, 2.5], atol=1e-12)
     pose = parts.pose('crank', {}, {'motor': np.pi / 2})

@@ -20,8 +20,9 @@ PICTURE, SHAPE = 'player.png', 'shape'
 SIZE = (1280, 720)
 PATIENCE = 90.0  # s, for a browser without a GPU on a busy machine
 PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 60em; margin: 2em auto; }}
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width"><style>:root {{ color-scheme: light dark; }}
+body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 60em; margin: auto; padding: 1em; }}
 td {{ padding: 2px 18px 2px 0; vertical-align: top; }} img {{ max-width: 100%; margin: 8px 0; }}
 </style></head><body><h1>{title}</h1><p>{reference}</p><table>{rows}</table>
 <p>{files}</p>{figures}</body></html>

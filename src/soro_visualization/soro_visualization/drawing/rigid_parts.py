@@ -70,12 +70,7 @@ class RigidParts:
     def pose(self, link: str, bodies: dict[str, Array], angles: dict[str, float]) -> Array | None:
         """Return the (4, 4) pose of a link in the root's frame, None while it is not known.
 
-        Parameters
-        ----------
-        bodies : dict of str to ndarray, shape (4, 4)
-            Poses of the links on floating joints.
-        angles : dict of str to float [rad]
-            Of the revolute joints, by joint name.
+        `bodies`: poses (4, 4) of links on floating joints; `angles` [rad]: by revolute joint.
         """
         if link == self.root:
             return np.eye(4)
@@ -118,9 +113,9 @@ class RigidParts:
         ]
         return min(heights, default=0.0)
 
-    def extremes(self, bodies: dict[str, Array]) -> Array:
-        """Return points (n, 3) [m] that the solids lie between; bodies as for `pose`."""
-        axes, points = np.concatenate([np.eye(3), -np.eye(3)]), [np.zeros((0, 3))]
+    def extremes(self, bodies: dict[str, Array], axes: Array) -> Array:
+        """Return points (n, 3) [m] that the solids lie between, along axes (m, 3), both ways."""
+        axes, points = np.concatenate([axes, -axes]), [np.zeros((0, 3))]
         for link in self.drawn:
             pose = self.pose(link, bodies, {})
             for solid in () if pose is None else self.solids[link]:

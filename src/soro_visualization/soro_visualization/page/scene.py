@@ -45,15 +45,10 @@ FIELD_OF_VIEW = 0.75  # rad
 
 
 class ViewerScene(SceneMeshes):
-    """What stands in the scene of one server.
+    """What stands in the scene of one server (viser.ViserServer).
 
-    Parameters
-    ----------
-    server : viser.ViserServer
-    parts : RigidParts, optional
-        Rigid parts to draw; other bodies are drawn as hulls around the ends of their rods.
-    description : RobotDescription, optional
-        What the robot has beside its rods.
+    Bodies that are none of `parts` are drawn as hulls around the ends of their rods; `description`
+    names what the robot has beside its rods.
     """
 
     def __init__(
@@ -115,15 +110,18 @@ class ViewerScene(SceneMeshes):
         camera.look_at = tuple(centre + away * (turn @ ASIDE))
         camera.position = tuple(centre + away * (turn @ (ASIDE + CAMERA)))
         camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, 100.0
+        sight = turn @ CAMERA
+        axes = np.stack([np.cross(up, sight), np.cross(sight, np.cross(up, sight)), sight])
+        axes /= np.linalg.norm(axes, axis=1)[:, None]
         arrows = shape.tip[:3, 3] * self.zoom + GIZMO * shape.tip[:3, :3].T
         drawn = [arrows, low * self.zoom * up[None]]
         if self._parts is not None:
-            drawn.append(self._parts.extremes({**shape.bodies, TIP: shape.tip}) * self.zoom)
+            drawn.append(self._parts.extremes({**shape.bodies, TIP: shape.tip}, axes) * self.zoom)
         for rod in shape.rods:
-            sides = np.kron(rod.radius[:, None], np.concatenate([np.eye(3), -np.eye(3)]))
+            sides = np.kron(rod.radius[:, None], np.concatenate([axes, -axes]))
             drawn.append((np.repeat(rod.positions, 6, axis=0) + sides) * self.zoom)
-        places, sight = np.concatenate(drawn), turn @ CAMERA
-        self._server.on_client_connect(lambda client: _fit(client, places, sight, up))
+        places, first = np.concatenate(drawn), camera.position
+        self._server.on_client_connect(lambda c: _fit(c.camera, places, axes, first))
         self.legends['grid'] = f'<small>&nbsp; grid: {1e3 * cell:g} mm</small>'
 
     def show(
@@ -189,13 +187,9 @@ class ViewerScene(SceneMeshes):
         )
 
     def show_cloud(self, points: Array, compliance: Array | None) -> None:
-        """Show the workspace.
+        """Show the workspace: points (n, 3) [m].
 
-        Parameters
-        ----------
-        points : ndarray, shape (n, 3) [m]
-        compliance : ndarray, shape (n,) [m/N], optional
-            Largest principal compliance; coloured as stiffness in the softest direction.
+        `compliance` (n,) [m/N]: the largest principal one; coloured as the softest stiffness.
         """
         if not self.started:
             return
@@ -349,13 +343,14 @@ class ViewerScene(SceneMeshes):
         self.legends['load'] = f'<small>&nbsp; load at the tip: {size:.3g} N</small>'
 
 
-def _fit(client: Any, points: Array, sight: Array, up: Array) -> None:
-    """Have a page higher than wide show points (n, 3) above its panel; `sight`: to the eye."""
-    camera = client.camera
+def _fit(camera: Any, points: Array, axes: Array, first: Array) -> None:
+    """Have a page higher than wide show points (n, 3) above its panel.
+
+    `axes`: to the right, upwards, to the eye. `first`: where every page's first camera stands,
+    which may reach the page after this one.
+    """
     if camera.image_width >= camera.image_height:
         return
-    axes = np.stack([np.cross(up, sight), np.cross(sight, np.cross(up, sight)), sight])
-    axes /= np.linalg.norm(axes, axis=1)[:, None]
     seen, slope = points @ axes.T, np.tan(0.5 * FIELD_OF_VIEW)
     middle = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
     x, y, z = (seen - middle).T
@@ -364,5 +359,10 @@ def _fit(client: Any, points: Array, sight: Array, up: Array) -> None:
     ends = np.maximum(y + z, (1.0 - 2.0 * PANEL) * z - y) / (1.0 - PANEL)
     away = 1.04 * np.maximum(sides, ends).max() / slope
     look_at = middle @ axes - PANEL * slope * away * axes[1]
-    camera.position = look_at + away * axes[2]
-    camera.look_at = look_at  # second: a new position takes the point looked at along
+
+    def stand(now: Any) -> None:
+        now.position = look_at + away * axes[2]
+        now.look_at = look_at  # second: a new position takes the point looked at along
+
+    stand(camera)
+    camera.on_update(lambda now: stand(now) if np.allclose(now.position, first) else None)

@@ -151,16 +151,9 @@ class Viewer:
         self._draw_path(name)
 
     def show_solution(self, shape: Shape | None, text: str, good: bool, arrived: bool) -> None:
-        """Show the answer of the inverse solver: shape and words.
+        """Show the answer of the inverse solver: shape (solution, or the nearest) and words.
 
-        Parameters
-        ----------
-        shape : Shape, optional
-            At the solution, or the nearest one that was found.
-        good : bool
-            The target is reachable.
-        arrived : bool
-            The robot goes there by itself: the shape need not be shown.
+        `good`: the target is reachable. `arrived`: the robot goes there, no shape is needed.
         """
         self.panel.say(text, good)
         self.scene.show_solution(None if arrived else shape, good)
