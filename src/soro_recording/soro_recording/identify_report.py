@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from soro_mechanics.identification.fit import Identification, Observations, predict
+from soro_mechanics.identification.history_fit import HistoryFit
 from soro_mechanics.identification.offsets import Offsets
 from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.robot import Robot
@@ -65,6 +66,21 @@ def draw_report(
     more = '; offsets: 1 + tenths of the range or length' if found.offsets else ''
     right.set_xlabel(f'factor on the robot file, {found.level:.0%} intervals{more}')
     right.grid(alpha=0.3)
+    return figure
+
+
+def draw_history(run: RunData, found: HistoryFit) -> Figure:
+    """Draw errors over time before and after, and what was found of the actuators' past."""
+    figure = Figure(figsize=(9.0, 4.5), layout='constrained')
+    axes = figure.subplots()
+    for label, error, colour in zip(
+        ('before', 'after'), found.distances, ('#9aa5b1', '#1f6feb'), strict=True
+    ):
+        axes.plot(found.seen, 1e3 * error, '.-', ms=3, lw=0.6, color=colour, label=label)
+    said = [f'{o.name} {o.low:.3g} to {o.high:.3g} {o.unit}' for o in found.found]
+    axes.set(xlabel='time [s]', ylabel='error of the tip [mm]', ylim=(0.0, None))
+    axes.set_title(f'{run.description.title}\n' + '\n'.join(said), fontsize=7)
+    axes.legend()
     return figure
 
 

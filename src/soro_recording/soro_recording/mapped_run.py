@@ -67,7 +67,7 @@ class MappedRun:
                         rotation = frame.vector('rotation', 'rad', 3, np.zeros(3))
                         base = frame.vector('position', 'm', 3), Rotation.from_rotvec(rotation)
             clock = _source(root.section('time'), 's') if table and 'time' in root else None
-        self._timed = clock is not None or not table
+        self.timed = clock is not None or not table
         sources = [*(source for source, _, _ in drives), *place, *turn]
         found = _of_table(path, sources, clock) if table else _of_bag(path, sources)
         names, factor, zero = zip(*drives, strict=True)
@@ -86,7 +86,7 @@ class MappedRun:
 
     def observations(self, speed: float, settling: float) -> Observations:
         """Return the postures at rest, as `identify_postures.postures`."""
-        if self._timed:
+        if self.timed:
             return postures(self, self.tip, speed, settling)
         poses = np.tile(np.eye(4), (len(self.tip.time), 1, 1))
         poses[:, :3, 3] = self.tip.poses[:, :3]

@@ -26,6 +26,10 @@ targets move nothing until none has come for `SILENCE`, or until they carry the 
 A controller may add a *correction* to what a motion wants, while that very motion is under way: it
 moves no robot that does not move or hold by itself, ends with the motion, is moved inside the
 limits, and goes no faster than everything else.
+
+Where the robot file knows creep and hysteresis of the drives, targets, schedules and corrections
+are what the body shall feel; what is sent undoes the past of what was sent and measured, within
+the same limits and rates. A `hold` sends what was sent last and undoes nothing more.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ import threading
 
 import numpy as np
 
+from soro_mechanics.actuator_models.history import ActuatorHistory
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -106,6 +111,11 @@ class CommandStream:
         self._target: Array | None = None
         self._schedule: Schedule | None = None
         self._correction: Array | None = None
+        properties = robot.description.structure.get('history')
+        rest = np.array([a.rest for a in robot.actuators])
+        self._history = None if properties is None else ActuatorHistory(properties, rest)
+        self._felt = rest
+        self._undoes = False  # creep goes on while the robot holds
         self._motion = 0
         self._since = 0.0
         self._last = 0.0
@@ -129,6 +139,13 @@ class CommandStream:
         """What was sent last, shape (m,); None while nothing is sent."""
         with self._lock:
             return None if self._setpoint is None else self._setpoint.copy()
+
+    @property
+    def felt(self) -> Array | None:
+        """What the body feels of it, shape (m,): the same where no past is known."""
+        with self._lock:
+            sent = self._setpoint is not None and self._history is not None
+            return self._felt.copy() if sent else self.setpoint
 
     @property
     def stopped(self) -> StreamError | None:
@@ -266,6 +283,7 @@ class CommandStream:
             self._begin_motion(keep)
             self._target = target.copy()
             self._schedule = schedule
+            self._undoes = self._history is not None
             self._stopped = None
             return self._motion
 
@@ -285,9 +303,10 @@ class CommandStream:
         """Stop moving and hold what was sent last."""
         with self._lock:
             moving = self._phase in (Phase.RAMP, Phase.FOLLOW) or self._correction is not None
-            if moving and self._setpoint is not None:
+            holds = self._phase is Phase.HOLD and self._undoes
+            if (moving or holds) and self._setpoint is not None:
                 self._begin_motion()
-                self._target, self._schedule = self._setpoint.copy(), None
+                self._target, self._schedule, self._undoes = self.felt, None, False
                 self._enter(Phase.HOLD, now)
             elif self._phase is Phase.TAKEOVER:
                 self.release()
@@ -330,26 +349,33 @@ class CommandStream:
         """
         with self._lock:
             self._watch(feedback, now)
-            if self._phase is Phase.IDLE:
-                return None
-            fault = self._judge(feedback, now)
-            if fault is not None or feedback is None:
-                self.stop(*(fault or (Code.NO_STATE, 'no state')))
-                return None
-            dt = min(max(now - self._last, 0.0), MAX_PERIODS * self._period)
-            self._last = now
-            if self._phase is Phase.TAKEOVER:
-                self._take_over(feedback, now)
-            if self._phase is Phase.RAMP:
-                self._advance(dt, now)
-            elif self._phase is Phase.FOLLOW:
-                self._follow(dt, now)
-            elif self._correction is not None and self._target is not None:
+            sent = None if self._phase is Phase.IDLE else self._tick(feedback, now)
+            if self._history is not None and (feedback is not None or sent is not None):
+                there = feedback.present if sent is None else sent
+                if np.isfinite(there).all():
+                    self._felt = self._history.follow(there, now)
+            return sent
+
+    def _tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
+        fault = self._judge(feedback, now)
+        if fault is not None or feedback is None:
+            self.stop(*(fault or (Code.NO_STATE, 'no state')))
+            return None
+        dt = min(max(now - self._last, 0.0), MAX_PERIODS * self._period)
+        self._last = now
+        if self._phase is Phase.TAKEOVER:
+            self._take_over(feedback, now)
+        if self._phase is Phase.RAMP:
+            self._advance(dt, now)
+        elif self._phase is Phase.FOLLOW:
+            self._follow(dt, now)
+        elif self._phase is Phase.HOLD and self._target is not None:
+            if self._correction is not None or self._undoes:
                 self._move(self._target, dt)
-            if self._setpoint is None:
-                return None
-            self._spoke = now
-            return self._setpoint.copy()
+        if self._setpoint is None:
+            return None
+        self._spoke = now
+        return self._setpoint.copy()
 
     def _watch(self, feedback: ActuatorFeedback | None, now: float) -> None:
         """End what was asked for where the driver was stopped, or tripped, since."""
@@ -475,6 +501,8 @@ class CommandStream:
         assert self._setpoint is not None  # noqa: S101 - for mypy
         if self._correction is not None:
             target = nearest_feasible(self._robot, target + self._correction)
+        if self._history is not None:
+            target = nearest_feasible(self._robot, self._history.undo(target, self._last))
         step = target - self._setpoint
         time_left = float(np.max(np.abs(step) / self.rates))
         if time_left <= dt * (1.0 + ROUNDING):

@@ -225,10 +225,10 @@ class TrajectoryPlanner(RobotNode):
     def near(self) -> tuple[Configuration | None, WrenchAt | None]:
         """Return a configuration near the present one, and the external wrench of this moment.
 
-        That of the set-point that is being sent, or of the present state; None when neither is
+        That of what the body feels of what is sent, or of the present state; None when neither is
         known. The wrench is given for the pose of the tip; None when there is none.
         """
-        actuation = self._stream.setpoint
+        actuation = self._stream.felt
         if actuation is None:
             feedback = self._feedback.first()
             actuation = feedback.present if feedback is not None and feedback.known else None
@@ -359,7 +359,7 @@ class TrajectoryPlanner(RobotNode):
         kind, robot = self.table.input_shaping, self._binding.robot
         if kind != 'none' and schedule is None and not robot.violations(first):
             found = slowest_modes(robot, first)  # takes its time: the set-point goes on meanwhile
-            start, state = self._stream.setpoint, self._feedback.first()
+            start, state = self._stream.felt, self._feedback.first()
             if start is None and state is not None:
                 start = nearest_feasible(robot, state.present)
             if start is not None:

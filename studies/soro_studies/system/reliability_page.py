@@ -21,7 +21,8 @@ MATRICES = {
     'Fault matrix': (tuple(DEVICES), Path('docs/evidence/fault_matrix.json')),
     'Fault matrix of drives': (tuple(DRIVES), Path('docs/evidence/fault_matrix_drives.json')),
 }
-TITLES = ('Soak', 'Launchers that end before their time', 'Trackers that fail', *MATRICES)  # in this order
+# in this order
+TITLES = ('Soak', 'Launchers that end before their time', 'Trackers that fail', *MATRICES)
 Attempts = dict[str, list[dict[str, Any]]]
 HEAD = """# Reliability
 

@@ -6,7 +6,9 @@
 
 The planner's own stream and controller, a period of the device loop, the emulator's regulators,
 body and tracker; only threads, wire and ROS are left out, so that no figure depends on the
-computer. Errors are of the body's own tip. The controller has its defaults, of which
+computer. Errors are of the body's own tip. With compensation the planner undoes the hysteresis and
+creep that `soro identify --history` finds in a separate motion of the same plant, before; where
+its data cannot tell creep, the hysteresis alone. The controller has its defaults, of which
 `correction_limit` was raised after these plants had been seen; `delay` is that of `DELAYS` with
 which feedforward follows a circle of the first plant best, and stays.
 """
@@ -18,6 +20,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,16 +37,21 @@ from soro_emulation.perturbation import BodyProperties
 from soro_mechanics import load_robot
 from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties
+from soro_mechanics.actuator_models.history import HistoryProperties
 from soro_mechanics.actuator_models.pneumatics import Valve
 from soro_mechanics.actuator_models.regulator import read_regulator, RegulatorBank
 from soro_mechanics.analysis.trajectory import sample_curve, Schedule, schedule, solve_path
 from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.identification.fit import NotIdentifiable
+from soro_mechanics.identification.history_fit import identify_history, Movement
 from soro_mechanics.numerics.curves import named_curve, placed
+from soro_mechanics.robot import Robot
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_studies.system.measured_section import keep_values, replace_section
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.measured_tip import TipSample
+from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.node import PARAMETERS as PLANNER_PARAMETERS
 from soro_trajectory.tip_control import PERIOD as LOOK
 from soro_trajectory.tip_control import TipControl
@@ -52,6 +61,9 @@ CURVES, SPEEDS = ('circle', 'star', 'spiral'), (0.01, 0.04)  # m/s
 DELAYS = (0.0, 0.05, 0.1, 0.15)  # s
 REST, SEEN = 6.0, 2.0  # s: at rest, and of that what counts
 CONTROLS = ('feedforward', 'feedback')
+COMPENSATED = 'compensation'
+COLUMNS = ('feedforward', COMPENSATED, 'feedback')
+LEARNED, REACH = 24, 0.8  # targets of the motion before, and their share of the ranges
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,11 @@ class VirtualTip:
     def __init__(self, plant: Plant, control: str) -> None:
         self.robot = load_robot(plant.scene.robot)
         description, count = self.robot.description, len(self.robot.actuators)
+        if control == COMPENSATED:
+            structure = {**description.structure, 'history': learned(plant)}
+            self.robot = Robot(replace(description, structure=structure))
+        self.pressures: list[tuple[float, Array]] = []
+        self.seen: list[tuple[float, Array]] = []
         settings = read_emulator_settings(description, description.foreign['driver']['device'])
         random = np.random.default_rng(settings.seed)
         properties = read_regulator(settings.device)
@@ -156,6 +173,7 @@ class VirtualTip:
             value = self.stream.tick(self._state(), self.now)
             self._late.append(self._late[-1] if value is None else value)
             self._bank.advance(self._late.popleft(), STEP)
+            self.pressures.append((self.now, self._bank.pressure.copy()))
             if self.now >= self._next_truth:
                 self._next_truth += max(1.0 / 30.0, self.now - self._next_truth)
                 felt = self._creep.apply(self._bank.pressure, self.now)
@@ -176,6 +194,7 @@ class VirtualTip:
     def hear(self, seen: SeenPose) -> None:
         """Take a pose as the tip: the kinematics node's rules are left out."""
         stamp = round(seen.stamp * NANOSECONDS)
+        self.seen.append((seen.stamp, seen.pose[:3, 3]))
         self._sample = TipSample(stamp, seen.pose, True, self.now)
 
     def fresh(self) -> TipSample | None:
@@ -217,6 +236,28 @@ def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
     return replace(body, changes=changes + more, hysteresis=hysteresis)
 
 
+@cache
+def learned(plant: Plant) -> HistoryProperties:
+    """Identify the past of a plant's actuators in a motion of its own."""
+    scene, random = VirtualTip(plant, CONTROLS[0]), np.random.default_rng(7)
+    low, high = scene.robot.limits.T
+    sizes = [1.0, 0.0, *random.uniform(0.0, 1.0, LEARNED)]
+    for size in sizes:
+        target = low + REACH * size * (high - low) * random.uniform(0.3, 1.0, len(low))
+        scene.go_to(nearest_feasible(scene.robot, target), np.eye(4))
+        scene.run(random.uniform(0.8, 2.0))
+    (time, values), (seen, points) = (zip(*x, strict=True) for x in (scene.pressures, scene.seen))
+    data = Movement(np.array(time), np.array(values), np.array(seen), np.array(points))
+    for unknowns in (['hysteresis', 'creep'], ['hysteresis']):
+        try:
+            found = identify_history(scene.robot, data, unknowns)
+            break
+        except NotIdentifiable as error:
+            print(unknowns, error, flush=True)
+    print(unknowns, found.errors, *found.found, sep='\n', flush=True)
+    return found.history
+
+
 def at_rest(plant: Plant, control: str) -> tuple[float, float]:
     """Hold a target; mean and largest error of the last seconds [m]."""
     scene = VirtualTip(plant, control)
@@ -248,16 +289,23 @@ def path(
     return float(np.mean(errors)), float(np.max(errors))
 
 
-def measured() -> tuple[list[dict[str, Any]], float]:
-    """Return all rows, and the delay [s]."""
-    fits = {d: path(Plant(), CONTROLS[0], 'circle', SPEEDS[1], d)[0] for d in DELAYS}
-    delay = min(fits, key=lambda seconds: fits[seconds])
+def measured(kept: dict[str, Any] | None = None) -> tuple[list[dict[str, Any]], float]:
+    """Return all rows, and the delay [s]; with `kept` values only those with compensation."""
+    if kept is None:
+        fits = {d: path(Plant(), CONTROLS[0], 'circle', SPEEDS[1], d)[0] for d in DELAYS}
+        delay = min(fits, key=lambda seconds: fits[seconds])
+    else:
+        delay = kept['delay']
+    controls = list(COLUMNS) if kept is None else [COMPENSATED]
     found = []
     motions = [('at rest', 0.0), *((curve, speed) for speed in SPEEDS for curve in CURVES)]
     for name, plant in PLANTS.items():
         for motion, speed in motions:
             row: dict[str, Any] = {'plant': name, 'motion': motion, 'speed': speed}
-            for control in CONTROLS:
+            if kept is not None:
+                same = [r for r in kept['rows'] if all(r[k] == row[k] for k in row)]
+                row = dict(*same)
+            for control in controls:
                 mean, peak = (
                     path(plant, control, motion, speed, delay)
                     if speed
@@ -276,12 +324,12 @@ def section(found: list[dict[str, Any]], delay: float) -> str:
         '',
         f'Written on {date.today()}; `delay` {delay:g} s. Mean (largest) in mm.',
         '',
-        '| Plant | Motion | Feedforward | Feedback |',
-        '|---|---|---|---|',
+        '| Plant | Motion | Feedforward | With compensation | Feedback |',
+        '|---|---|---|---|---|',
     ]
     for row in found:
         speed = f', {100 * row["speed"]:g} cm/s' if row['speed'] else ''
-        cells = ' | '.join(f'{1e3 * row[c]:.2f} ({1e3 * row[f"{c}_peak"]:.2f})' for c in CONTROLS)
+        cells = ' | '.join(f'{1e3 * row[c]:.2f} ({1e3 * row[f"{c}_peak"]:.2f})' for c in COLUMNS)
         out.append(f'| {row["plant"]} | {row["motion"]}{speed} | {cells} |')
     return '\n'.join(out) + '\n'
 
@@ -290,10 +338,12 @@ def main() -> None:
     """Run the study and write its section."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
+    parser.add_argument('--keep', action='store_true', help='its rows but those compensated')
     arguments = parser.parse_args()
-    found, delay = measured()
+    page = Path(arguments.write or 'docs/evidence/tip_feedback.md')
+    kept = json.loads(page.with_suffix('.json').read_text()) if arguments.keep else None
+    found, delay = measured(kept)
     if arguments.write:
-        page = Path(arguments.write)
         keep_values(page, {'date': date.today().isoformat(), 'delay': delay, 'rows': found})
         replace_section(page, section(found, delay))
     else:

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from soro_cli.identified import conclude, error_table, identify_past, intervals, shares, Table
 from soro_cli.tables import note, print_json, print_table
 from soro_node.file_errors import writing
 from soro_node.user_errors import UserError
@@ -22,6 +23,7 @@ examples:
   soro identify bags/run --fix bending_stiffness --tip tracker/pose --marker-offset
   soro identify bags/run --tip tracker/pose --gravity 0 0 9.81m/s^2
   soro identify bags/run --offsets-only --sensor-offset pair_1 --sensor-offset pair_2
+  soro identify bags/run --history hysteresis --history creep --tip tip_measured --write my.yaml
   soro identify theirs.csv --robot my_robot.yaml --mapping theirs.yaml
   soro identify legs.csv --robot soft_parallel
   soro identify tips.csv --robot soft_parallel --write my_robot.yaml
@@ -83,6 +85,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--offsets-only', action='store_true', help='leave all numbers of the file as they are'
     )
     bag.add_argument(
+        '--history',
+        action='append',
+        default=[],
+        choices=('hysteresis', 'creep', 'delay'),
+        help="fit the actuators' past instead, from a motion; --write: the planner undoes it",
+    )
+    bag.add_argument(
         '--speed', default='10mm/s', help='faster motion is left out (default: %(default)s)'
     )
     bag.add_argument(
@@ -118,10 +127,14 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
     speed = display_units.number(arguments.speed, 'm/s', '--speed')
     settling = display_units.number(arguments.settling, 's', '--settling')
     _check_choice(arguments)
-    with _recorded(arguments, path, speed, settling) as (data, tip, observations, folder):
+    with _recorded(arguments, path, speed, settling) as (data, tip, rests, folder):
         model = arguments.model or _model(data)
         robot = Robot(data.description, model)
         gravity, by = _gravity(arguments, data)
+        if arguments.history:
+            robot.gravity = gravity
+            return identify_past(arguments, robot, data, tip, folder)
+        observations = rests()
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot, data.actuation())
         unknowns = len(space.names) + (0 if offsets is None else len(offsets))
@@ -147,15 +160,16 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         if arguments.write and found.better and found.names:
             with writing(Path(arguments.write)):
                 space.write(found.factors.tolist(), Path(arguments.write))
-    _report(arguments, space, found, observations, gravity, data.actuation(), picture)
-    return 0 if found.better else 1
+        answer = _result(found, observations, gravity, data.actuation())
+    written = bool(found.names) and found.better
+    return conclude(arguments, found.better, answer, _tables(space, found), picture, written)
 
 
 @contextmanager
 def _recorded(
     arguments: argparse.Namespace, path: Path, speed: float, settling: float
-) -> Iterator[tuple[Any, Any, Any, Path]]:
-    """Open a recording: yield the run, its measured tip, the postures, and where results go."""
+) -> Iterator[tuple[Any, Any, Callable[[], Any], Path]]:
+    """Open a recording: yield the run, its measured tip, what finds postures, a folder."""
     from soro_recording.identify_postures import postures
     from soro_recording.identify_tip import measured_tip
     from soro_recording.mapped_run import MappedRun
@@ -166,18 +180,18 @@ def _recorded(
         if not arguments.robot or arguments.tip or arguments.namespace:
             raise UserError('--mapping needs --robot, and says itself what --tip and -n would')
         mapped = MappedRun(path, Path(arguments.mapping), arguments.robot)
+        if arguments.history and not mapped.timed:
+            raise UserError('--history needs times: name their column in the mapping (time)')
         folder = Path('out', 'identify', path.stem)
-        yield mapped, mapped.tip, mapped.observations(speed, settling), folder
+        yield mapped, mapped.tip, lambda: mapped.observations(speed, settling), folder
         return
     with open_bag(path) as bag:
         data = RunData(bag, choose_namespace(bag, arguments.namespace), arguments.robot)
         for text in data.notes:
             note(f'soro: {text}')
-        tip, folder = (
-            measured_tip(data, arguments.tip),
-            default_folder('identify', bag, data.namespace),
-        )
-        yield data, tip, postures(data, tip, speed, settling), folder
+        tip = measured_tip(data, arguments.tip)
+        folder = default_folder('identify', bag, data.namespace)
+        yield data, tip, lambda: postures(data, tip, speed, settling), folder
 
 
 def _model(data: Any) -> str:
@@ -292,52 +306,19 @@ def _offsets(arguments: argparse.Namespace, robot: Any, data: Any) -> Any:
     return Offsets(robot, sensors, arguments.marker_offset)
 
 
-def _report(
-    arguments: argparse.Namespace,
-    space: Any,
-    found: Any,
-    observations: Any,
-    gravity: Any,
-    actuation: Any,
-    picture: Path,
-) -> None:
-    worse = 'postures that the fit had not seen are met worse than before: nothing is written'
-    if not found.better:
-        note(f'soro: {worse}')
-    if arguments.json:
-        print_json(
-            {
-                **_result(found, actuation),
-                'postures': len(observations),
-                'oriented': observations.oriented,
-                'gravity': gravity.tolist(),
-                'picture': str(picture),
-                # In the one line there is, as any other refusal says it.
-                **({} if found.better else {'error_code': 402, 'error_message': worse}),
-            }
-        )
-        return
-    _print_result(space, found)
-    print(picture)
-    if arguments.write and found.better and found.names:
-        print(arguments.write)
-
-
-def _result(found: Any, actuation: Any) -> dict[str, Any]:
+def _result(found: Any, observations: Any, gravity: Any, actuation: Any) -> dict[str, Any]:
     """Return what was found, for scripts."""
     from dataclasses import asdict
 
-    intervals = zip(
-        found.names, found.factors.tolist(), found.low.tolist(), found.high.tolist(), strict=True
-    )
+    rows = zip(found.names, found.factors, found.low, found.high, strict=True)
     sources = zip(actuation.unmeasured.items(), actuation.sensed, strict=True)
+    kinds = ('before', 'after', 'held_before', 'held_after', 'noise')
     return {
         'parameters': {
-            name: {'factor': f, 'low': low, 'high': high} for name, f, low, high in intervals
+            name: {'factor': float(f), 'low': float(low), 'high': float(high)}
+            for name, f, low, high in rows
         },
-        'offsets': {
-            o.name: {'value': o.value, 'low': o.low, 'high': o.high} for o in found.offsets
-        },
+        'offsets': intervals(found.offsets),
         'level': found.level,
         'better': found.better,
         'correlation': found.correlation.tolist(),
@@ -345,17 +326,15 @@ def _result(found: Any, actuation: Any) -> dict[str, Any]:
             name: {'source': 'measured' if sensed else 'applied', 'unmeasured': share}
             for (name, share), sensed in sources
         },
-        **{
-            name: asdict(getattr(found, name))
-            for name in ('before', 'after', 'held_before', 'held_after', 'noise')
-        },
+        'postures': len(observations),
+        'oriented': observations.oriented,
+        'gravity': gravity.tolist(),
+        **{kind: asdict(getattr(found, kind)) for kind in kinds},
     }
 
 
-def _print_result(space: Any, found: Any) -> None:
-    """Print what was found, for a person."""
-    from soro_node.display_units import shown
-
+def _tables(space: Any, found: Any) -> Iterator[Table]:
+    """Return what was found, for a person."""
     rows = [
         (
             name,
@@ -367,22 +346,10 @@ def _print_result(space: Any, found: Any) -> None:
         for i, name in enumerate(found.names)
     ]
     interval = f'{found.level:.0%} interval'
-    if rows:
-        print_table('', ('parameter', 'in the file', 'identified', 'factor', interval), rows)
-    rows = [
-        (o.name, shown(o.value, o.unit), f'{shown(o.low, o.unit)} to {shown(o.high, o.unit)}')
-        for o in found.offsets
-    ]
-    if rows:
-        print_table('offsets of the recording', ('offset', 'identified', interval), rows)
-    rows = [
-        (label, shown(before.position, 'm'), shown(after.position, 'm'))
-        for label, before, after in (
-            ('fitted postures', found.before, found.after),
-            ('postures held out', found.held_before, found.held_after),
-        )
-    ]
-    print_table('error of the tip (RMS)', ('', 'before', 'after'), rows)
+    yield '', ('parameter', 'in the file', 'identified', 'factor', interval), rows
+    yield 'offsets of the recording', ('offset', 'identified', interval), shares(found.offsets)
+    errors = (found.before, found.after, found.held_before, found.held_after)
+    yield error_table('postures', [e.position for e in errors])
 
 
 def _of_table(arguments: argparse.Namespace) -> int:

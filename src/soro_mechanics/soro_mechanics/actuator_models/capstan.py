@@ -16,12 +16,8 @@ class Capstan:
     The tension behind the guides stays until it differs from that before them by more than the
     factor exp(friction wrap): a play operator of logarithms, rate-independent.
 
-    Parameters
-    ----------
-    friction : float
-        Coefficient; 0.1 to 0.3 of steel or polymer ropes on polymer (assumed where not measured).
-    tension : ndarray, shape (m,) [N]
-        Behind the guides at first.
+    `friction`: coefficient; 0.1 to 0.3 of steel or polymer ropes on polymer (assumed where not
+    measured). `tension` (m,) [N]: behind the guides at first.
     """
 
     def __init__(self, friction: float, tension: Array) -> None:

@@ -22,19 +22,9 @@ class PrandtlIshlinskii:
     A play operator follows its input only when that pushes against one of its two walls, so
     the output lags behind by up to the threshold, differently on the way up and down.
 
-    Parameters
-    ----------
-    thresholds : ndarray, shape (m, k)
-        Half-widths, increasing from zero along each row.
-    weights : ndarray, shape (k,) or (m, k)
-        The first one positive, and every sum from the first one on.
-    state : ndarray, shape (m, k)
-        Of the operators at first.
-
-    Raises
-    ------
-    InvalidInput
-        Thresholds or weights that have no inverse.
+    `thresholds` (m, k): half-widths, increasing from zero along each row. `weights` (k,) or
+    (m, k): every sum from the first one on positive. `state` (m, k): of the operators at first.
+    Raises InvalidInput: thresholds or weights that have no inverse.
     """
 
     def __init__(self, thresholds: Array, weights: Array, state: Array) -> None:
@@ -69,17 +59,8 @@ class BoucWen:
     y = x - height z,  z' = x' (1 - |z| (1 + sign(x' z)) / 2) / scale: the law with A = n = 1 and
     beta = gamma (Wen 1976), whose pieces are straight lines and exponentials.
 
-    Parameters
-    ----------
-    height : ndarray, shape (m,)
-        Largest lag of the output, in units of the input.
-    scale : ndarray, shape (m,)
-        Way on which the lag builds up; above the height, or the output would turn back.
-
-    Raises
-    ------
-    InvalidInput
-        A scale that is not above the height.
+    `height` (m,): largest lag of the output, in units of the input. `scale` (m,): way on which the
+    lag builds up. Raises InvalidInput: a scale not above the height, the output would turn back.
     """
 
     def __init__(self, height: Array, scale: Array, rest: Array) -> None:
@@ -108,13 +89,9 @@ def hysteresis(
 ) -> PrandtlIshlinskii | BoucWen:
     """Return a hysteresis whose largest loop is open by a part `width` of the range.
 
-    Parameters
-    ----------
-    law : 'play' or 'bouc_wen'
-        Play operators of evenly spread thresholds and equal weights; or one Bouc-Wen element that
-        builds up along `width` of the range. Both shapes are assumed.
-    span, rest : ndarray, shape (m,)
-        Range of each input; where the inputs are at first, and have been for long.
+    `law`: one of `LAWS`: plays of evenly spread thresholds and equal weights, or one Bouc-Wen
+    element that builds up along `width` of the range; both shapes are assumed. `span`, `rest`
+    (m,): range of each input; where the inputs are at first, and have been for long.
     """
     span, rest = np.asarray(span, dtype=float), np.asarray(rest, dtype=float)
     if law == 'bouc_wen':

@@ -28,11 +28,7 @@ class MotorProperties:
 class Motor:
     """m motors of one kind. Implicit Euler: stiction holds exactly, whatever the step.
 
-    Attributes
-    ----------
-    angle, speed : ndarray, shape (m,) [rad], [rad/s]
-    torque : ndarray, shape (m,) [N m]
-        Of the loop, in the last step.
+    `angle`, `speed` (m,) [rad], [rad/s]; `torque` (m,) [N m]: of the loop, in the last step.
     """
 
     def __init__(self, properties: MotorProperties, angle: Array) -> None:
@@ -43,11 +39,8 @@ class Motor:
     def advance(self, command: Array, load: Array, duration: float) -> Array:
         """Let `duration` [s] pass and return the angles [rad].
 
-        Parameters
-        ----------
-        command : ndarray, shape (m,) [rad]
-        load : ndarray, shape (m,) [N m]
-            What the body turns the shaft back with, against a positive angle.
+        `command` (m,) [rad]. `load` (m,) [N m]: what the body turns the shaft back with, against a
+        positive angle.
         """
         p = self._properties
         steps = max(1, int(np.ceil(duration / MAX_STEP)))

@@ -39,12 +39,9 @@ class GasMuscle:
         return gas + self.skeleton * (np.asarray(length) - self.skeleton_length)
 
     def sealed_pressure(self, length: Array | float, free: Array | float) -> Array:
-        """Return the absolute pressure [Pa] of a closed muscle.
+        """Return the absolute pressure [Pa] of a closed muscle at a length [m].
 
-        Parameters
-        ----------
-        length, free : ndarray or float [m]
-            Present length; length at which it does not pull, which says how much air is in it.
+        `free` [m]: length at which it does not pull, which says how much air is in it.
         """
         free = np.asarray(free)
         at_free = self.ambient + self.skeleton * (free - self.skeleton_length) / self.area

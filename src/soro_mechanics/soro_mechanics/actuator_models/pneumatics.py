@@ -31,13 +31,9 @@ class Valve:
     def mass_flow(
         self, before: Array | float, behind: Array | float, opening: Array | float = 1.0
     ) -> Array:
-        """Return the mass flow [kg/s], negative where it goes back.
+        """Return the mass flow [kg/s] between pressures [Pa, absolute], negative if it goes back.
 
-        Parameters
-        ----------
-        before, behind : ndarray or float [Pa, absolute]
-        opening : ndarray or float
-            Part of the conductance, 0 to 1.
+        `opening`: part of the conductance, 0 to 1.
         """
         high, low = np.maximum(before, behind), np.minimum(before, behind)
         ratio, b = low / high, self.critical_ratio
@@ -55,12 +51,8 @@ class Valve:
 class Chamber:
     """Air in m chambers: n (R T q - p V') / V = p'.
 
-    Parameters
-    ----------
-    volume : ndarray, shape (m,) [m^3]
-    pressure : ndarray, shape (m,), optional [Pa, absolute]
-    exponent : float
-        n of the polytrope: 1 isothermal (slow, thin walls; assumed), 1.4 adiabatic.
+    `volume` (m,) [m^3]; `pressure` (m,) [Pa, absolute]; `exponent`: n of the polytrope, 1
+    isothermal (slow, thin walls; assumed), 1.4 adiabatic.
     """
 
     def __init__(
@@ -79,12 +71,8 @@ class Chamber:
         Second order, and exact where the flow is linear (exponential Rosenbrock-Euler): a small
         chamber behind a large valve needs no small steps. Compression is exact.
 
-        Parameters
-        ----------
-        flow : callable
-            Mass flow [kg/s] into each chamber at pressures (m,); it falls with the own pressure.
-        volume : ndarray, shape (m,), optional [m^3]
-            At the end, reached at a constant rate: how the body presses back.
+        `flow`: mass flow [kg/s] into each chamber at pressures (m,); falls with the own pressure.
+        `volume` (m,) [m^3]: at the end, reached at a constant rate: how the body presses back.
         """
         n, p = self.exponent, self.pressure
         rate = float(np.max(np.abs(n * GAS_CONSTANT * TEMPERATURE * flow(p) / self.volume / p)))

@@ -70,19 +70,10 @@ def read_regulator(root: Section) -> RegulatorProperties:
 class RegulatorBank:
     """Pressures behind m regulators as functions of time.
 
-    Attributes
-    ----------
-    pressure : ndarray, shape (m,)
-        [Pa, gauge]
-    leak : ndarray, shape (m,)
-        Outflow of a leak: pressure lost per second, as a part of the pressure [1/s]. The regulator
-        works against it.
-    blocked, stuck_open : ndarray of bool, shape (m,)
-        A blocked line keeps its pressure; a stuck regulator lets the supply through.
-    supply : float
-        [Pa]
-    supplied : bool
-        False: the safety relay has cut the supply and opened the lines to the air.
+    `pressure` (m,) [Pa, gauge]. `leak` (m,) [1/s]: pressure lost per second, as a part of the
+    pressure; the regulator works against it. `blocked`, `stuck_open` (m,): a blocked line keeps
+    its pressure; a stuck regulator lets the supply through. `supply` [Pa]. `supplied`: False where
+    the safety relay has cut the supply and opened the lines to the air.
     """
 
     def __init__(

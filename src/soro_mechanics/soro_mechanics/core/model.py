@@ -91,6 +91,14 @@ class Model(ABC):
         """Solve from q along the branch of q, loads and gravity as in q."""
         return self.forward(actuation, replace(q.load, wrench=wrench), q)
 
+    def shifted_tip(self, q: Configuration) -> Array | None:
+        """Return the tip (4, 4) at actuation and load of q, which other numbers have solved.
+
+        Exact to first order in the difference to them; None where there is no equilibrium.
+        """
+        found = self.forward(q.actuation, q.load, q)
+        return found.tip if found.status.code is Code.NONE else None
+
     def released(self, q: Configuration) -> list[Configuration]:
         """Return where the robot comes to rest that leaves an unstable q; empty: not known."""
         return []

@@ -50,8 +50,8 @@ class Offsets:
                 raise UnknownName('sensor', name, known)
         if len(set(sensors)) != len(sensors):
             raise InvalidInput('sensors', list(sensors), 'each actuator once')
-        self._indices = [known.index(name) for name in sensors]
-        chosen = [robot.actuators[i] for i in self._indices]
+        self.indices = [known.index(name) for name in sensors]
+        chosen = [robot.actuators[i] for i in self.indices]
         self.marker = marker
         self.names = (
             *(f'sensor_{a.name}' for a in chosen),
@@ -68,12 +68,12 @@ class Offsets:
     @property
     def sensors(self) -> int:
         """Number of sensor offsets, the first ones of every vector."""
-        return len(self._indices)
+        return len(self.indices)
 
     def actuation(self, measured: Array, values: Array) -> Array:
         """Return what the actuators did where (n, m) was measured; offsets (k,), all in SI."""
         true = measured.copy()
-        true[:, self._indices] -= values[: self.sensors]
+        true[:, self.indices] -= values[: self.sensors]
         return true
 
     def markers(self, tips: Array, values: Array) -> Array:

@@ -16,8 +16,7 @@ from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 
-STEP = 1e-3  # of a factor, for central differences: far above the solvers' residuals
-OFFSET_STEP = 1e-2  # of a sensor offset's scale: a thousandth of the actuator's range
+STEP = 1e-4  # of a factor: one Newton step leaves its square, below the solvers' tolerances
 LENGTH = 0.05  # m: one radian counts as much as this in the first pass, before noise is known
 
 
@@ -82,25 +81,38 @@ class Problem:
         self._space, self._model, self._data, self._gravity = space, model, data, gravity
         self._offsets = offsets
         self._postures = np.arange(len(data)) if postures is None else postures
-        self._at: tuple[Array, Array, Array] | None = None
+        self._at: tuple[Array, list[Configuration], Array] | None = None
 
     def residuals(self, x: Array) -> Array:
         """Return position errors [m], then orientation errors [rad], shape (3 n) or (6 n)."""
         return self._solved(x)[1]
 
     def slope(self, x: Array) -> Array:
-        """Return d residuals / d x: central differences, and the marker's exactly."""
-        tips = self._solved(x)[0]
+        """Return d residuals / d x, shape (3 n, k) or (6 n, k).
+
+        Of the numbers of the file by the implicit function theorem, ``dq = -K^-1 dR``: the model
+        with a number changed a little takes its Newton step from the equilibrium of the posture
+        that is known, to both sides. Of sensors the model's Jacobian, of the marker exactly.
+        """
+        found, offsets = self._solved(x)[0], self._offsets
         columns = []
-        for i, step in enumerate(self._steps()):
+        for i in range(len(self._space.names)):
             unit = np.zeros(len(x))
-            unit[i] = step
-            high, low = (self._compare(self._solve(x + u), x + u) for u in (unit, -unit))
-            columns.append((high - low) / (2.0 * step))
-        if self._offsets is not None and self._offsets.marker:
+            unit[i] = STEP
+            ends = (self._compare(self._tips(x + u, found), x) for u in (unit, -unit))
+            columns.append(np.subtract(*ends) / (2.0 * STEP))
+        if offsets is not None and offsets.sensors:
+            robot = self._robot(x)
+            jacobian = np.array([robot.jacobian(q) for q in found])
+            for index, scale in zip(offsets.indices, offsets.scales, strict=False):
+                twist = -STEP * scale * jacobian[:, :, index]
+                ends = (self._compare(_moved(found, t), x) for t in (twist, -twist))
+                columns.append(np.subtract(*ends) / (2.0 * STEP))
+        if offsets is not None and offsets.marker:
             turn = np.zeros(3 * len(self._data) if self._data.oriented else 0)
-            for axis, scale in enumerate(self._offsets.scales[self._offsets.sensors :]):
-                columns.append(np.concatenate([scale * tips[:, :3, axis].ravel(), turn]))
+            for axis, scale in enumerate(offsets.scales[offsets.sensors :]):
+                along = np.array([scale * q.tip[:3, axis] for q in found])
+                columns.append(np.concatenate([along.ravel(), turn]))
         return np.array(columns).T
 
     def weights(self, noise: Errors | None) -> Array:
@@ -131,24 +143,18 @@ class Problem:
         rms = [float(np.sqrt(np.mean(np.sum(b**2, axis=1)))) if b.size else np.nan for b in blocks]
         return Errors(rms[0], rms[1])
 
-    def _steps(self) -> list[float]:
-        """Return the step of every unknown that is not differentiated exactly."""
-        sensors = 0 if self._offsets is None else self._offsets.sensors
-        return [STEP] * len(self._space.names) + [OFFSET_STEP] * sensors
-
     def _values(self, x: Array) -> Array:
         """Return the offsets in SI."""
         offsets = x[len(self._space.names) :]
         return offsets if self._offsets is None else offsets * self._offsets.scales
 
-    def _solved(self, x: Array) -> tuple[Array, Array]:
+    def _solved(self, x: Array) -> tuple[list[Configuration], Array]:
         if self._at is None or not np.array_equal(self._at[0], x):
-            tips = self._solve(x)
-            self._at = (np.array(x), tips, self._compare(tips, x))
+            found = self._solve(x)
+            self._at = (np.array(x), found, self._compare(np.array([q.tip for q in found]), x))
         return self._at[1:]
 
-    def _solve(self, x: Array) -> Array:
-        """Return the tips of the model, shape (n, 4, 4)."""
+    def _robot(self, x: Array) -> Robot:
         factors = x[: len(self._space.names)].tolist()
         try:
             robot = self._space.robot(factors, self._model)
@@ -156,20 +162,32 @@ class Problem:
             raise InvalidInput('factors', factors, f'a possible robot ({error})') from None
         if self._gravity is not None:
             robot.gravity = self._gravity
+        return robot
+
+    def _solve(self, x: Array) -> list[Configuration]:
+        """Return the equilibria of the model, one after the other."""
         data = self._data
         if self._offsets is not None:
             data = replace(
                 data, actuation=self._offsets.actuation(data.actuation, self._values(x))
             )
-        found = predict(robot, data)
+        found = predict(self._robot(x), data)
         for i, q in enumerate(found):
-            if q.status.code != Code.NONE:
-                raise InvalidInput(
-                    f'posture {self._postures[i]}',
-                    data.actuation[i].tolist(),
-                    f'an actuation with an equilibrium ({q.status.code.name})',
-                )
-        return np.array([q.tip for q in found])
+            self._check(i, q.actuation, q.status.code)
+        return found
+
+    def _tips(self, x: Array, near: list[Configuration]) -> Array:
+        """Return the tips (n, 4, 4) with other factors, each posture begun where it was."""
+        engine = self._robot(x).engine
+        tips = [engine.shifted_tip(q) for q in near]
+        for i, (tip, q) in enumerate(zip(tips, near, strict=True)):
+            self._check(i, q.actuation, Code.NOT_CONVERGED if tip is None else Code.NONE)
+        return np.array(tips)
+
+    def _check(self, index: int, actuation: Array, code: Code) -> None:
+        if code != Code.NONE:
+            expected = f'an actuation with an equilibrium ({code.name})'
+            raise InvalidInput(f'posture {self._postures[index]}', actuation.tolist(), expected)
 
     def _compare(self, tips: Array, x: Array) -> Array:
         seen = (
@@ -185,6 +203,14 @@ class Problem:
 
 
 _TINY = 1e-12  # m or rad: exact synthetic data has no noise, and a weight must stay finite
+
+
+def _moved(found: list[Configuration], twists: Array) -> Array:
+    """Return the tips (n, 4, 4) after small twists (n, 6), linear first, base axes."""
+    tips = np.array([q.tip for q in found])
+    tips[:, :3, 3] += twists[:, :3]
+    tips[:, :3, :3] = np.array([lie.so3_exp(w) for w in twists[:, 3:]]) @ tips[:, :3, :3]
+    return tips
 
 
 def rotation_vector(rotation: Array) -> Array:

@@ -20,6 +20,7 @@ PARSERS: dict[str, str] = {
     'network': 'models.network.description.schema:read_network',
     'haptic': 'haptics.schema:read_haptic',
     'control': 'robot_file.closed_loop:read_closed_loop',
+    'history': 'actuator_models.history:read_history',
     'tracker': 'robot_file.sensor_sections:read_tracker',
 }
 

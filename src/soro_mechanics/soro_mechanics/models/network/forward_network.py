@@ -215,6 +215,19 @@ class ForwardNetwork(Model):
         outcome = equilibrium.newton(equilibrium.inputs(problem), start)
         return outcome if outcome.converged else None
 
+    def shifted_tip(self, q: Configuration) -> Array | None:
+        """Return the tip after one Newton step, ``dq = -K^-1 dR``; see `Model.shifted_tip`."""
+        old: Solution = q.state
+        equilibrium, problem = self.equilibrium(q.loads), old.problem
+        if self.bundles or not equilibrium.same_mesh(old.equilibrium):
+            return super().shifted_tip(q)
+        start = equilibrium.adopt(problem, old.inputs, old.state)
+        found = equilibrium.newton(equilibrium.inputs(problem), start, 1)
+        if not math.isfinite(found.residual):
+            return None
+        tip: Array = found.state.body[equilibrium.layout.tip_body] @ equilibrium.layout.off_tip
+        return tip
+
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
         return self.linearise(q).jacobian(self.equilibrium(q.loads).layout.tip_body)

@@ -29,6 +29,7 @@ KINDS = {
     'muscles': derive_muscles.derive,
     'rods': derive_rods.derive,
 }
+PAST = ('hysteresis', 'creep')  # of a drive: what the planner undoes
 LATER_SENSORS = ('pressure', 'marker', 'force')
 LATER_LOADS = ('spring', 'field', 'contact')
 
@@ -88,17 +89,17 @@ def _drives(made: Derived, kind: str) -> None:
         if drive['quantity'] not in COMPUTED:
             remedy = f'drive one of {", ".join(COMPUTED)}'
             made.refuse(f'{path}.quantity', drive['quantity'], ('*',), remedy)
-        if 'hysteresis' in drive:
-            remedy = 'remove it; the emulator has emulator.body.hysteresis'
-            made.refuse(f'{path}.hysteresis', drive['hysteresis'], ('*',), remedy)
         if 'acts' in drive and kind != 'rods':
             remedy = f'a body of kind {kind} names its drives itself; remove it'
             raise made.wrong(f'{path}.acts', drive['acts'], remedy)
         if 'curve' in drive and kind != 'legs':
             remedy = 'of legs only; write a curve under acts' if kind == 'rods' else 'of legs only'
             raise made.wrong(f'{path}.curve', drive['curve'], remedy)
-        actuators.append({k: v for k, v in drive.items() if k not in ('acts', 'curve')})
+        actuators.append({k: v for k, v in drive.items() if k not in ('acts', 'curve', *PAST)})
     made.tree['actuators'] = actuators
+    pasts = [{k: drive[k] for k in PAST if k in drive} for drive in made.data['drives']]
+    if any(pasts):
+        made.tree['history'], made.paths['history'] = pasts, 'drives'
     if 'coupled_limits' in made.data:
         made.tree['coupled_limits'] = made.data['coupled_limits']
 

@@ -199,18 +199,11 @@ RODS: Table = {
 }  # fmt: skip
 BODY = Variants('kind', {'chain': CHAIN, 'legs': LEGS, 'muscles': MUSCLES, 'rods': RODS})
 
-HYSTERESIS = Variants(
-    'operator',
-    {
-        'prandtl_ishlinskii': {'thresholds': need(NUMBERS), 'weights': need(NUMBERS)},
-        'bouc_wen': {
-            'alpha': need(NUMBER),
-            'beta': need(NUMBER),
-            'gamma': need(NUMBER),
-            'exponent': NUMBER,
-        },
-    },
-)
+HYSTERESIS: Table = {
+    'operator': need(text('prandtl_ishlinskii')),
+    'thresholds': need(Key('numbers', about='half-widths of the plays, parts of the range')),
+    'weights': need(Key('numbers', about='of the plays; their sum is the gain')),
+}
 
 
 def _acts(unit: str) -> Variants:
@@ -249,7 +242,11 @@ def _drive(unit: str, rate: str) -> Table:
         'curve': table(
             {'at': need(q(unit, size=0)), 'stretch': need(NUMBERS)}, 'of a leg, by this drive'
         ),
-        'hysteresis': table(HYSTERESIS),
+        'hysteresis': table(HYSTERESIS, 'which the planner undoes'),
+        'creep': table(
+            {'part': need(either(NUMBER, NUMBERS)), 'time_constant': need(q('s', size=0))},
+            'which the planner undoes: what of the response comes late',
+        ),
     }
 
 
