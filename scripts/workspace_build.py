@@ -65,6 +65,7 @@ class Build:
         states = {name: self.workspace.package_state(p) for name, p in packages.items()}
         for name in packages:
             (self.build / name / 'colcon_build.rc').unlink(missing_ok=True)
+            self._remove_dangling_links(self.build / name)  # setuptools would not go on
         self.say(f'building {len(packages)} packages: ' + ' '.join(packages))
         self._colcon(packages, then or {})
         for name in INSTALLED_DATA:
@@ -156,7 +157,7 @@ class Build:
             self.stamps.write_text(json.dumps(stamps, indent=2))
 
     def _remove_dangling_links(self, folder: Path) -> None:
-        """Remove installed files whose source was deleted; colcon leaves them.
+        """Remove files of a build whose source was deleted; colcon leaves them.
 
         Not the whole folder: a robot that runs right now goes on finding its files.
         """
