@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for the tests of every package."""
 
+import contextlib
 import os
 import signal
 
@@ -21,3 +22,9 @@ for _number in (signal.SIGINT, signal.SIGHUP):
 os.environ.setdefault('SORO_KERNELS', 'compiled')
 # Emulated bodies without inertia: several run at once, beside what is tested.
 os.environ.setdefault('SORO_PLANT', 'quasi_static')
+# How long an example takes by the wall is no fault of what is tested on a busy computer.
+with contextlib.suppress(ImportError):  # where only tests without it are run
+    from hypothesis import settings
+
+    settings.register_profile('soro', deadline=None)
+    settings.load_profile('soro')

@@ -291,8 +291,9 @@ def page(found: dict[str, Any]) -> str:
         'long after its slot an exchange began (the jitter of the loop), *took* until its answer '
         'was there, *processor* what all threads needed per exchange, which other programs hardly '
         'change. Load: of the minute before, on two shared cores; what other programs take stands '
-        'in the p99. Over socketcand python-can sends every frame by itself, and the kernel holds the '
-        'second one back for 40 ms (delayed acknowledgement), which a real CAN adapter does not.\n',
+        'in the p99. Over socketcand python-can sends every frame by itself, and the kernel holds '
+        'the second one back until the first is acknowledged: not with TCP_NODELAY, nor on a CAN '
+        'adapter.\n',
         '| Device | Exchange | Hz | Load | | took | late | processor | lost |',
         '|---|---|---|---|---|---|---|---|---|',
     ]
@@ -321,7 +322,9 @@ def main(words: Sequence[str] | None = None) -> None:
         print(name, found['devices'][name], flush=True)
     found['devices'] = {n: found['devices'][n] for n in WHAT if n in found['devices']}
     found['date'] = f'{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}'
-    found['machine'] = f'{platform.machine()}, Python {platform.python_version()}'
+    real_time = os.sched_getscheduler(0) in (os.SCHED_RR, os.SCHED_FIFO)
+    priority = 'real-time priority (chrt -r 5)' if real_time else 'no priority'
+    found['machine'] = f'{platform.machine()}, Python {platform.python_version()}, {priority}'
     RESULT.write_text(json.dumps(found, indent=1) + '\n', encoding='utf-8')
     PAGE.write_text(page(found), encoding='utf-8')
 

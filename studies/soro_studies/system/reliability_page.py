@@ -19,7 +19,10 @@ EVIDENCE = Path('out/reliability/evidence.jsonl')
 # A matrix by its title: devices, and where its results are stored. Either may be run alone.
 MATRICES = {
     'Fault matrix': (tuple(DEVICES), Path('docs/evidence/fault_matrix.json')),
-    'Fault matrix of drives': (tuple(DRIVES), Path('docs/evidence/fault_matrix_drives.json')),
+    'Faults of drives and of the task in C': (
+        tuple(DRIVES),
+        Path('docs/evidence/fault_matrix_drives.json'),
+    ),
 }
 # in this order
 TITLES = ('Soak', 'Launchers that end before their time', 'Trackers that fail', *MATRICES)
@@ -38,7 +41,7 @@ valves are closed. `-`: the log has none of these; the device went on as it shou
 was asked, or was itself what ended. In brackets behind the diagnostics: how long until they
 said so. *State* is the driver's last one while commands still streamed: nothing but ACTIVE moves.
 Tests marked (n) needed n attempts, because a busy computer tripped a robot or stopped a process
-for too long; attempts after the first may have had real-time priority (`chrt -r 5`).
+for too long; some attempts had real-time priority (`chrt -r 5`).
 """
 
 

@@ -76,14 +76,26 @@ def chain_robot(folder: Path, firmware: str = 'emulated') -> Path:
     return _on_can(folder, _example('planar_chain'), 'planar_chain_can', firmware)
 
 
-def tendon_robot(folder: Path) -> Path:
-    """Write the catalogue's arm with six motors, each winds a springy tendon on a drum."""
+def _tendons(data: dict[str, Any], count: int) -> None:
+    """Give an arm so many tendons around its backbone, each with a drive."""
+    names = [f'tendon_{i}' for i in range(1, count + 1)]
+    data['body']['tendons'] = {
+        name: {'rods': ['arm'], 'polar': {'radius': '8 mm', 'angle': f'{360 * i / count:g} deg'}}
+        for i, name in enumerate(names)
+    }
+    data['drives'] = [{'name': name} for name in names]
+
+
+def tendon_robot(folder: Path, count: int = 6) -> Path:
+    """Write the catalogue's arm with motors, each winds a springy tendon on a drum."""
     data = _example('tendon_arm')
+    if count != 6:
+        _tendons(data, count)
     for drive in data['drives']:
         drive |= {'quantity': 'angle', 'minimum': '0 rad', 'maximum': '0.8 rad', 'rate': '3 rad/s'}
         drive['acts'] = [{'drives': 'tendon', 'tendons': [drive['name']], 'curve': DRUM}]
         data['body']['tendons'][drive['name']]['stiffness'] = '500 N/m'
-    return _on_can(folder, data, 'tendon_arm_can')
+    return _on_can(folder, data, f'tendon_arm_can_{count}')
 
 
 def servo_robot(folder: Path) -> Path:
@@ -114,23 +126,39 @@ def controlled_robot(folder: Path) -> Path:
     return file
 
 
-def muscle_robot(folder: Path, firmware: str = 'emulated') -> Path:
-    """Write two modules of the robot of muscles, on twelve valves of a board in any order."""
-    text = quick_file(folder).read_text(encoding='utf-8')
-    data = yaml.safe_load(text)
-    data['drives'] = data['drives'][:6]
-    names = [drive['name'] for drive in data['drives']]
-    data['body'] |= {'modules': 2}
-    data['body']['backbone'] |= {'length': '200 mm', 'mass': '80 g'}
-    data['models'] = {'kirchhoff': {'elements': 40}}
-    board = data['driver']['stm32']
-    board['curves'] = {name: board['curves'][name] for name in names}
-    valves = (64, 1, 2, 63, 10, 11, 33, 7, 5, 20, 40, 41)
-    pairs = zip(valves[::2], valves[1::2], strict=True)
-    board['valves'] = {name: f'{a} {b}' for name, (a, b) in zip(names, pairs, strict=True)}
+def muscle_robot(folder: Path, firmware: str = 'emulated', modules: int = 2) -> Path:
+    """Write some modules of the robot of muscles, on valves of a board in any order."""
+    data = yaml.safe_load(quick_file(folder).read_text(encoding='utf-8'))
+    data['drives'] = data['drives'][: 3 * modules]
+    data['body'] |= {'modules': modules}
+    data['body']['backbone'] |= {'length': f'{100 * modules} mm', 'mass': f'{40 * modules} g'}
+    data['models'] = {'kirchhoff': {'elements': 20 * modules}}
     data['emulator']['stm32']['firmware'] = firmware
-    data['name'] = 'muscles_6'
-    file = folder / 'muscles_6.yaml'
+    return _on_valves(folder, data, data)
+
+
+def four_muscles(folder: Path) -> Path:
+    """Write an arm that four muscles pull at, each by itself."""
+    data, muscles = _example('tendon_arm'), yaml.safe_load(quick_file(folder).read_text('utf-8'))
+    _tendons(data, 4)
+    pull = [{'at': '80 mm', 'value': '4 mm'}, {'at': '120 mm', 'value': '0 mm'}]
+    for drive in data['drives']:
+        acts = [{'drives': 'tendon', 'tendons': [drive['name']], 'curve': pull}]
+        drive |= {**muscles['drives'][0], 'name': drive['name'], 'acts': acts}
+        data['body']['tendons'][drive['name']]['stiffness'] = '500 N/m'
+    muscles['driver']['stm32']['per_module'] = 1
+    muscles['emulator'].pop('body', None)
+    return _on_valves(folder, data, muscles)
+
+
+def _on_valves(folder: Path, data: dict[str, Any], bench: dict[str, Any]) -> Path:
+    """Write a robot on the valves of a board, from both ends of it."""
+    board, names = bench['driver']['stm32'], [drive['name'] for drive in data['drives']]
+    curves = list(board['curves'].values())[: len(names)]
+    board['curves'] = dict(zip(names, curves, strict=True))
+    board['valves'] = {name: f'{64 - 2 * i} {1 + 2 * i}' for i, name in enumerate(names)}
+    data |= {key: bench[key] for key in ('driver', 'emulator')} | {'name': f'muscles_{len(names)}'}
+    file = folder / f'{data["name"]}.yaml'
     file.write_text(yaml.safe_dump(data, sort_keys=False, width=10_000), encoding='utf-8')
     return file
 

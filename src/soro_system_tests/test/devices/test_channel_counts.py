@@ -14,6 +14,7 @@ from channel_robots import (
     ChannelRobot,
     controlled_robot,
     drive_robot,
+    four_muscles,
     mixed_robot,
     muscle_robot,
     pressure_robot,
@@ -62,6 +63,7 @@ class Case:
 
 
 CASES = {
+    'dspace-2': Case(functools.partial(pressure_robot, count=2), 0.4, 8e3, 'unplug', 0.4),
     'dspace-5': Case(functools.partial(pressure_robot, count=5), 0.4, 8e3, 'unplug', 0.4),
     'can-2': Case(chain_robot, 0.2, 0.02, 'silent', 0.2),
     'can-2-firmware': Case(
@@ -71,8 +73,13 @@ CASES = {
     'stm32-12-firmware': Case(
         functools.partial(muscle_robot, firmware='host'), 0.1, 1e-3, 'unplug', SILENCE + 1.0
     ),
+    'stm32-8': Case(four_muscles, 0.1, 1e-3, 'unplug', SILENCE + 1.0),
+    'stm32-24': Case(
+        functools.partial(muscle_robot, modules=4), 0.1, 1e-3, 'unplug', SILENCE + 1.0
+    ),
     'nidaq-4': Case(mixed_robot, 0.3, 8e3, 'silent', 0.4, ('relay', 'closed', True)),
     'can-6': Case(tendon_robot, 0.3, 0.02, 'silent', 0.2),
+    'can-9': Case(functools.partial(tendon_robot, count=9), 0.3, 0.02, 'silent', 0.2),
     'dynamixel-6': Case(servo_robot, 0.3, 0.02, 'unplug', 0.4),
     'cia402-6': Case(drive_robot, 0.3, 0.02, 'silent', 0.2),
     'ros2_control-6': Case(
@@ -84,7 +91,7 @@ CASES = {
 def shape_of(robot: ChannelRobot) -> np.ndarray:
     """Return how far each actuator goes; three muscles around a backbone keep their mean."""
     count = len(robot.actuators)
-    if robot.actuators[0].quantity == 'length':
+    if robot.actuators[0].quantity == 'length' and count % 3 == 0:
         return np.tile([1.0, -0.5, -0.5], count // 3)
     return np.linspace(1.0, 0.2, count)
 
