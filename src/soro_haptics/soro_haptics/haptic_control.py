@@ -71,8 +71,8 @@ class HapticControl(Law):
     Attributes
     ----------
     estimated : bool
-        Whether the last reading gave an estimate of the hand; without one `sensing` still holds
-        what an earlier reading gave.
+        Whether the last reading gave an estimate of the hand that does not contradict itself;
+        without one `sensing` still holds what an earlier reading gave.
     unrendered : int
         Ticks in a row whose command was kept, because the law found none.
     refusal : Code
@@ -130,9 +130,13 @@ class HapticControl(Law):
             loop.law.restart()  # a first command starts where the robot is
         if self._streams is not None and self._streaming:
             self._streams.feed(loop.law.environment.live, loop.law.sensing.pose)
+        law, law.careful = loop.law, guard.unchecked
         code = loop.tick(encoder, guard.elongation, self._periods(now))
         self.estimated = loop.law.sensing.code is Code.NONE
-        lost = guard.after(encoder, loop.law.strips.elongation) or lost
+        given_up = guard.after(encoder, law.strips.elongation, law.odd_strip)
+        doubtful, lost = given_up or guard.doubtful, lost or given_up
+        if lost:
+            law.approach()  # what is sensed without it may be far from what was
         self._computing = time.perf_counter() - begin
         if lost and accepting and self._on_sensor_loss == STOP:
             raise DeviceError(guard.reason, Fault.SENSOR)
@@ -140,12 +144,13 @@ class HapticControl(Law):
             self.refusals[code.name] += 1
         if not self.estimated or not accepting or self._ended:
             return None  # without an estimate the loop's watchdog stops the device
+        self.estimated = not doubtful
         self._sampled = reading.sampled
         self.unrendered = 0 if moving or code is Code.NONE else self.unrendered + 1
         self.refusal = code
         command = loop.law.command
         if not moving:
-            if loop.law.nothing_to_do(self._rest_force):
+            if law.nothing_to_do(self._rest_force) or doubtful:
                 command[:] = self._last_command
                 loop.law.environment.forget_sliding()  # or it would jump when a hand comes
         elif loop.law.environment.touched:  # an object is in the way: its turn, slowly

@@ -22,9 +22,10 @@ STUCK_OTHERS = 3  # that must have moved
 # encoders (27 mrad) move some reading by a count, free or held, also without any noise.
 FROZEN_SAMPLES = 25
 FROZEN_MOTION = 100.0  # deviations of an encoder
-# A contradiction must last: a computer that stops for 20 ms is no broken sensor. Of one
-# measurement more than unknowns, 2 is five deviations; a device as built stays below 1.
-PATIENT = WatchLimits(misfit=2.0, misfit_time=1.0)
+# A contradiction must last: a computer that stops for 20 ms is no broken sensor, and 40 ms of
+# any size are needed. Of one measurement more than unknowns, 2 is five deviations; a device as
+# built stays below 1.
+PATIENT = WatchLimits(misfit=2.0, misfit_time=0.2, loudest=2.2)
 # Forces of a hand worth seeing, for the count of directions that can be seen [N, N m].
 WORTH_SEEING = np.array([1.0, 1.0, 1.0, 0.05, 0.05])
 
@@ -58,6 +59,9 @@ class SensorGuard:
         Directions of the hand's force that can be seen; none during a pause.
     paused : bool
         Whether the encoders alone are used for a while.
+    unchecked : bool
+        Whether so few sensors are used that a drift contradicts nothing: no force above
+        `WORTH_SEEING` is believed then.
     """
 
     def __init__(
@@ -84,7 +88,7 @@ class SensorGuard:
         self._same = np.zeros(count, np.int64)
         self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
         self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
-        self._paused = False
+        self._paused = self.unchecked = False
         self.reason, self._rank = '', 0
         self.reset()
 
@@ -109,6 +113,11 @@ class SensorGuard:
         return self._paused
 
     @property
+    def doubtful(self) -> bool:
+        """Whether the last sample contradicts itself: a drift, or a moment only."""
+        return not self._paused and self._watch.doubtful
+
+    @property
     def rank(self) -> int:
         """Directions of the hand's force that can be seen."""
         return 0 if self._paused else self._rank
@@ -118,6 +127,7 @@ class SensorGuard:
         self._watch.reset()
         self._same[:] = 0
         self._paused, self.reason = False, ''
+        self._apply()
         if not self.calibrated:
             self._give_up(np.ones(len(self.names), bool), 'flex sensors are not calibrated')
         self._count_directions()
@@ -137,7 +147,10 @@ class SensorGuard:
         self.elongation *= self._gain
         if not self.calibrated:
             return False
-        for bad, what in ((self._faulty, 'open or shorted'), (self._stuck(), 'stuck')):
+        for bad, what in (
+            (self._faulty, 'open or shorted'),
+            (self._stuck(STUCK_SAMPLES), 'stuck'),
+        ):
             lost = bad & self._watch.good
             if lost.any():
                 self._give_up(lost, f'{self._named(lost)}: {what}')
@@ -152,8 +165,11 @@ class SensorGuard:
             self._give_up(lost, f'{self._named(lost)}: no readings')
         return bool(lost.any())
 
-    def after(self, encoder: Array, elongation: Array) -> bool:
-        """Judge what sensing got of the reading; whether a sensor was given up because of it."""
+    def after(self, encoder: Array, elongation: Array, odd: int = -1) -> bool:
+        """Judge what sensing got of the reading; whether a sensor was given up because of it.
+
+        `odd`: without this one nothing would contradict that nobody holds the handle; -1: none.
+        """
         frozen = self._frozen(encoder)
         if self._paused or not self._watch.good.any():
             return False
@@ -163,11 +179,19 @@ class SensorGuard:
             return True
         if self._watch.update(self._raw, self._faulty, encoder, elongation):
             lost = was & ~self._watch.good
+            self._apply()
             self._note(f'{self._named(lost)}: stuck')
             self._count_directions()
             return True
         if not self._watch.consistent:
-            self._give_up(was, 'flex sensors contradict each other (drift?): calibrate again')
+            still, alone = self._stuck(FROZEN_SAMPLES), np.arange(len(was)) == odd
+            if still.sum() == 1:
+                self._give_up(still, f'{self._named(still)}: stuck')
+            elif alone.any():
+                self._give_up(alone, f'{self._named(alone)} drifts: calibrate again')
+            else:
+                reason = 'flex sensors contradict each other (drift?): calibrate again'
+                self._give_up(was, reason)
             return True
         return False
 
@@ -177,11 +201,9 @@ class SensorGuard:
         self._same[changed] = 0
         self._then[changed] = raw
 
-    def _stuck(self) -> NDArray[np.bool_]:
+    def _stuck(self, samples: int) -> NDArray[np.bool_]:
         moved = np.abs(self._raw - self._then) > self._rests[:, None]
-        return (self._same >= STUCK_SAMPLES) & (
-            moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1)
-        )
+        return (self._same >= samples) & (moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1))
 
     def _frozen(self, encoder: Array) -> bool:
         same = int(self._same.min())
@@ -192,14 +214,17 @@ class SensorGuard:
         return same >= FROZEN_SAMPLES and bool(moved.any())
 
     def _give_up(self, which: NDArray[np.bool_], reason: str) -> None:
-        self._watch.good &= ~which
+        self._watch.give_up(which)
         self._apply()
         self._note(reason)
         self._count_directions()
 
     def _apply(self) -> None:
         used = np.zeros(len(self.names), bool) if self._paused else self._watch.good
-        self._sensing.use(np.ones(self._sensing.sizes[0], bool), used)
+        na, ne, _ = self._sensing.sizes
+        self._sensing.use(np.ones(na, bool), used)
+        self.unchecked = 0 < int(used.sum()) <= ne
+        self._sensing.limit_force(WORTH_SEEING if self.unchecked else np.inf)
 
     def _note(self, reason: str) -> None:
         self.reason = f'{self.reason}; {reason}' if self.reason else reason

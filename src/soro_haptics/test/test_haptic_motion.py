@@ -156,3 +156,40 @@ def test_ticks_without_a_reading_are_not_counted_as_ticks_in_control(plant):
     rig.now += 10.0
     rig.tick(accepting=False)
     assert times.period.count == 0
+
+
+def test_one_strip_that_drifts_moves_nothing_and_is_named(plant):
+    rig = Rig(plant, rest_force=0.25).armed()
+    drifted = plant.ports.sensor.copy()
+    for _ in range(400):
+        drifted[1] += 2e-6  # 1 mm/s: a force of 1 N bends the legs by a third of a millimetre
+        rig.angle = rig.tick(elongation=drifted).values
+    assert np.abs(rig.angle).max() < 1e-3
+    guard = rig.control.haptics.guard
+    assert guard.ignored == ['flex_2'] and guard.unchecked
+
+
+def test_beside_a_lost_strip_a_drift_is_believed_little_and_moves_the_motors_slowly(plant):
+    """Five readings explain any drift as a force."""
+    rig = Rig(plant, rest_force=0.0).armed()
+    seen = plant.ports.sensor.copy()
+    fastest, law, random = 0.0, rig.control.haptics.loop.law, np.random.default_rng(2)
+    for _ in range(150):
+        seen[3:5] += 2e-5
+        before = rig.angle
+        noisy = seen + 1e-5 * random.normal(size=6)
+        rig.angle = rig.tick(elongation=noisy, faulty=('flex_2',)).values
+        fastest = max(fastest, np.abs(rig.angle - before).max() / PERIOD)
+        assert np.abs(law.sensing.force()[:3]).max() < 1.0 + 1e-6
+    assert fastest < 1.0 + 1e-6
+    assert rig.control.haptics.guard.good.sum() == 5
+
+
+def test_a_jump_of_a_strip_is_neither_rendered_nor_said_to_be_a_hand(plant):
+    rig = Rig(plant, rest_force=0.0).armed()
+    jumped = plant.ports.sensor + 1e-3 * (np.arange(6) == 4)
+    for _ in range(40):
+        rig.angle = rig.tick(elongation=jumped).values
+        assert not rig.control.estimated or not rig.control.haptics.guard.good[4]
+    assert np.abs(rig.angle).max() < 1.0 * PERIOD, 'no more than a tick of an approach'
+    assert not rig.control.haptics.guard.good.any()

@@ -112,3 +112,17 @@ def test_bad_period():
     sensing = Sensing(ports, sensing_setup(ports, ENCODER, SENSOR))
     with pytest.raises(InvalidInput, match='period'):
         SensorWatch(sensing, 0.0, WatchLimits())
+
+
+def test_a_moment_of_contradiction_is_forgiven_and_a_lasting_one_is_not():
+    rig = Rig(prior=np.array([10.0, 10.0, 10.0, 0.5, 0.5]))
+    limits = WatchLimits(misfit=2.0, misfit_time=0.2, loudest=2.2)
+    rig.watch = SensorWatch(rig.sensing, 0.002, limits)
+    for tick in range(200):
+        jump = 1000.0 * (100 <= tick < 110) * (np.arange(6) == 4)
+        rig.step(tick, lambda raw, jump=jump: raw + jump)
+        assert rig.watch.doubtful == (100 <= tick < 110)
+        assert rig.watch.consistent
+    for tick in range(200, 225):
+        rig.step(tick, lambda raw: raw + 1000.0 * (np.arange(6) == 4))
+    assert not rig.watch.consistent

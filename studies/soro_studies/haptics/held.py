@@ -117,6 +117,7 @@ def held_bench(
         signals = [replace(signals[0], drift=DRIFT), *signals[1:]]
     rig = MovingBench(robot, calibration, signals, (), setup, grip)
     rig.rest_force = DEFAULTS['rest_force']
+    rig.guarded(calibration)
     limits = limits_of(rig, expected)
     law = rig.loop.law
     law.environment, _ = limits.environment(published_environment(environment, np.eye(4)))

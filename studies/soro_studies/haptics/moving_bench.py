@@ -53,6 +53,8 @@ class MovingBench(VirtualBench):
         Of the hand's spring and damper [N, N m].
     """
 
+    inert = True
+
     def __init__(
         self,
         robot: Robot,

@@ -66,6 +66,7 @@ class NetworkBench(MovingBench):
     """A bench whose legs move by themselves, with all their modes; `lag`: factor of the motors'.
 
     `x` and `v` are of the handle, as before; `mass`, `damping` and `stiffness` those of theory.
+    `slip`: what is read beside the legs' elongation, by a fault [m].
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class NetworkBench(MovingBench):
     ) -> None:
         super().__init__(robot, calibration, signals, objects, setup, held_by, damping_ratio)
         self.moving, self._lag = HeldHandle(self.plant, damping_ratio), lag * MOTOR_LAG
+        self.slip = np.zeros(len(signals))
 
     @property
     def place(self) -> Array:
@@ -114,7 +116,7 @@ class NetworkBench(MovingBench):
 
     def counts(self) -> Array:
         """Return what the converter reads."""
-        slid = self._play.follow(self.moving.elongation())
+        slid = self._play.follow(self.moving.elongation()) + self.slip
         strips = zip(self.signals, slid, strict=True)
         return np.array([float(s.counts(e, self.time, self.random)) for s, e in strips])
 

@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from soro_haptics.sensor_guard import SensorGuard
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -29,7 +30,7 @@ from soro_mechanics.haptics.flex_calibration import (
     FlexCalibration,
     FlexRecording,
 )
-from soro_mechanics.haptics.flex_signal import FlexSignal
+from soro_mechanics.haptics.flex_signal import FlexSignal, FULL_SCALE
 from soro_mechanics.haptics.loop import HapticLoop
 from soro_mechanics.haptics.rendering import rendering_setup
 from soro_mechanics.haptics.sensing import sensing_setup
@@ -202,6 +203,8 @@ class VirtualBench:
     setup : BenchSetup, optional
     """
 
+    inert = False  # whether the handle has mass
+
     def __init__(
         self,
         robot: Robot,
@@ -245,6 +248,12 @@ class VirtualBench:
         self.failures = 0
         self.rest_force = 0.0  # N, see `HapticLaw.nothing_to_do`
         self._last = self.angle.copy()
+        self.guard: SensorGuard | None = None  # see `guarded`
+
+    def guarded(self, calibration: FlexCalibration) -> None:
+        """Judge the sensors from now on, as the renderer does."""
+        names = tuple(strip.name for strip in self.loop.device.spec.strips)
+        self.guard = SensorGuard(self.loop.law.sensing, names, calibration, self.dt)
 
     @property
     def place(self) -> Array:
@@ -293,15 +302,25 @@ class VirtualBench:
 
     def _sense(self) -> None:
         self.time += self.dt
-        elongation = self._gain * (self.counts() - self._offset)
-        code = self.loop.tick(STEP * np.round(self.angle / STEP), elongation)
+        raw, encoder = self.counts(), STEP * np.round(self.angle / STEP)
+        law, guard = self.loop.law, self.guard
+        doubtful = False
+        if guard is not None:
+            guard.before(raw, (raw <= 0.0) | (raw >= FULL_SCALE))
+            law.careful = guard.unchecked
+        code = self.loop.tick(encoder, self._gain * (raw - self._offset))
         self.failures += code is not Code.NONE
-        law = self.loop.law
-        if law.nothing_to_do(self.rest_force):  # as the renderer
+        if guard is not None:
+            doubtful = guard.after(encoder, law.strips.elongation, law.odd_strip)
+            if doubtful:
+                law.approach()
+            doubtful = doubtful or guard.doubtful
+        if law.nothing_to_do(self.rest_force) or doubtful:  # as the renderer
             law.command[:] = self._last
             law.environment.forget_sliding()
         self._last[:] = law.command
-        law.oscillation.reset()  # a handle without mass chatters where it leaves a rigid face
+        if not self.inert:  # a handle without mass chatters where it leaves a rigid face
+            law.oscillation.reset()
         command = (self.held_at if self.held else law.command).copy()
         self._queue.append(command)
         self.failures += self.loop.advance() is Code.UNSTABLE

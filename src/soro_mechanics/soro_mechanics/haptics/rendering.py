@@ -41,6 +41,9 @@ AT_REST = 5e-4, 0.01
 NEW_CONTACT = 0.1  # s without any before one that has its own allowance of energy. Assumed.
 # Of a strip's reading. Assumed; noise alone passes it once in some 1e6 samples.
 DEVIATIONS = 6.0
+# Of one strip that alone contradicts a handle without a hand, before its error counts as so large:
+# more than the guard needs, where strips do not slide. Assumed.
+DOUBTED = 17.0
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
@@ -223,6 +226,10 @@ class HapticLaw:
         Whether the motors still go to where the environment first wants them, slowly.
     oscillation : OscillationWatch
         While it is `slow` the low-pass of the motors is.
+    careful : bool
+        Whether the motors go no faster than at the start of an approach.
+    odd_strip : int
+        The one strip that keeps the last sample from being that of a handle without a hand, or -1.
     """
 
     def __init__(
@@ -246,6 +253,8 @@ class HapticLaw:
         self._work = np.zeros(kernels.limit_workspace(na, ne))
         self._started = False
         self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
+        self.careful, self.odd_strip = False, -1
+        self._drift = np.zeros(sensing.sizes[2])  # of the odd strip [m]
         self.approach()
 
     def restart(self) -> None:
@@ -262,9 +271,9 @@ class HapticLaw:
     def hand_rests(self, force: float) -> bool:
         """Whether what is sensed may be nobody's hand.
 
-        Every strip reads what it would without a hand, within `DEVIATIONS` of its error, what a
-        resting one conceals, and what a force [N] changes (moments count at `length`). Never with
-        force 0.
+        Every strip but one reads what it would without a hand, within `DEVIATIONS` of its error,
+        what a resting one conceals, and what a force [N] changes (moments count at `length`). One
+        alone is no hand, but a strip that drifts or is caught. Never with force 0.
         """
         if not force > 0.0:
             return False
@@ -273,8 +282,17 @@ class HapticLaw:
         used, error = sensing.used, DEVIATIONS * sensing.setup.sensor_deviation
         apart = self.strips.apart(expected)[used]
         reach = force * np.sqrt(self.rendering.weight) * change[used]
-        band = np.diag(error[used] ** 2) + reach @ reach.T
-        return bool(apart @ np.linalg.solve(band, apart) < 1.0)
+        inverse = np.linalg.inv(np.diag(error[used] ** 2) + reach @ reach.T)
+        pull = inverse @ apart
+        # What each strip adds to the distance: without it the others are as near as that.
+        alone = pull**2 / np.diag(inverse)
+        if not apart @ pull - alone.max(initial=0.0) < 1.0:
+            return False
+        if not apart @ pull < 1.0:
+            self.odd_strip = odd = int(np.flatnonzero(used)[alone.argmax()])
+            far = abs(float(apart[alone.argmax()]))
+            self._drift[odd] = far if far > DOUBTED / DEVIATIONS * error[odd] else 0.0
+        return True
 
     def nothing_to_do(self, force: float) -> bool:
         """Whether the motors may stay: nobody's hand (`hand_rests`), and the goal is reached.
@@ -283,6 +301,7 @@ class HapticLaw:
         a handle that nobody holds: in free space, along a line, round a circle.
         """
         linear, angular = self.environment.apart
+        self.odd_strip, self._drift[:] = -1, 0.0
         if self.environment.live.pushes:
             return False
         return linear <= AT_REST[0] and angular <= AT_REST[1] and self.hand_rests(force)
@@ -346,7 +365,7 @@ class HapticLaw:
         sensing = self.sensing
         self._periods += periods
         elongation = self.strips.follow(sensor, periods * self.setup.period)
-        sensing.widen(self.strips.unseen)
+        sensing.widen(np.hypot(self.strips.unseen, self._drift))
         code = sensing.update(encoder, elongation)
         if code is not Code.NONE:
             return code
@@ -392,6 +411,8 @@ class HapticLaw:
 
     def _allowed_step(self) -> Array:
         """Return the largest step of this tick; the approach ends on arrival, or by and by."""
+        if self.careful:
+            return self._small_step
         if not self.environment.touched:
             self.approaching = False  # where nothing holds the hand there is no way to go
         if not self.approaching:

@@ -172,6 +172,10 @@ class Sensing:
         self.used = np.array(sensors, bool)
         self.widen(np.zeros(ns))
 
+    def limit_force(self, limit: ArrayLike) -> None:
+        """Bound the hand force by less than the setup does, shape (ne,), from `linearise` on."""
+        self._bound[self.sizes[0] :] = np.minimum(limit, self.setup.force_limit)
+
     def widen(self, deviation: Array) -> None:
         """Let the sensors err by more, shape (ns,): a standard deviation beside the setup's."""
         total = np.hypot(self.setup.sensor_deviation, deviation)

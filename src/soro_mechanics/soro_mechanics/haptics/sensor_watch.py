@@ -26,6 +26,7 @@ class WatchLimits:
     #: other; 1 is expected
     misfit: float = 4.0
     misfit_time: float = 0.1  #: time constant over which that is averaged [s]
+    loudest: float = math.inf  #: of one sample, as a multiple of `misfit`, in that average
 
 
 class SensorWatch:
@@ -41,6 +42,8 @@ class SensorWatch:
         Sensors in use.
     misfit : float
         Averaged root mean square of the weighted residuals; near 1 when all is well.
+    doubtful : bool
+        Whether the last sample alone is beyond the limit of the average.
     """
 
     def __init__(self, sensing: Sensing, period: float, limits: WatchLimits | None = None) -> None:
@@ -54,7 +57,7 @@ class SensorWatch:
         self.good = np.ones(ns, bool)
         self._last, self._expected_then = np.full(ns, math.nan), np.zeros(ns)
         self._same = np.zeros(ns, np.int64)
-        self._square = 1.0
+        self._square, self.doubtful = 1.0, False
 
     @property
     def misfit(self) -> float:
@@ -71,7 +74,13 @@ class SensorWatch:
         self.good[:] = True
         self._same[:] = 0
         self._last[:] = math.nan
-        self._square = 1.0
+        self._square, self.doubtful = 1.0, False
+        self._sensing.use(self._encoders, self.good)
+
+    def give_up(self, which: NDArray[np.bool_]) -> None:
+        """Use some sensors no longer, shape (ns,); the rest is judged anew."""
+        self.good &= ~which
+        self._square, self.doubtful = 1.0, False
         self._sensing.use(self._encoders, self.good)
 
     def update(self, raw: Array, faulty: NDArray[np.bool_], encoder: Array, sensor: Array) -> bool:
@@ -102,12 +111,14 @@ class SensorWatch:
         far += 2.0 * sensing.setup.sensor_play  # a strip may rest that long
         stuck = (self._same >= self._limits.stuck_samples) & (moved > far)
         bad = (stuck | faulty | ~np.isfinite(sensor)) & self.good
-        square = sensing.mean_square_residual(encoder, sensor)
+        square, limit = math.nan, self._limits.misfit
+        if self.good.sum() > sensing.sizes[1]:  # fewer explain any reading by a force
+            square = sensing.mean_square_residual(encoder, sensor)
+        self.doubtful = square > limit**2
         if math.isfinite(square):
+            square = min(square, (self._limits.loudest * limit) ** 2)
             self._square += self._share * (square - self._square)
         if not bad.any():
             return False
-        self.good &= ~bad
-        self._square = 1.0
-        sensing.use(self._encoders, self.good)
+        self.give_up(bad)
         return True

@@ -44,6 +44,9 @@ from soro_mechanics.models.network.frequencies import condensed_mass
 MOTOR_LAG = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 DAMPING_RATIO = 0.05  # of critical damping of every mode of the legs, assumed: printed polymer
 DELAY = 1  # samples from a measurement to the motors' answer, over the wire
+# Assumed: more of it [s] that a circle bears whose damping nobody chose, pressed with so much [N].
+SPARE, PRESSED = 0.01, 6.0
+SLIDING = 'damping of the sliding hand'
 # Of the limits of the linear loop. On the full model a light grip rings from three quarters on
 # (Z-width page), and at the limit itself a motion would not decay.
 MARGIN = 0.75
@@ -106,9 +109,10 @@ class StableLimits:
     softest: float
     rotational_softest: float
     #: sliding, resisting: weakest damping of an admittance, strongest along what a hybrid lets
-    #: free [N s/m]
+    #: free [N s/m]; sliding_late: the former with a delay of `SPARE` more
     sliding: float
     resisting: float
+    sliding_late: float
 
     def damping(self, stiffness: float) -> float:
         """Return the strongest damping of a surface of some stiffness [N s/m].
@@ -135,6 +139,15 @@ class StableLimits:
         )
         return environment, f'{changes}: {reason}' if changes else ''
 
+    def _round(self, radius: float) -> float:
+        """Return the least damping of an admittance on a pressed circle with `SPARE` delay.
+
+        There a normal force n turns with the hand: a stiffness n / radius, late.
+        """
+        d = self.directions[0]
+        late = self.period * DELAY + SPARE + d.motor + d.smoothing
+        return self.sliding_late + PRESSED * late / radius
+
     def _limited(self, thing: VirtualObject) -> tuple[VirtualObject, float, str]:
         """Return an object within the limits, the damping of its surface, and the changes."""
         said: list[str] = []
@@ -154,10 +167,13 @@ class StableLimits:
             across = 0.0  # damping is of surfaces that were asked to give way
         elif across > 0.0:
             across = _within(across, 0.0, self.damping(stiffness), 'damping', said)
-        if along > 0.0 and thing.control is Control.ADMITTANCE:
-            along = _within(along, self.sliding, math.inf, 'damping of the sliding hand', said)
+        if along == 0.0 and thing.control is Control.ADMITTANCE and thing.shape is Shape.CIRCLE:
+            least = self._round(thing.size[0])
+            along = _within(ContactFeel().default_damping, least, math.inf, SLIDING, said)
+        elif along > 0.0 and thing.control is Control.ADMITTANCE:
+            along = _within(along, self.sliding, math.inf, SLIDING, said)
         elif along > 0.0 and thing.shape in (Shape.LINE, Shape.CIRCLE):
-            along = _within(along, 0.0, self.resisting, 'damping of the sliding hand', said)
+            along = _within(along, 0.0, self.resisting, SLIDING, said)
         limited = replace(thing, stiffness=stiffness, rotational_stiffness=turning, damping=along)
         return limited, across, ', '.join(said)
 
@@ -224,7 +240,11 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
         for axis in range(len(mass))
     )
     period, translations, turns = setup.period, directions[TRANSLATIONS], directions[TURNS]
-    coupling = ContactFeel().coupling
+    coupling, late = ContactFeel().coupling, DELAY + math.ceil(SPARE / period)
+    sliding, sliding_late = (
+        max(sliding_limit(d, coupling, period, delay) for d in translations) / MARGIN
+        for delay in (DELAY, late)
+    )
     return StableLimits(
         hand,
         directions,
@@ -233,8 +253,9 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
         _stiffest(turns, period),
         _softest(translations, period),
         _softest(turns, period),
-        max(sliding_limit(d, coupling, period, DELAY) for d in translations) / MARGIN,
+        sliding,
         MARGIN * min(damping_limit(partial(_resisting, d, period)) for d in translations),
+        sliding_late,
     )
 
 
