@@ -84,8 +84,8 @@ def test_a_rod_closed_to_a_ring_touches_itself(one_rod, turns, touches):
 
 def test_a_coupled_limit_is_named(one_rod):
     q = one_rod.forward([50.0, 45.0])
-    assert '1 bend + 1 other = 95 above 90' in q.status.message
-    assert one_rod.violations([50.0, 45.0]) == ('1 bend + 1 other = 95 N above 90 N',)
+    assert '1 bend + 1 other = 95 1/m above 90 1/m' in q.status.message
+    assert one_rod.violations([50.0, 45.0]) == ('1 bend + 1 other = 95 1/m above 90 1/m',)
     assert 'bend' not in one_rod.forward([40.0, 45.0]).status.message
 
 
