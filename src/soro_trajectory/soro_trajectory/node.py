@@ -146,7 +146,7 @@ class TrajectoryPlanner(RobotNode):
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
-        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
+        self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
         self._stream = CommandStream(
             robot,
             self._source,

@@ -21,6 +21,7 @@ PARSERS: dict[str, str] = {
     'haptic': 'haptics.schema:read_haptic',
     'control': 'robot_file.closed_loop:read_closed_loop',
     'tracker': 'robot_file.sensor_sections:read_tracker',
+    'force_sensor': 'robot_file.sensor_sections:read_force_sensor',
 }
 
 # Model name -> (section it is built from, class, one line for people).
