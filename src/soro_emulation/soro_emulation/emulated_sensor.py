@@ -24,7 +24,7 @@ def sensor_parameters(name: str, rate: float, latency: float, about: str) -> tup
     return (
         Parameter(name, False, '', about, read_only=True),
         Parameter(
-            f'{name}_rate', rate, 'Hz', 'measurements per second, at most those of `rate`',
+            f'{name}_rate', rate, 'Hz', 'of its messages, at most `rate`',
             minimum=0.1, maximum=200.0,
         ),
         Parameter(
@@ -32,7 +32,7 @@ def sensor_parameters(name: str, rate: float, latency: float, about: str) -> tup
             maximum=5.0,
         ),
         Parameter(
-            f'{name}_drop_outs', 0.0, '', 'share of the messages that are lost', minimum=0.0,
+            f'{name}_drop_outs', 0.0, '', 'share that is lost', minimum=0.0,
             maximum=1.0,
         ),
     )  # fmt: skip
