@@ -67,7 +67,8 @@ class Tour:
         self._robot, self._targets, self._rest, self._report = robot, targets, rest, report
         self._solver = f'{robot.namespace}/kinematics_solver'
         prefix = robot.session.parameter(self._solver, 'frame_prefix')
-        self._base = frames_for(robot.namespace, prefix).base_link
+        self._frames = frames_for(robot.namespace, prefix)
+        self._measured: list[float] = []  # in the present posture
         self._transforms = TransformListener(robot.session.node)
         self._transforms.open(moving=True)
 
@@ -87,7 +88,7 @@ class Tour:
         )
         header = markers[-1][-1][1]
         try:
-            base = self._transforms.lookup(self._base, header)
+            base = self._transforms.lookup(self._frames.base_link, header)
         except NoTransform:
             base = stated.base if stated.frame == header.frame_id else None
         means = (
@@ -100,11 +101,17 @@ class Tour:
         text = self._robot.session.parameter(self._solver, 'gravity')
         stated = [float(x) for x in re.findall(r'-?\d+\.?\d*(?:e-?\d+)?', text)]
         gravity = np.array(stated or self._robot.description.gravity)
+        model = Robot(self._robot.description)
+        model.gravity = gravity
 
         def reading(message: WrenchStamped) -> tuple[Array, Header]:
-            turn = self._transforms.lookup(self._base, message.header, PATIENCE)[:3, :3]
+            turn = self._transforms.lookup(self._frames.base_link, message.header, PATIENCE)
+            if self._transforms.hangs_on(message.header.frame_id, self._frames.tip):
+                # Not the solver's tip: that gives way to what is to be calibrated.
+                on_tip = self._transforms.lookup(self._frames.tip, message.header)
+                turn = model.forward(self._measured).tip @ on_tip
             wrench = wrench_from_message(message.wrench, 'external_wrench')
-            return np.append(turn.T @ gravity, wrench), message.header
+            return np.append(turn[:3, :3].T @ gravity, wrench), message.header
 
         (found,) = self._visit(('external_wrench', WrenchStamped, reading))
         means = np.array([np.mean([row for row, _ in posture], axis=0) for posture in found])
@@ -127,6 +134,7 @@ class Tour:
                 why = watch.refusal or '; '.join(watch.reasons())
                 raise UserError(f'{words} was not reached: {why}', TIMED_OUT)
             session.spin_until(lambda: False, self._rest)
+            self._measured = watch.measured
             for topic, _, _ in topics:
                 heard.all(f'{robot.namespace}/{topic}')  # of the way
             for postures_of in kept:

@@ -79,9 +79,14 @@ class Robot(Node):
         felt = WrenchStamped(wrench=wrench_to_message(wrench + 1e-3 * noise))
         felt.header.stamp, felt.header.frame_id = stamp, 'arm/sensor'
         self.felt.publish(felt)
-        turned = TransformStamped(child_frame_id='arm/sensor', transform=transform_to_message(tip))
-        turned.header.stamp, turned.header.frame_id = stamp, 'arm/base_link'
-        self.frames.publish(TFMessage(transforms=[turned]))
+        # The solver's tip gives way to a zero that is taken for a load; the robot does not.
+        bent = tip @ lie.se3_exp([0.0, 0.0, 0.0, 0.3, 0.0, 0.0])
+        for child, parent, pose in (('sensor', 'tip', np.eye(4)), ('tip', 'base_link', bent)):
+            frame = TransformStamped(
+                child_frame_id=f'arm/{child}', transform=transform_to_message(pose)
+            )
+            frame.header.stamp, frame.header.frame_id = stamp, f'arm/{parent}'
+            self.frames.publish(TFMessage(transforms=[frame]))
 
 
 @pytest.fixture
