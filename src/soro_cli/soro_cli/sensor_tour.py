@@ -1,14 +1,15 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Moves a robot through postures and collects what its tracker sees in each, at rest."""
+"""Moves a robot through postures and collects what a sensor says in each, at rest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+import re
 import time
 from typing import Any, NamedTuple
 
-from geometry_msgs.msg import PoseArray, PoseStamped
+from geometry_msgs.msg import PoseArray, PoseStamped, WrenchStamped
 import numpy as np
 from std_msgs.msg import Header
 
@@ -21,7 +22,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.sensor_sections import Tracker
-from soro_node.conversions import marker_message, pose_from_message
+from soro_node.conversions import marker_message, pose_from_message, wrench_from_message
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.frames import frames_for
 from soro_node.qos import LOSSY
@@ -30,6 +31,7 @@ from soro_node.user_errors import UserError
 
 WINDOW, LOOK = 0.5, 0.02  # s, of a mean, and between two messages of it
 ARRIVAL, NEAR = 30.0, 0.05  # s, and part of the range, to a posture
+PATIENCE = 0.25  # s, for TF
 
 
 class Seen(NamedTuple):
@@ -52,50 +54,98 @@ def postures(robot: Robot, count: int, amplitude: float) -> Array:
     return np.array(found[:count])
 
 
-def tour(
-    robot: RunningRobot, targets: Array, rest: float, report: Callable[[float, str], None]
-) -> Seen:
-    """Visit targets (n, m), rest [s] in each, hold the last; UserError: not there, or not seen."""
-    session, space = robot.session, robot.namespace
-    stated = robot.description.structure.get('tracker', Tracker())
-    index = int(session.parameter(f'{space}/kinematics_solver', 'tracker_index'))
-    marker = f'{space}/tracker/pose'
-    indices = {f'{space}/tip_pose': -1, marker: max(index, stated.index)}
-    watch, player = MotionWatch(robot), Player(robot)
-    heard, transforms = PolledSubscriptions(session.node), TransformListener(session.node)
-    transforms.open(moving=True)
-    for topic, number in indices.items():
-        heard.open(PoseStamped if number < 0 else PoseArray, topic, LOSSY)
-    if not watch.ready(DISCOVERY):
-        raise UserError(f'the robot says nothing: {"; ".join(watch.reasons())}', TIMED_OUT)
-    kept, header = [], Header()
+class Tour:
+    """Visits targets (n, m), rests [s] in each and holds the last; `report` of the progress."""
 
-    def look(topic: str) -> list[Any]:
-        messages = [marker_message(m, indices[topic]) for m in heard.all(topic)]
-        return [(pose_from_message(m.pose, topic), m.header) for m in messages]
+    def __init__(
+        self,
+        robot: RunningRobot,
+        targets: Array,
+        rest: float,
+        report: Callable[[float, str], None],
+    ) -> None:
+        self._robot, self._targets, self._rest, self._report = robot, targets, rest, report
+        self._solver = f'{robot.namespace}/kinematics_solver'
+        prefix = robot.session.parameter(self._solver, 'frame_prefix')
+        self._frames = frames_for(robot.namespace, prefix)
+        self._measured: list[float] = []  # in the present posture
+        self._transforms = TransformListener(robot.session.node)
+        self._transforms.open(moving=True)
 
-    for i, target in enumerate(targets):
-        words = f'posture {i + 1} of {len(targets)}'
-        report(i / len(targets), words)
-        player.send(target)
-        if not watch.wait(lambda at=target: watch.near_actuation(at, NEAR), ARRIVAL):
-            why = watch.refusal or '; '.join(watch.reasons())
-            raise UserError(f'{words} was not reached: {why}', TIMED_OUT)
-        session.spin_until(lambda: False, rest)
-        found: dict[str, list[Any]] = {topic: look(topic)[:0] for topic in indices}
-        end = time.monotonic() + WINDOW
-        while time.monotonic() < end:
-            session.spin_until(lambda: False, LOOK)
-            for topic, seen in found.items():
-                seen += look(topic)
-        if silent := [topic for topic, seen in found.items() if not seen]:
-            raise UserError(f'{words}: {" and ".join(silent)} says nothing', TIMED_OUT)
-        kept.append([mean_pose(np.array([pose for pose, _ in s])) for s in found.values()])
-        header = found[marker][-1][1]
-    tips, markers = np.swapaxes(np.array(kept), 0, 1)
-    prefix = session.parameter(f'{space}/kinematics_solver', 'frame_prefix')
-    try:
-        base = transforms.lookup(frames_for(space, prefix).base_link, header)
-    except NoTransform:
-        base = stated.base if stated.frame == header.frame_id else None
-    return Seen(tips, markers, header.frame_id, base)
+    def tracker(self) -> Seen:
+        """Return what a tracker sees."""
+        stated = self._robot.description.structure.get('tracker', Tracker())
+        index = int(self._robot.session.parameter(self._solver, 'tracker_index'))
+        index = max(index, stated.index)
+
+        def pose(message: PoseStamped | PoseArray) -> tuple[Array, Header]:
+            marker = marker_message(message, index)
+            return pose_from_message(marker.pose, 'tracker/pose'), marker.header
+
+        tips, markers = self._visit(
+            ('tip_pose', PoseStamped, pose),
+            ('tracker/pose', PoseStamped if index < 0 else PoseArray, pose),
+        )
+        header = markers[-1][-1][1]
+        try:
+            base = self._transforms.lookup(self._frames.base_link, header)
+        except NoTransform:
+            base = stated.base if stated.frame == header.frame_id else None
+        means = (
+            np.array([mean_pose(np.array([p for p, _ in v])) for v in x]) for x in (tips, markers)
+        )
+        return Seen(*means, header.frame_id, base)
+
+    def force(self) -> tuple[Array, Array, str]:
+        """Return gravity (n, 3) and readings (n, 6) in the axes of a force sensor; its frame."""
+        text = self._robot.session.parameter(self._solver, 'gravity')
+        stated = [float(x) for x in re.findall(r'-?\d+\.?\d*(?:e-?\d+)?', text)]
+        gravity = np.array(stated or self._robot.description.gravity)
+        model = Robot(self._robot.description)
+        model.gravity = gravity
+
+        def reading(message: WrenchStamped) -> tuple[Array, Header]:
+            turn = self._transforms.lookup(self._frames.base_link, message.header, PATIENCE)
+            if self._transforms.hangs_on(message.header.frame_id, self._frames.tip):
+                # Not the solver's tip: that gives way to what is to be calibrated.
+                on_tip = self._transforms.lookup(self._frames.tip, message.header)
+                turn = model.forward(self._measured).tip @ on_tip
+            wrench = wrench_from_message(message.wrench, 'external_wrench')
+            return np.append(turn[:3, :3].T @ gravity, wrench), message.header
+
+        (found,) = self._visit(('external_wrench', WrenchStamped, reading))
+        means = np.array([np.mean([row for row, _ in posture], axis=0) for posture in found])
+        return means[:, :3], means[:, 3:], found[-1][-1][1].frame_id
+
+    def _visit(self, *topics: tuple[str, Any, Callable[[Any], Any]]) -> list[list[list[Any]]]:
+        """Return what was read of each topic, posture by posture; UserError: it was silent."""
+        robot, session = self._robot, self._robot.session
+        watch, player, heard = MotionWatch(robot), Player(robot), PolledSubscriptions(session.node)
+        for topic, kind, _ in topics:
+            heard.open(kind, f'{robot.namespace}/{topic}', LOSSY)
+        if not watch.ready(DISCOVERY):
+            raise UserError(f'the robot says nothing: {"; ".join(watch.reasons())}', TIMED_OUT)
+        kept: list[list[list[Any]]] = [[] for _ in topics]
+        for i, target in enumerate(self._targets):
+            words = f'posture {i + 1} of {len(self._targets)}'
+            self._report(i / len(self._targets), words)
+            player.send(target)
+            if not watch.wait(lambda at=target: watch.near_actuation(at, NEAR), ARRIVAL):
+                why = watch.refusal or '; '.join(watch.reasons())
+                raise UserError(f'{words} was not reached: {why}', TIMED_OUT)
+            session.spin_until(lambda: False, self._rest)
+            self._measured = watch.measured
+            for topic, _, _ in topics:
+                heard.all(f'{robot.namespace}/{topic}')  # of the way
+            for postures_of in kept:
+                postures_of.append([])
+            end = time.monotonic() + WINDOW
+            while time.monotonic() < end:
+                session.spin_until(lambda: False, LOOK)
+                for postures_of, (topic, _, read) in zip(kept, topics, strict=True):
+                    messages = heard.all(f'{robot.namespace}/{topic}')
+                    postures_of[-1] += [read(message) for message in messages]
+            for postures_of, (topic, _, _) in zip(kept, topics, strict=True):
+                if not postures_of[-1]:
+                    raise UserError(f'{words}: {topic} says nothing', TIMED_OUT)
+        return kept

@@ -61,7 +61,7 @@ class Compliance(RobotNode):
         self.diagnostics.report('solver', Level.WARN, 'preparing: kernels, compiled once')
         self.load_robot()
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
-        self._wrench = WrenchInput(self, self._binding.frames, self.table.state_timeout)
+        self._wrench = WrenchInput(self, self.table.state_timeout, self._binding)
         self._answers = Services(
             self._binding,
             self._feedback,

@@ -7,27 +7,21 @@ Pure: the clock is an argument. What it sees is the body's own shape, never a co
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-import math
 from typing import Any
 
 import numpy as np
 import tf_transformations
 
 from soro_emulation.device_emulator import Array
+from soro_emulation.emulated_sensor import EmulatedSensor, sensor_parameters
 from soro_emulation.injected_fault import choice, finite
 from soro_node.parameters import Parameter
 
 PARAMETERS = (
-    Parameter(
-        'tracker', False, '', 'publish tracker/pose: the true tip as a tracker sees it',
-        read_only=True,
-    ),
-    Parameter(
-        'tracker_rate', 30.0, 'Hz', 'poses per second, at most those of `rate`', minimum=0.1,
-        maximum=200.0,
+    *sensor_parameters(
+        'tracker', 30.0, 0.03, 'publish tracker/pose: the true tip as a tracker sees it'
     ),
     Parameter(
         'tracker_noise', 0.2e-3, 'm', 'standard deviation along each axis', minimum=0.0,
@@ -36,13 +30,6 @@ PARAMETERS = (
     Parameter(
         'tracker_turn_noise', 3e-3, 'rad', 'standard deviation about each axis', minimum=0.0,
         maximum=1.0,
-    ),
-    Parameter(
-        'tracker_latency', 0.03, 's', 'from measurement to message', minimum=0.0,
-        maximum=5.0,
-    ),
-    Parameter(
-        'tracker_drop_outs', 0.0, '', 'share of the poses that are lost', minimum=0.0, maximum=1.0
     ),
     Parameter(
         'tracker_marker', [0.0] * 3, 'm', 'its marker in the frame `tip`', sizes=(3,)
@@ -65,17 +52,14 @@ class SeenPose:
     frame_id: str = ''  #: Empty: base_link
 
 
-class EmulatedTracker:
+class EmulatedTracker(EmulatedSensor):
     """One tracker.
 
     `values`: `PARAMETERS`, read anew for every pose.
     """
 
     def __init__(self, values: Mapping[str, Any], seed: int) -> None:
-        self._values = values
-        self._random = np.random.default_rng(seed)
-        self._waiting: deque[SeenPose] = deque()
-        self._next = -math.inf
+        super().__init__('tracker', values, seed)
         self._last: Array | None = None
         self._kind, self._by = '', 0.0
 
@@ -85,31 +69,19 @@ class EmulatedTracker:
 
     def see(self, tip: Array, stamp: Any, measured: float, now: float) -> None:
         """Look at the true tip (4, 4) of a moment `measured` [s] at the time `now` [s]."""
-        values = self._values
-        # Half a period early is on time: what is seen comes with the rate of the body's solves.
-        if now < self._next - 0.5 / values['rate']:
-            return
-        self._next = max(now, self._next + 1.0 / values['tracker_rate'])
-        if self._kind == 'lost' or self._random.random() < values['tracker_drop_outs']:
+        if not self._looks(now, self._kind == 'lost'):
             return
         pose = self._pose(tip)
         if self._kind == 'frozen' and self._last is not None:
             pose = self._last
         self._last = pose
         late = LATE if self._kind == 'late' else 0.0
-        seen = SeenPose(stamp, pose, measured + values['tracker_latency'] + late)
+        seen = SeenPose(stamp, pose, measured + self._values['tracker_latency'] + late)
         if self._kind == 'jump':
             pose = pose.copy()
             pose[0, 3] += self._by
             seen = replace(seen, pose=pose)
         self._waiting.append(replace(seen, frame_id=NOWHERE) if self._kind == 'frame' else seen)
-
-    def due(self, now: float) -> list[SeenPose]:
-        """Return what goes out at `now` [s], oldest first."""
-        found = []
-        while self._waiting and self._waiting[0].due <= now:
-            found.append(self._waiting.popleft())
-        return found
 
     def _pose(self, tip: Array) -> Array:
         values, normal = self._values, self._random.standard_normal

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of the emulator node. Physics stand in the robot file, section `emulator`."""
 
+from soro_emulation.emulated_sensor import PARAMETERS as FORCE_PARAMETERS
 from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
 from soro_node.frames import FROM_NAMESPACE
 from soro_node.parameters import Parameter
@@ -37,6 +38,7 @@ PARAMETERS = (
         read_only=True, minimum=0.01,
     ),
     *TRACKER_PARAMETERS,
+    *FORCE_PARAMETERS,
     Parameter(
         'hidden_wrench', [0.0] * 6, 'N, N m',
         'further load of the tip, axes of base_link, that no other node knows',

@@ -9,11 +9,12 @@ import time
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
 
 from soro_driver import devices
 from soro_driver.endpoint import derive
@@ -22,6 +23,8 @@ from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
 from soro_emulation.body_time import BodyTime, SpeedWatch
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.emulated_sensor import EmulatedForceSensor
+from soro_emulation.emulated_sensor import FRAME as FORCE_FRAME
 from soro_emulation.emulated_tracker import EmulatedTracker, FAULT, tracker_fault
 from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
@@ -30,12 +33,13 @@ from soro_emulation.injected_fault import parse_fault
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_node.conversions import configuration_to_message, pose_to_message
+from soro_node.conversions import configuration_to_message, pose_to_message, wrench_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.frames import frames_for
 from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.main import run
 from soro_node.parameters import ParameterTable
+from soro_node.qos import LATCHED
 from soro_node.robot_binding import read_description
 from soro_node.transforms import TransformListener
 
@@ -59,7 +63,7 @@ class EmulatorNode(Node):
         self._speed = SpeedWatch()
         self._tip = np.eye(4)
         self.transforms = TransformListener(self)
-        self._wrench = WrenchInput(self, self._frames, self._values['wrench_timeout'])
+        self._wrench = WrenchInput(self, self._values['wrench_timeout'], self._frames)
         self._stopping = threading.Event()
         self._counters: dict[str, int] = {}
         # Whoever notes the counters does it before a fault or after it, not in between.
@@ -67,7 +71,11 @@ class EmulatorNode(Node):
         self._tracker: EmulatedTracker | None = None
         self._device, name = self._make_device()
         self.create_subscription(String, '~/inject_fault', self._on_fault, 10)
-        self._wrench.open()
+        self._felt: EmulatedForceSensor | None = None
+        if self._values['force_sensor']:
+            self._felt = self._make_force_sensor()
+        else:
+            self._wrench.open()
         self._publisher = self.create_publisher(ConfigurationMessage, '~/configuration', 1)
         if self._values['tracker']:
             self._tracker = self._make_tracker()
@@ -121,11 +129,26 @@ class EmulatorNode(Node):
             )
         return EmulatedTracker(self._table, max(0, self._values['seed']))
 
+    def _make_force_sensor(self) -> EmulatedForceSensor:
+        """Return the sensor and say where it is; what it sends is heard by others alone."""
+        self._wrenches = self.create_publisher(WrenchStamped, 'external_wrench', 10)
+        placed = TransformStamped(child_frame_id=self._frames.body(FORCE_FRAME))
+        placed.header.frame_id = self._frames.tip
+        self._static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
+        self._static.publish(TFMessage(transforms=[placed]))
+        seed = max(0, self._values['seed'])
+        return EmulatedForceSensor(self._table, self._robot.gravity, seed)
+
     def _publish_seen(self, now: float) -> None:
-        """Publish what the tracker has seen and had no time to say."""
-        if self._tracker is None:
-            return
-        for seen in self._tracker.due(now):
+        """Publish what the sensors have measured and had no time to say."""
+        for felt in () if self._felt is None else self._felt.due(now):
+            message = WrenchStamped(wrench=wrench_to_message(felt.wrench))
+            message.header.frame_id, message.header.stamp = (
+                self._frames.body(FORCE_FRAME),
+                felt.stamp,
+            )
+            self._wrenches.publish(message)
+        for seen in () if self._tracker is None else self._tracker.due(now):
             message = PoseStamped(pose=pose_to_message(seen.pose))
             message.header.frame_id = seen.frame_id or self._frames.base_link
             message.header.stamp = seen.stamp
@@ -179,6 +202,9 @@ class EmulatorNode(Node):
             self._device.fill(volumes, 1.0 / self._values['rate'])
             if self._tracker is not None:
                 self._tracker.see(q.tip, stamp, measured, time.monotonic())
+            if self._felt is not None:
+                load = np.array(self._table.hidden_wrench)
+                self._felt.feel(load, q.tip, stamp, measured, time.monotonic())
         origin = ConfigurationMessage.GROUND_TRUTH
         self._publisher.publish(
             configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)

@@ -40,7 +40,7 @@ class Streams:
 
     def __init__(self, node: Any, frames: Frames, timeout: float) -> None:
         self._report, self._timeout = node.diagnostics.report, timeout
-        self._wrench = WrenchInput(node, frames, timeout, '~/added_wrench')
+        self._wrench = WrenchInput(node, timeout, frames, '~/added_wrench')
         self._wrench.open()
         self._goal: tuple[Array, float] | None = None
         to_base = functools.partial(node.transforms.lookup, frames.base_link)

@@ -117,7 +117,7 @@ class KinematicsSolver(RobotNode):
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing: kernels, compiled once')
         robot = self.load_robot()
-        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
+        self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
         self._feedback = StateStream(
             self,
             self._binding.description,

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames at a moment, against scipy's rotations; wrenches from frames by their power."""
 
+from types import SimpleNamespace
+
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
 from soro_mechanics.core.status import Code
+from soro_mechanics.robot_file.sensor_sections import ForceSensor
 from soro_node.conversions import wrench_to_message
 from soro_node.diagnostics import Diagnostics
 from soro_node.frames import Frames
@@ -157,7 +160,7 @@ def test_a_wrench_of_a_sensor_on_the_tip_has_the_same_power_at_the_tip():
     with RosSession('/arm') as ros:
         ros.client.diagnostics = Diagnostics(ros.client)
         ros.client.transforms = TransformListener(ros.client)
-        held = WrenchInput(ros.client, frames, 5.0)
+        held = WrenchInput(ros.client, 5.0, frames)
         ros.do(ros.client, held.open)
         make = ros.client.create_publisher
         static = make(TFMessage, '/tf_static', STATIC)
@@ -194,3 +197,46 @@ def test_a_wrench_of_a_sensor_on_the_tip_has_the_same_power_at_the_tip():
         wait_until(refused)
         assert held.at_tip(tip) == pytest.approx(before)
         ros.do(ros.client, held.close)
+
+
+def test_zero_and_tool_of_a_force_sensor_are_taken_off_where_the_robot_file_names_its_frame():
+    frames, rng = Frames('arm/'), np.random.default_rng(4)
+    sensor, tip = pose((0.01, 0.02, 0.03), (0.3, -1.0, 0.5)), pose((0.1, 0.2, 0.3), (0, 1, 1))
+    gravity, centre, mass = np.array([0.0, 0.0, -9.81]), np.array([0.0, 0.01, 0.03]), 0.2
+    zero, load = rng.normal(size=6), rng.normal(size=6)  # in the axes of the sensor
+    binding = SimpleNamespace(
+        frames=frames,
+        description=SimpleNamespace(
+            structure={'force_sensor': ForceSensor('sensor', zero, mass, centre)}
+        ),
+        robot=SimpleNamespace(gravity=gravity),
+    )
+    with RosSession('/arm') as ros:
+        ros.client.diagnostics = Diagnostics(ros.client)
+        ros.client.transforms = TransformListener(ros.client)
+        corrected, raw = (WrenchInput(ros.client, 5.0, of) for of in (binding, frames))
+        for held in (corrected, raw):
+            ros.do(ros.client, held.open)
+        static = ros.client.create_publisher(TFMessage, '/tf_static', STATIC)
+        moving = ros.client.create_publisher(TFMessage, '/tf', QoSProfile(depth=100))
+        static.publish(link(frames.tip, 'arm/sensor', sensor))
+        stamp = ros.client.get_clock().now().nanoseconds
+        # What the tool weighs on the sensor, from its weight at its centre of mass in base_link.
+        place = tip @ sensor
+        at_centre = place @ np.append(centre, 1.0)
+        moment = np.cross(at_centre[:3] - place[:3, 3], mass * gravity)
+        weight = np.append(place[:3, :3].T @ (mass * gravity), place[:3, :3].T @ moment)
+        for held, reading in ((corrected, load + zero + weight), (raw, load)):
+            message = WrenchStamped(wrench=wrench_to_message(reading))
+            message.header.frame_id = 'arm/sensor'
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, SECOND)
+
+            def arrived(held=held, message=message):
+                moving.publish(link(frames.base_link, frames.tip, tip, stamp))
+                ros.do(ros.client, held._on_message, message)
+                return held.present
+
+            wait_until(arrived)
+        assert corrected.at_tip(tip) == pytest.approx(raw.at_tip(tip))
+        for held in (corrected, raw):
+            ros.do(ros.client, held.close)

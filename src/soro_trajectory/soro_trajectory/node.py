@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import time
 import traceback
 from typing import Any
@@ -18,7 +19,6 @@ from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
@@ -36,11 +36,13 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_trajectory.bench_action import BenchAction
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
 from soro_trajectory.joint_trajectory import goal_of_trajectory
 from soro_trajectory.nearest_feasible import nearest_feasible
+from soro_trajectory.stream_action import OneGoal, StreamAction
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
@@ -128,7 +130,8 @@ class TrajectoryPlanner(RobotNode):
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
-        self._track: TrackAction | None = None
+        self._one: OneGoal | None = None
+        self._actions: dict[Any, StreamAction] = {}
         self._targets_heard: list[AnyPublisherSubscription] = []
         self._release: Any = None
         self._timer: Any = None
@@ -145,7 +148,7 @@ class TrajectoryPlanner(RobotNode):
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
-        self._wrench = WrenchInput(self, self._binding.frames, self.table.wrench_timeout)
+        self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
         self._stream = CommandStream(
             robot,
             self._source,
@@ -158,13 +161,20 @@ class TrajectoryPlanner(RobotNode):
         self.tip_control.configure(self._stream, self._binding)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
-        self._goals.create_action(TrackTrajectory, '~/track_trajectory', self._on_goal)
+        for kind in (TrackAction, BenchAction):
+            execute = functools.partial(self._on_goal, kind)
+            self._goals.create_action(kind.kind, f'~/{kind.name}', execute)
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
         self._failure = None
-        self._track = TrackAction(self, self._binding, self._stream, self._topics)
+        self._one = OneGoal()
+        shared = self, self._binding, self._stream, self._one
+        self._actions = {
+            TrackAction: TrackAction(*shared, topics=self._topics),
+            BenchAction: BenchAction(*shared, feedback=self._feedback, wrench=self._wrench),
+        }
         self._feedback.open()
         self._wrench.open()
         self.transforms.open(moving=True)  # a target comes once: history must be there
@@ -200,9 +210,9 @@ class TrajectoryPlanner(RobotNode):
             self.get_logger().error('the command stream did not end')
         if not self.tip_control.close(STOP_TIMEOUT):
             self.get_logger().error('the feedback on the tip did not end')
-        track, self._track = self._track, None
-        if track is not None and not track.end(STOP_TIMEOUT):
-            self.get_logger().error('track_trajectory did not end')
+        one, self._one, self._actions = self._one, None, {}
+        if one is not None and not one.end(STOP_TIMEOUT):
+            self.get_logger().error('an action did not end')
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self.destroy_service(self._release)
@@ -307,11 +317,11 @@ class TrajectoryPlanner(RobotNode):
     def _last_arrival(self, stops: int) -> int:
         return self._stream.note_arrival(time.monotonic(), self._feedback.fresh(), stops)
 
-    def _on_goal(self, handle: Any) -> Any:
-        track = self._track
-        if track is not None:
-            return track.execute(handle)
-        result = TrackTrajectory.Result()
+    def _on_goal(self, kind: type[StreamAction], handle: Any) -> Any:
+        action = self._actions.get(kind)
+        if action is not None:
+            return action.execute(handle)
+        result = kind.kind.Result()
         try:
             self.check_active()
         except SoroError as error:
@@ -331,8 +341,8 @@ class TrajectoryPlanner(RobotNode):
         self, topic: str, solved: Callable[[Any], Goal], message: Any, generation: int
     ) -> None:
         try:
-            if self._track is None or self._track.busy:
-                raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
+            if self._one is None or self._one.busy:
+                raise StreamError(Code.BUSY, 'an action is being executed; cancel it first')
             goal = solved(message)
             shaping = self._begin(goal, generation)
             doubt = goal.doubt()

@@ -1,34 +1,26 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The TrackTrajectory action: plan everything, approach, follow, measure; stop safely.
-
-It runs in a thread beside the executor and touches the robot through the `CommandStream` only.
-"""
+"""The TrackTrajectory action: plan everything, approach, follow, measure; stop safely."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
 import functools
-import threading
 import time
-import traceback
 from typing import Any
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Task
-from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import NANOSECONDS
-from soro_node.replies import fill_code, fill_error
-from soro_node.robot_binding import RobotBinding
-from soro_trajectory.command_stream import CommandStream, Phase
+from soro_node.replies import fill_code
+from soro_trajectory.command_stream import Phase
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
+from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_topics import (
@@ -40,79 +32,21 @@ from soro_trajectory.track_topics import (
 )
 
 FEEDBACK_PERIOD = 0.1  # s
-LOOK_PERIOD = 0.02  # s, between two looks at the stream
-APPROACH_SLACK = 2.0  # s, beyond what ramp and takeover need
 # After the last command: measurements that are still on their way [s].
 LAST_MEASUREMENTS = 0.2
 NOTED = 0.1  # s without the measured tip, which a result mentions
 FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error is kept
 
 
-class TrackAction:
-    """Executes goals of TrackTrajectory, one at a time.
+class TrackAction(StreamAction):
+    """Executes goals of TrackTrajectory."""
 
-    `node`: its table, transforms, `near` and `go_to`.
-    """
+    kind, name = TrackTrajectory, 'track_trajectory'
 
-    def __init__(
-        self, node: Any, binding: RobotBinding, stream: CommandStream, topics: TrackTopics
-    ) -> None:
-        self._node = node
-        self._binding = binding
-        self._stream = stream
+    def __init__(self, *shared: Any, topics: TrackTopics) -> None:
+        super().__init__(*shared)
         self._topics = topics
         self._extent: float | None = None
-        self._busy = threading.Lock()
-        self._ending = threading.Event()
-        self._generation = 0  # of the present goal
-
-    @property
-    def busy(self) -> bool:
-        """Whether a goal is being executed."""
-        return self._busy.locked()
-
-    def end(self, timeout: float) -> bool:
-        """Have the present goal end; whether it did within `timeout` [s]."""
-        self._ending.set()
-        ended = self._busy.acquire(timeout=timeout)
-        if ended:
-            self._busy.release()
-        return ended
-
-    def execute(self, handle: Any) -> Any:
-        """Execute a goal; every end of it has a code and a sentence."""
-        result = TrackTrajectory.Result()
-        try:
-            with self._alone():
-                self._run(handle, result)
-        except SoroError as error:
-            fill_error(result, error)
-        except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
-            self._stream.hold(time.monotonic())
-            self._node.get_logger().error(f'track_trajectory:\n{traceback.format_exc()}')
-            fill_code(result, Code.UNKNOWN, f'internal error: {error!r}')
-        self._conclude(handle, result)
-        return result
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise StreamError(Code.BUSY, 'another goal is being executed; cancel it first')
-        try:
-            yield
-        finally:
-            self._busy.release()
-
-    def _conclude(self, handle: Any, result: Any) -> None:
-        log = self._node.get_logger()
-        if result.error_code == Code.NONE:
-            handle.succeed()
-        elif result.error_code == Code.CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-            log.info(f'track_trajectory: {result.error_message}')
-        else:
-            handle.abort()
-            log.error(f'track_trajectory: {result.error_message}')
 
     def _run(self, handle: Any, result: Any) -> None:
         self._node.check_active()
@@ -199,20 +133,12 @@ class TrackAction:
         control, pose = self._node.tip_control, plan.path.poses[0]
         motion: int = self._node.go_to(first, self._generation, feedback and control.live)
         control.aim(motion, lambda stamp: pose, Task(handle.request.task), feedback)
-        ramp = self._stream.longest_ramp
-        end = time.monotonic() + ramp + self._stream.patience + APPROACH_SLACK
-        start, arrived = time.monotonic(), None
-        while arrived is None or time.monotonic() - arrived < table.settle_time:
-            now = time.monotonic()
-            if now > end and arrived is None:
-                self._stream.hold(now)
-                raise StreamError(Code.TIMED_OUT, 'the first point was not reached in time')
-            self._look(handle)
-            if arrived is None and self._stream.phase is Phase.HOLD:
-                arrived = now
-            progress = min(1.0, (now - start) / max(ramp, LOOK_PERIOD))
-            self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
-            self._ending.wait(LOOK_PERIOD)
+        approaching = TrackTrajectory.Feedback.APPROACHING
+
+        def tell(progress: float) -> None:
+            self._feed(handle, approaching, progress, plan, 0, None)
+
+        self._arrive(handle, table.settle_time, tell)
         return motion
 
     def _follow(self, handle: Any, plan: Plan, topic: str, motion: int, feedback: bool) -> None:
@@ -254,18 +180,6 @@ class TrackAction:
                 f'{sample.error * 1e3:.2f} mm from the path after {sample.time:.2f} s, allowed '
                 f'are {most * 1e3:.2f} mm; holding',
             )
-
-    def _look(self, handle: Any) -> None:
-        """Raise when the goal has to end: cancelled, stopped, released, deactivated."""
-        if handle.is_cancel_requested:
-            self._stream.hold(time.monotonic())
-            raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
-        if self._stream.stopped is not None:
-            raise self._stream.stopped
-        if self._stream.generation != self._generation:
-            raise StreamError(Code.CANCELED, 'released while moving')
-        if self._ending.is_set():
-            raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')
 
     def _feed(
         self,

@@ -1,17 +1,21 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""soro calibrate: move, record the flex sensors or the tracker, fit, keep."""
+"""soro calibrate: move, record the flex sensors, the tracker or the force sensor, fit, keep."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from soro_cli.robot_choice import add_robot_options, running_robot, RunningRobot
 from soro_cli.tables import print_json, print_table
 from soro_cli.verbs.mechanics_options import conclude
 
-SUMMARY = 'calibrate flex sensors of a haptic device, or the tracker; the robot moves'
+if TYPE_CHECKING:
+    from soro_cli.sensor_tour import Tour
+
+KEYS = {'tracker': 'tracker', 'force': 'force_sensor'}  # sections of the robot file
+SUMMARY = 'calibrate flex sensors, the tracker or the force sensor; the robot moves'
 EPILOG = """\
 Nobody may touch the handle meanwhile. The fit is kept only where it is good enough; what was
 measured is kept in any case and can be fitted again (--recorded).
@@ -20,6 +24,7 @@ examples:
   soro calibrate                     64 extremes of the motors in random order, then fit and keep
   soro calibrate --poses 16 --try    fewer, and only report
   soro calibrate tracker --write my_robot.yaml      marker, and the tracker where TF knows it not
+  soro calibrate force --write my_robot.yaml        nothing may touch it: its zero, a tool's weight
   soro calibrate --weight 200g       then: hang a weight on when asked to; shows how stiff legs are
 """
 
@@ -38,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--recorded', action='store_true', help='fit the last recording again')
     parser.add_argument('--try', action='store_true', dest='only_try', help='do not keep the fit')
     parser.add_argument('--base', action='store_true', help='tracker: seek where it stands too')
-    parser.add_argument('--write', metavar='FILE', help='tracker: robot file that gets the result')
+    parser.add_argument('--write', metavar='FILE', help='tracker, force: robot file that gets it')
     add_robot_options(parser, offline=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    if arguments.sensors == ['tracker']:
-        return _tracker(arguments)
+    if arguments.sensors in [[name] for name in KEYS]:
+        return _sensor(arguments)
     from soro_cli.action_client import run_shown
     from soro_msgs.action import CalibrateFlexSensors
     from soro_node.display_units import number
@@ -74,36 +79,76 @@ def run(arguments: argparse.Namespace) -> int:
     return _finish(arguments, result)
 
 
-def _tracker(arguments: argparse.Namespace) -> int:
-    """Calibrate the marker of the tracker, and where the tracker stands where nobody knows."""
+def _sensor(arguments: argparse.Namespace) -> int:
+    """Calibrate the tracker, or the force sensor, in postures at rest."""
     from soro_cli.action_client import progress_bar
-    from soro_cli.sensor_tour import postures, tour
-    from soro_mechanics.analysis.tracker_calibration import calibrate_tracker
+    from soro_cli.sensor_tour import postures, Tour
     from soro_mechanics.robot import Robot
-    from soro_mechanics.robot_file.sensor_sections import placed, write_section
+    from soro_mechanics.robot_file.sensor_sections import write_section
     from soro_node.display_units import number
 
-    settle = number(arguments.settle, 's', '--settle') or 1.0
+    (name,), settle = arguments.sensors, number(arguments.settle, 's', '--settle') or 1.0
+    key, count = KEYS[name], arguments.poses or 12
     with running_robot(arguments) as robot, progress_bar('calibrate') as report:
-        count, amplitude = arguments.poses or 12, arguments.amplitude or 0.6
-        seen = tour(robot, postures(Robot(robot.description), count, amplitude), settle, report)
-    base = None if arguments.base else seen.base
-    found = calibrate_tracker(seen.tips, seen.markers, base)
-    notes = (f'+-{1e3 * max(found.half[:3]):.2g} mm (95 %), {count} postures', f'{count} postures')
-    values: dict[str, Any] = {'marker': placed(found.marker, notes[0])}
-    if base is None:
-        values['base'] = {'frame': seen.frame, **placed(found.base, notes[1])}
+        targets = postures(Robot(robot.description), count, arguments.amplitude or 0.6)
+        tour = Tour(robot, targets, settle, report)
+        found, values, numbers = (_tracker if name == 'tracker' else _force)(
+            tour, arguments.base, f'{count} postures'
+        )
     if arguments.write:
-        write_section(robot.description.file, 'tracker', values, arguments.write)
+        write_section(robot.description.file, key, values, arguments.write)
     if arguments.json:
-        numbers = {key: getattr(found, key).tolist() for key in ('marker', 'base', 'half', 'left')}
-        print_json({'error_code': 0, 'error_message': '', 'frame': seen.frame, **numbers})
+        print_json({'error_code': 0, 'error_message': '', **numbers})
         return 0
-    rows = [(k, v['position']['value'], v['rotation']['value']) for k, v in values.items()]
-    print_table('marker in the tip, base: the tracker in base_link', ('', 'at', 'turned'), rows)
-    half, left = 1e3 * found.half[:3], found.left
-    print(f'marker +-{" ".join(f"{h:.2g}" for h in half)} mm (95 %), left {1e3 * left[0]:.2g} mm')
+    print_table(f'{key}, as in a robot file', ('', ''), _rows(values))
+    half, left = ('  '.join(f'{x:.2g}' for x in v) for v in (found.half, found.left))
+    print(f'95 %: +-{half}; left (RMS): {left} (SI)')
     return 0
+
+
+def _rows(values: dict[str, Any], within: str = '') -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for name, value in values.items():
+        if isinstance(value, dict) and 'value' not in value:
+            rows += _rows(value, f'{within}{name} ')
+        else:
+            rows.append((within + name, value['value'] if isinstance(value, dict) else str(value)))
+    return rows
+
+
+def _tracker(tour: Tour, seek: bool, note: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Return what was found, as a robot file has it, and for scripts."""
+    from soro_mechanics.analysis.tracker_calibration import calibrate_tracker
+    from soro_mechanics.robot_file.sensor_sections import placed
+
+    seen = tour.tracker()
+    base = None if seek else seen.base
+    found = calibrate_tracker(seen.tips, seen.markers, base)
+    note_of = f'+-{1e3 * max(found.half[:3]):.2g} mm (95 %), {note}'
+    values: dict[str, Any] = {'marker': placed(found.marker, note_of)}
+    if base is None:
+        values['base'] = {'frame': seen.frame, **placed(found.base, note)}
+    numbers = {key: getattr(found, key).tolist() for key in ('marker', 'base', 'half', 'left')}
+    return found, values, {'frame': seen.frame, **numbers}
+
+
+def _force(tour: Tour, seek: bool, note: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+    """Return the same of a force sensor."""
+    from soro_mechanics.analysis.force_calibration import calibrate_force
+    from soro_mechanics.robot_file.sensor_sections import measured
+
+    gravity, wrenches, frame = tour.force()
+    found = calibrate_force(gravity, wrenches)
+    note = f'+-{max(found.half[:3]):.2g} N (95 %), {note}'
+    values = {
+        'frame': frame,
+        'force': measured(found.zero[:3], 'N', note),
+        'moment': measured(found.zero[3:], 'N m', note),
+        'mass': measured(1e3 * found.mass, 'g', note),
+        'centre': measured(1e3 * found.centre, 'mm', note),
+    }
+    numbers = {key: getattr(found, key).tolist() for key in ('zero', 'centre', 'half', 'left')}
+    return found, values, {'frame': frame, 'mass': found.mass, **numbers}
 
 
 def _material(file: str) -> str:

@@ -22,6 +22,7 @@ PARSERS: dict[str, str] = {
     'control': 'robot_file.closed_loop:read_closed_loop',
     'history': 'actuator_models.history:read_history',
     'tracker': 'robot_file.sensor_sections:read_tracker',
+    'force_sensor': 'robot_file.sensor_sections:read_force_sensor',
 }
 
 # Model name -> (section it is built from, class, one line for people).

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a robot file says of its ``tracker``, and how a calibration writes it."""
+"""What a robot file says of ``tracker`` and ``force_sensor``; how a calibration writes them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,22 @@ class Tracker:
     base: Array = field(default_factory=lambda: np.eye(4))  # (4, 4); `frame` in base_link
 
 
+@dataclass(frozen=True)
+class ForceSensor:
+    """What a sensor reads without a load: its `zero` (6,) and the weight of a tool."""
+
+    frame: str  # with or without the robot's prefix
+    zero: Array  # N, N m
+    mass: float  # kg
+    centre: Array  # (3,) [m]
+
+    def load(self, wrench: Array, gravity: Array) -> Array:
+        """Return the load of a reading (6,), under gravity (3,) [m/s^2]; all in its axes."""
+        weight = self.mass * gravity
+        load: Array = wrench - self.zero - np.append(weight, np.cross(self.centre, weight))
+        return load
+
+
 def read_tracker(root: Section, actuators: tuple[Actuator, ...]) -> Tracker:
     """Read ``tracker``."""
     with root.section('tracker') as s:
@@ -37,20 +53,27 @@ def read_tracker(root: Section, actuators: tuple[Actuator, ...]) -> Tracker:
         return Tracker(s.integer('index', -1, minimum=-1), poses['marker'], frame, poses['base'])
 
 
+def read_force_sensor(root: Section, actuators: tuple[Actuator, ...]) -> ForceSensor:
+    """Read ``force_sensor``."""
+    with root.section('force_sensor') as s:
+        parts = ('force', 'N'), ('moment', 'N m'), ('centre', 'm')
+        force, moment, centre = (s.vector(key, unit, 3, np.zeros(3)) for key, unit in parts)
+        mass = s.quantity('mass', 'kg', 0.0, minimum=0.0)
+        return ForceSensor(s.text('frame'), np.append(force, moment), mass, centre)
+
+
+def measured(numbers: Array, unit: str, note: str) -> dict[str, str]:
+    """Return a quantity as it stands in a robot file, with its origin."""
+    text = ' '.join(f'{x:.6g}' for x in np.atleast_1d(numbers))
+    return {'value': f'{text} {unit}', 'source': 'measured', 'note': note}
+
+
 def placed(pose: Array, note: str) -> dict[str, Any]:
     """Return a pose (4, 4) as it stands in a robot file, measured; see `read_tracker`."""
     from soro_mechanics.numerics import lie
 
     position, turn = 1e3 * pose[:3, 3], np.degrees(lie.so3_log(pose[:3, :3]))
-    values = {'position': (position, 'mm'), 'rotation': (turn, 'deg')}
-    return {
-        key: {
-            'value': f'{" ".join(f"{x:.6g}" for x in numbers)} {unit}',
-            'source': 'measured',
-            'note': note,
-        }
-        for key, (numbers, unit) in values.items()
-    }
+    return {'position': measured(position, 'mm', note), 'rotation': measured(turn, 'deg', note)}
 
 
 def write_section(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
@@ -13,12 +13,17 @@ from std_msgs.msg import Header
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
+from soro_mechanics.robot_file.sensor_sections import ForceSensor
 from soro_node.conversions import wrench_from_message
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, TransformFilter
+
+if TYPE_CHECKING:
+    from soro_node.robot_binding import RobotBinding
+
 
 
 class WrenchInput(ExternalWrench):
@@ -30,12 +35,23 @@ class WrenchInput(ExternalWrench):
         Hears the topic and TF (`transforms`), and reports.
     timeout : float
         A wrench older than this [s] is gone: zero.
+    of : RobotBinding or Frames
+        The robot; its file may say what its force sensor reads without a load: that is taken off.
     """
 
     def __init__(
-        self, node: Any, frames: Frames, timeout: float, topic: str = 'external_wrench'
+        self,
+        node: Any,
+        timeout: float,
+        of: RobotBinding | Frames,
+        topic: str = 'external_wrench',
     ) -> None:
+        frames = of if isinstance(of, Frames) else of.frames
         super().__init__(frames, timeout)
+        self._binding = of
+        structure = {} if isinstance(of, Frames) else of.description.structure
+        self._sensor: ForceSensor | None = structure.get('force_sensor')
+        self._turn = np.eye(3)  # of the sensor in base_link
         self._topic, self._name = topic, topic.removeprefix('~/')
         self._filter = TransformFilter(self._pose_in_robot, self._take)
         self._anchor = frames.base_link
@@ -70,15 +86,23 @@ class WrenchInput(ExternalWrench):
 
     def _on_message(self, message: WrenchStamped) -> None:
         frames = self._frames
-        if message.header.frame_id in (frames.tip_aligned, frames.tip, frames.base_link):
-            self._anchor = message.header.frame_id
+        name = message.header.frame_id
+        known = name in (frames.tip_aligned, frames.tip, frames.base_link)
+        if known and not self._is_sensor(name):
+            self._anchor = name
             self._take(message, time.monotonic(), np.eye(4))
         else:
             self._filter.add(message)
 
+    def _is_sensor(self, frame_id: str) -> bool:
+        sensor = self._sensor
+        return sensor is not None and frame_id in (sensor.frame, self._frames.body(sensor.frame))
+
     def _pose_in_robot(self, header: Header) -> Array:
         """Return the pose (4, 4) of a frame in the tip, where it moves with it, or in the base."""
         frames = self._frames
+        if self._is_sensor(header.frame_id):
+            self._turn = self._node.transforms.lookup(frames.base_link, header)[:3, :3]
         on_tip = self._node.transforms.hangs_on(header.frame_id, frames.tip)
         self._anchor = frames.tip if on_tip else frames.base_link
         return self._node.transforms.lookup(self._anchor, header)
@@ -88,6 +112,8 @@ class WrenchInput(ExternalWrench):
             if isinstance(pose, NoTransform):
                 raise pose
             wrench = wrench_from_message(message.wrench, self._name)
+            if self._is_sensor(message.header.frame_id):
+                wrench = self._sensor.load(wrench, self._turn.T @ self._binding.robot.gravity)
             # At the origin of `_anchor`, in its axes: the arm of the force makes a moment.
             force, moment = pose[:3, :3] @ wrench[:3], pose[:3, :3] @ wrench[3:]
             moment += np.cross(pose[:3, 3], force)

@@ -142,7 +142,7 @@ def _sensors(made: Derived) -> None:
     control = made.data.get('control', {})
     if loop := {key: value for key, value in control.items() if key != 'haptic'}:
         made.tree['control'] = loop
-    made.tree |= {key: made.data[key] for key in ('tracker',) if key in made.data}
+    made.tree |= {key: made.data[key] for key in ('tracker', 'force_sensor') if key in made.data}
     haptic = control.get('haptic')
     if flex and haptic is None:
         sensor = made.data['sensors'][int(flex[0][0][8:-1])]

@@ -315,6 +315,13 @@ TRACKER: Table = {
     'marker': table(_PLACED),
     'base': table({'frame': need(TEXT), **_PLACED}),
 }
+FORCE_SENSOR: Table = {
+    'frame': need(text(about='frame_id of what it sends')),
+    'force': q('N', 'its zero', size=3),
+    'moment': q('N m', 'its zero', size=3),
+    'mass': q('kg', 'of a tool'),
+    'centre': q('m', 'of that', size=3),
+}
 
 _SEGMENTS: Table = {
     'elements': WHOLE,
@@ -418,6 +425,7 @@ TOP: Table = {
     ),
     'control': table(CONTROL),
     'tracker': table(TRACKER, '`soro calibrate tracker` writes it'),
+    'force_sensor': table(FORCE_SENSOR, '`soro calibrate force` writes it'),
     'driver': Key('free', item=DRIVER, about='how it is driven; without it simulated'),
     'emulator': Key('free', item=EMULATOR, about='the bench that stands in for the robot'),
 }
