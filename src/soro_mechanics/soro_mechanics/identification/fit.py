@@ -127,7 +127,7 @@ def identify(
     start = np.concatenate([np.ones(count), np.zeros(more)])
     bounds = [LEAST] * count + [-FARTHEST] * more, [MOST] * count + [FARTHEST] * more
     before = problem.residuals(start)
-    refuse_dependent(names, problem.slope(start))
+    _refuse_dependent(names, problem.slope(start))
     weight, iterations, x = problem.weights(None), 0, start
     for _ in range(2):
         found = least_squares(
@@ -143,7 +143,7 @@ def identify(
         noise = problem.noise(x)
         weight = problem.weights(noise)
     jacobian = weight[:, None] * problem.slope(x)
-    refuse_dependent(names, jacobian)
+    _refuse_dependent(names, jacobian)
     covariance: Array = np.linalg.inv(jacobian.T @ jacobian).astype(np.float64)
     _refuse_loose(names, covariance, offsets)
     if found.status == 0:
@@ -199,7 +199,7 @@ def _check(names: Sequence[str], data: Observations) -> None:
             raise InvalidInput(name, 'not finite', 'finite numbers', Code.NOT_FINITE)
 
 
-def refuse_dependent(names: Sequence[str], jacobian: Array) -> None:
+def _refuse_dependent(names: Sequence[str], jacobian: Array) -> None:
     size = np.linalg.norm(jacobian, axis=0)
     silent = [name for name, s in zip(names, size, strict=True) if s <= DEPENDENT * size.max()]
     if silent or not size.max() > 0.0:
@@ -252,7 +252,7 @@ def _refuse_at_an_end(
 
 def _members(names: Sequence[str], vector: Array) -> list[str]:
     share = np.abs(vector) / np.abs(vector).max()
-    return list(dict.fromkeys(n for n, x in zip(names, share, strict=True) if x > SHARE))
+    return [name for name, x in zip(names, share, strict=True) if x > SHARE]
 
 
 def _how_badly(group: Sequence[str], deviation: float) -> str:

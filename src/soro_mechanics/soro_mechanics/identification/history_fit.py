@@ -6,7 +6,8 @@ The model of the robot stays as it is; what its body feels is ``P(C(u))`` of `hi
 earlier, and the tip may be off by a constant (marker, load). Weights of plays of fixed thresholds,
 parts and time of the creep and the delay are found by Gauss-Newton steps with exact derivatives:
 those of the operators are followed along the motion, the tip's are the Jacobian of the model.
-Standard deviations count correlated residuals once (integrated autocorrelation time).
+Standard deviations count correlated residuals once (integrated autocorrelation time). What the
+data do not tell stays as vague as before the fit; that refuses it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from soro_mechanics.actuator_models.hysteresis import PrandtlIshlinskii
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
-from soro_mechanics.identification.fit import NotIdentifiable, refuse_dependent
+from soro_mechanics.identification.fit import NotIdentifiable
 from soro_mechanics.identification.offsets import FoundOffset
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -39,7 +40,8 @@ ERRORS = ('before', 'after', 'held_before', 'held_after')
 LEVEL = 0.95  # of every interval by itself
 # Largest standard deviations: of a width and a part of creep, of log(time), of the delay [s]
 LOOSE = {'width': 0.01, 'creep': 0.01, 'time': 0.3, 'delay': 0.02}
-PART, TIME, STEPS = 0.05, 3.0, 15  # at first, of creep; s; of the search
+PART, TIME, STEPS = 0.05, 3.0, 30  # at first, of creep; s; of the search
+VAGUE, FINEST = 0.5, 1e-4  # what is known before: deviation of every number; m, of a tracker
 SPANS = 2.0  # times of creep that a motion has to last
 LEAST_SLOPE = 0.05  # (assumed) behind a reversal, of the gain: the inverse would jump below it
 
@@ -84,11 +86,11 @@ def identify_history(
     p = _Problem(robot, data, unknowns)
     train = round((1.0 - hold_out) * len(p.chosen))
     rows, start = slice(0, 3 * train), p.start[p.free]
-    refuse_dependent(p.names, p.solved(start)[1][rows])
+    prior = FINEST / VAGUE * np.eye(len(start))[:-3]
     fit = least_squares(
-        lambda x: p.solved(x)[0][rows],
+        lambda x: np.concatenate([p.solved(x)[0][rows], prior @ (x - start)]),
         start,
-        lambda x: p.solved(x)[1][rows],
+        lambda x: np.concatenate([p.solved(x)[1][rows], prior]),
         x_scale='jac',
         ftol=1e-6,
         max_nfev=STEPS,
@@ -97,10 +99,11 @@ def identify_history(
     late = 'creep' in unknowns and SPANS * np.exp(p.parts(x)[2]) > np.ptp(data.time)
     if late or not fit.success:
         said = 'too slow or small for this motion' if late else f'no end after {STEPS} steps'
-        raise NotIdentifiable([['creep'] if late else p.names], [np.inf], [said])
+        raise NotIdentifiable([['creep'] if late else list(unknowns)], [np.inf], [said])
     residual, jacobian = p.solved(x)[0].reshape(-1, 3), p.solved(x)[1][rows]
     noise = float(np.sum(residual[:train] ** 2)) / count * _correlated(residual[:train])
-    covariance = np.linalg.inv(jacobian.T @ jacobian) * noise
+    noise = max(noise, FINEST**2)
+    covariance = np.linalg.inv(jacobian.T @ jacobian + prior.T @ prior) * noise
     quantile, found, loose = float(student.ppf(0.5 + 0.5 * LEVEL, df=count)), [], []
     for name, value, slope in p.derived(x):
         deviation = float(np.sqrt(slope @ covariance @ slope))
