@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from soro_node.robot_binding import RobotBinding
 
 
-
 class WrenchInput(ExternalWrench):
     """The newest external wrench, in any frame that TF connects with the robot; `open` to `close`.
 
@@ -40,11 +39,7 @@ class WrenchInput(ExternalWrench):
     """
 
     def __init__(
-        self,
-        node: Any,
-        timeout: float,
-        of: RobotBinding | Frames,
-        topic: str = 'external_wrench',
+        self, node: Any, timeout: float, of: RobotBinding | Frames, topic: str = 'external_wrench'
     ) -> None:
         frames = of if isinstance(of, Frames) else of.frames
         super().__init__(frames, timeout)
