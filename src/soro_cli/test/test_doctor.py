@@ -232,23 +232,3 @@ def test_a_client_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setattr('soro_driver.devices.load', missing)
     found = only(doctor_robot.hardware(read_robot_file(find_robot_file('spatial_cc'))))
     assert found.level is Level.FAIL and 'nidaqmx' in found.text
-
-
-SCHEMA_1 = Path(__file__).resolve().parents[2] / 'soro_mechanics' / 'test' / 'schema1'
-
-
-def test_a_file_of_schema_1_is_upgraded_in_place_or_elsewhere(tmp_path, capsys):
-    from soro_cli.main import main
-
-    file, other = tmp_path / 'robot.yaml', tmp_path / 'new.yaml'
-    file.write_text((SCHEMA_1 / 'stiff_flop.yaml').read_text())
-    before = file.read_text()
-    assert main(['doctor', '--upgrade', str(file), '--output', '-']) == 0
-    printed = capsys.readouterr()
-    assert '\nschema: 2\n' in printed.out and 'one body of kind chain' in printed.err
-    assert main(['doctor', '--upgrade', str(file), '--output', str(other)]) == 0
-    assert file.read_text() == before and other.read_text() == printed.out
-    assert main(['doctor', '--upgrade', str(file)]) == 0
-    assert file.read_text() == printed.out
-    assert main(['doctor', '--upgrade', str(file)]) != 0  # it is of schema 2 now
-    assert file.read_text() == printed.out

@@ -53,7 +53,7 @@ def test_it_is_listed_and_drawn(bag, soro):
     assert drawn.returncode == 0, drawn.stderr
     names = {Path(f).name for f in json.loads(drawn.stdout)['files']}
     assert {'actuation.png', 'tip.png', 'shape.png', 'player.html'} <= names
-    assert 'doctor --upgrade' not in drawn.stderr, 'nobody is to upgrade what a bag holds'
+    assert 'schema 1' not in drawn.stderr, 'nobody is to upgrade what a bag holds'
 
 
 @named

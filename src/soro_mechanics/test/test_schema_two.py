@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from same_structure import differences
 
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot import Robot
@@ -19,7 +20,6 @@ from soro_mechanics.robot_file.reader import describe_robot, OldSchema, read_rob
 from soro_mechanics.robot_file.schema2 import tables
 from soro_mechanics.robot_file.schema2.check import plain
 from soro_mechanics.robot_file.schema2.round_trip import comments, RoundTrip
-from soro_mechanics.robot_file.schema2.upgrade import differences, upgrade
 
 OLD = sorted((Path(__file__).parent / 'schema1').glob('*.yaml'))
 CATALOGUE = [p for p in search_path() if (p / 'stiff_flop.yaml').is_file()][-1]
@@ -37,33 +37,24 @@ def new_file(name: str) -> Path:
 
 
 def read_old(path):
-    with pytest.warns(OldSchema, match='soro doctor --upgrade'):
+    with pytest.warns(OldSchema, match='schema 1'):
         return read_robot_file(path)
 
 
 @pytest.fixture(scope='module', params=OLD, ids=[p.stem for p in OLD])
-def robots(request, tmp_path_factory):
-    """Return one robot as schema 1, upgraded, and as the catalogue has it."""
-    target = tmp_path_factory.mktemp('upgraded') / request.param.name
-    upgrade(request.param).document.save(target)
-    return (
-        read_old(request.param),
-        read_robot_file(target),
-        read_robot_file(new_file(request.param.stem)),
-    )
+def robots(request):
+    """Return one robot as schema 1 and as the catalogue has it."""
+    return read_old(request.param), read_robot_file(new_file(request.param.stem))
 
 
-def test_the_upgraded_file_and_the_catalogue_say_the_same(robots):
-    old, upgraded, new = robots
-    for made in (upgraded, new):
-        for name in ('name', 'title', 'gravity', 'actuators', 'coupled_limits', 'models'):
-            assert not differences(getattr(old, name), getattr(made, name), name)
-        assert set(made.structure) == set(old.structure)
-        for section, structure in old.structure.items():
-            sizes = [size for *_, size in differences(structure, made.structure[section], section)]
-            assert max(sizes, default=0.0) <= ROUNDED.get((old.name, section), 0.0)
-    for section, structure in upgraded.structure.items():
-        assert not differences(structure, new.structure[section], section)
+def test_the_file_of_before_and_the_catalogue_say_the_same(robots):
+    old, new = robots
+    for name in ('name', 'title', 'gravity', 'actuators', 'coupled_limits', 'models'):
+        assert not differences(getattr(old, name), getattr(new, name), name)
+    assert set(new.structure) == set(old.structure)
+    for section, structure in old.structure.items():
+        sizes = [size for *_, size in differences(structure, new.structure[section], section)]
+        assert max(sizes, default=0.0) <= ROUNDED.get((old.name, section), 0.0)
 
 
 def test_driver_and_emulator_are_those_of_before(robots):
@@ -107,7 +98,7 @@ SLOW = ('pam_continuum', 'network')
 
 
 def test_every_model_gives_the_numbers_of_before(robots):
-    old, upgraded, new = robots
+    old, new = robots
     rest = np.array([a.rest for a in old.actuators])
     span = np.array([a.maximum for a in old.actuators]) - rest
     third = np.arange(len(rest)) % 3 == 0
@@ -115,45 +106,22 @@ def test_every_model_gives_the_numbers_of_before(robots):
     for model in old.models:
         if (old.name, model) == SLOW:
             continue
-        before, *after = (Robot(r, model) for r in (old, upgraded, new))
+        before, after = (Robot(r, model) for r in (old, new))
         exact = (old.name, model) not in ROUNDED
         for part, pull in ((0.0, None), (0.04, None), (0.04, wrench)):
             if pull is not None and model == 'constant_curvature':
                 pull = 0.1 * wrench
             q = rest + part * span * third
             was = before.forward(q, pull)
-            for robot in after:
-                now = robot.forward(q, pull)
-                gap = np.max(np.abs(now.tip - was.tip))
-                assert gap <= (1e-12 if exact else 1e-6), (model, part, gap)
-                assert now.status.code == was.status.code
+            now = after.forward(q, pull)
+            gap = np.max(np.abs(now.tip - was.tip))
+            assert gap <= (1e-12 if exact else 1e-6), (model, part, gap)
+            assert now.status.code == was.status.code
         target = before.forward(rest + 0.03 * span * third)
         was = before.inverse(target.tip[:3, 3])
-        now = after[1].inverse(target.tip[:3, 3])
+        now = after.inverse(target.tip[:3, 3])
         if exact:
             np.testing.assert_allclose(now.actuation, was.actuation, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize('path', OLD, ids=[p.stem for p in OLD])
-def test_comments_and_origins_survive_the_upgrade(path):
-    made = upgrade(path)
-    text = made.document.written()
-    assert set(comments(path.read_text())) <= set(comments(text))
-    notes = {o.note for o in read_old(path).origins if o.note}
-    kept = text
-    lost = [note for note in notes if note not in kept]
-    # Notes of numbers that another section had already, such as 'as in segments'.
-    assert len(lost) <= len(notes) / 3, lost
-
-
-def test_two_descriptions_that_disagree_are_refused(tmp_path):
-    text = OLD[[p.stem for p in OLD].index('stiff_flop')].read_text()
-    file = tmp_path / 'robot.yaml'
-    file.write_text(
-        text.replace('bending_stiffness: {value: 1.503e-3', 'bending_stiffness: {value: 3e-3')
-    )
-    with pytest.raises(RobotFileError, match='two descriptions of one body'):
-        upgrade(file)
 
 
 def data_of(name):

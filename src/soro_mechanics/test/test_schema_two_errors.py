@@ -13,11 +13,11 @@ from typing import Any
 from changed_robots import keys_of, put, REMOVED
 import numpy as np
 import pytest
+from same_structure import differences
 import yaml
 
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import describe_robot, read_robot_file
-from soro_mechanics.robot_file.schema2.upgrade import differences
 
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'robot_file.md'
 BLOCKS = re.findall(r'^```yaml\n(.*?)^```', PAGE.read_text(encoding='utf-8'), re.M | re.S)

@@ -11,9 +11,8 @@ from pathlib import Path
 import sys
 
 from soro_cli.doctor.findings import as_json, Level, print_findings
-from soro_cli.tables import note, print_json
+from soro_cli.tables import print_json
 from soro_node.file_errors import writing
-from soro_node.user_errors import UserError
 
 SUMMARY = 'check this machine, or a robot file, and say what to do'
 EPILOG = """\
@@ -22,8 +21,6 @@ examples:
   soro doctor stiff_flop       a robot of the catalogue
   soro doctor ./my_robot.yaml  a robot file
   soro doctor --hardware       ports, CAN links, cards, and what mends each
-  soro doctor --upgrade ./my_robot.yaml            schema 1 becomes schema 2, in place
-  soro doctor --upgrade ./my_robot.yaml --output - the same, printed
   soro doctor --json-schema robot.schema.json      what editors complete keys from
 
 The exit code is 1 when something fails; warnings do not count.
@@ -33,12 +30,6 @@ The exit code is 1 when something fails; warnings do not count.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('robot', nargs='?', help='name or file of a robot; none: the machine')
-    parser.add_argument(
-        '--upgrade', action='store_true', help='write the robot file in schema 2; comments stay'
-    )
-    parser.add_argument(
-        '--output', metavar='FILE', help='with --upgrade: write there; - prints it'
-    )
     parser.add_argument(
         '--json-schema', metavar='FILE', help='write the JSON Schema of robot files; - prints it'
     )
@@ -50,8 +41,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     if arguments.json_schema:
         return _json_schema(arguments.json_schema)
-    if arguments.upgrade or arguments.output:
-        return _upgrade(arguments)
     if arguments.robot:
         from soro_cli.doctor.robot import robot_findings
 
@@ -72,26 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({'worst': worst.name.lower(), 'findings': as_json(findings)})
     return 1 if worst is Level.FAIL else 0
-
-
-def _upgrade(arguments: argparse.Namespace) -> int:
-    from soro_mechanics.robot_file.catalogue import find_robot_file
-    from soro_mechanics.robot_file.schema2.upgrade import upgrade
-
-    if not arguments.robot or not arguments.upgrade:
-        raise UserError('write soro doctor --upgrade FILE [--output FILE]')
-    path = find_robot_file(arguments.robot)
-    made = upgrade(path)
-    if arguments.output == '-':
-        sys.stdout.write(made.document.written())
-    else:
-        target = Path(arguments.output or path)
-        with writing(target):
-            made.document.save(target)
-        note(f'written: {target}')
-    for line in made.notes:
-        note(line)
-    return 0
 
 
 def _json_schema(target: str) -> int:

@@ -25,7 +25,7 @@ def default_parameters(robot: Robot) -> list[FitParameter]:
             'parameters',
             robot.model,
             f'paths of numbers in the robot file: {section!r} has no default list, nor has schema '
-            f'{OLD_SCHEMA} (soro doctor --upgrade {robot.description.file})',
+            f'{OLD_SCHEMA} (docs/robot_file.md)',
         )
     return _DEFAULTS[section](tree)
 

@@ -26,7 +26,7 @@ def write_identified(
     """
     document = RoundTrip(robot.file)
     if document.tree['schema'] == OLD_SCHEMA:
-        remedy = f'write schema 2: soro doctor --upgrade {robot.file}'
+        remedy = 'write schema 2 (docs/robot_file.md)'
         raise RobotFileError('schema', OLD_SCHEMA, remedy, robot.file)
     for fit in fits:
         _put(document, fit, robot)

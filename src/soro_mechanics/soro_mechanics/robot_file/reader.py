@@ -110,7 +110,7 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     if schema == OLD_SCHEMA:
         warnings.warn(
             f'{file} is of schema 1, which the next release does not read; '
-            f'run: soro doctor --upgrade {file}',
+            'write schema 2 (docs/robot_file.md)',
             OldSchema,
             stacklevel=3,
         )

@@ -116,14 +116,6 @@ def write_robot_file(text: str, target: str | os.PathLike[str]) -> RobotDescript
     return description
 
 
-def move(source: Any, key: Any, target: CommentedMap, name: str) -> None:
-    """Move a value with its comments, where there is one."""
-    if key in source:
-        target[name] = source[key]
-        if key in source.ca.items:
-            target.ca.items[name] = source.ca.items.pop(key)
-
-
 def styled(value: Any, flow: bool = True) -> Any:
     """Return plain data as nodes in flow style, as the robot files write them."""
     if isinstance(value, CommentedMap | CommentedSeq):
