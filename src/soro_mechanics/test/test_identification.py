@@ -468,3 +468,22 @@ def test_parameters_are_read_from_text():
 def test_a_model_without_a_list_says_so():
     with pytest.raises(InvalidInput, match='kirchhoff'):
         default_parameters(Robot(description('pam_continuum')))
+
+
+@pytest.mark.parametrize(
+    ('name', 'model', 'reach'),
+    [('stiff_flop', 'network', 0.6), ('spatial_cc', 'constant_curvature', 0.8)],
+)
+def test_slopes_are_those_of_robots_that_are_solved_anew(name, model, reach):
+    robot = Robot(description(name), model)
+    space = ParameterSpace(robot.description, default_parameters(robot))
+    data = measured(robot, np.random.default_rng(2), reach, 4)
+    offsets = Offsets(robot, [robot.actuators[0].name], marker=True)
+    problem = Problem(space, model, data, None, offsets)
+    x = np.concatenate([np.full(len(space.names), 1.03), np.full(len(offsets), 0.2)])
+    slope = problem.slope(x)
+    for i in range(len(x)):
+        unit = np.zeros(len(x))
+        unit[i] = 2e-3
+        anew = (problem.residuals(x + unit) - problem.residuals(x - unit)) / 4e-3
+        assert np.linalg.norm(slope[:, i] - anew) < 1e-4 * np.linalg.norm(anew)

@@ -8,7 +8,8 @@ The planner's own stream and controller, a period of the device loop, the emulat
 body and tracker; only threads, wire and ROS are left out, so that no figure depends on the
 computer. Errors are of the body's own tip. With compensation the planner undoes the hysteresis and
 creep that `soro identify --history` finds in a separate motion of the same plant, before; where
-its data cannot tell creep, the hysteresis alone. The controller has its defaults, of which
+its data cannot tell creep, the hysteresis alone, and nothing where they are refused that too. The
+controller has its defaults, of which
 `correction_limit` was raised after these plants had been seen; `delay` is that of `DELAYS` with
 which feedforward follows a circle of the first plant best, and stays.
 """
@@ -113,7 +114,9 @@ class VirtualTip:
         self.robot = load_robot(plant.scene.robot)
         description, count = self.robot.description, len(self.robot.actuators)
         if control == COMPENSATED:
-            structure = {**description.structure, 'history': learned(plant)}
+            found = learned(plant)
+            past = {} if found is None else {'history': found}
+            structure = description.structure | past
             self.robot = Robot(replace(description, structure=structure))
         self.pressures: list[tuple[float, Array]] = []
         self.seen: list[tuple[float, Array]] = []
@@ -237,8 +240,8 @@ def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
 
 
 @cache
-def learned(plant: Plant) -> HistoryProperties:
-    """Identify the past of a plant's actuators in a motion of its own."""
+def learned(plant: Plant) -> HistoryProperties | None:
+    """Identify the past of a plant's actuators in a motion of its own; None: it is refused."""
     scene, random = VirtualTip(plant, CONTROLS[0]), np.random.default_rng(7)
     low, high = scene.robot.limits.T
     sizes = [1.0, 0.0, *random.uniform(0.0, 1.0, LEARNED)]
@@ -251,11 +254,12 @@ def learned(plant: Plant) -> HistoryProperties:
     for unknowns in (['hysteresis', 'creep'], ['hysteresis']):
         try:
             found = identify_history(scene.robot, data, unknowns)
-            break
         except NotIdentifiable as error:
             print(unknowns, error, flush=True)
-    print(unknowns, found.errors, *found.found, sep='\n', flush=True)
-    return found.history
+        else:
+            print(unknowns, found.errors, *found.found, sep='\n', flush=True)
+            return found.history
+    return None
 
 
 def at_rest(plant: Plant, control: str) -> tuple[float, float]:
