@@ -9,7 +9,7 @@ being the one direction that forces do not reach. The rest of it is read as a fo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 import json
 import math
@@ -26,6 +26,8 @@ from soro_mechanics.haptics.sensing import Sensing, sensing_setup
 from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built import PlantErrors
+from soro_studies.haptics.free_space import DEVICES as FREE_DEVICES
+from soro_studies.haptics.free_space import free_space, WAYS
 from soro_studies.haptics.held import DEFAULTS, limits_of, smooth
 from soro_studies.haptics.network_bench import NetworkBench
 from soro_studies.haptics.page_table import page_table
@@ -215,12 +217,23 @@ def plan(names: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
     yield from ((first, case, '5 um/s', FEW[0]) for case in CASES)
 
 
+def free_calibration(robot: Robot, device: str) -> FlexCalibration:
+    """Return the calibration of a device of the study of free space."""
+    return calibrated_report(robot, bench_signals(6), errors=FREE_DEVICES[device]).calibration()
+
+
 def measure_drifts(robot: Robot, store: Path, anew: bool) -> None:
     """Compute what is observable and measure the plan; `anew`: forget what is stored."""
     kept = {} if anew or not store.is_file() else json.loads(store.read_text(encoding='utf-8'))
     seen = kept.get('observability') or {
         device: observability(robot, _calibration(robot, device)) for device in DEVICES
     }
+    price = kept.get('free') or [
+        asdict(
+            free_space(robot, free_calibration(robot, name), bench_signals(6), name, WAYS[0], 1.0)
+        )
+        for name in FREE_DEVICES
+    ]
     rows = kept.get('drifts', [])
     known = {(r['device'], r['case'], r['drift'], r['sensor']) for r in rows}
     names = tuple(strip.name for strip in robot.description.structure['haptic'].strips)
@@ -230,7 +243,8 @@ def measure_drifts(robot: Robot, store: Path, anew: bool) -> None:
         rows.append(vars(measure(robot, *cell)))
         print(rows[-1], flush=True)
         lines = ',\n'.join(json.dumps(row) for row in rows)
-        text = f'{{"observability": {json.dumps(seen)},\n"drifts": [\n{lines}\n]}}\n'
+        head = f'"observability": {json.dumps(seen)},\n"free": {json.dumps(price)}'
+        text = f'{{{head},\n"drifts": [\n{lines}\n]}}\n'
         store.write_text(text, encoding='utf-8')
 
 
@@ -261,6 +275,10 @@ def write_drift_page(name: str, store: Path, page: Path) -> None:
         rows.append(
             (device, case, drift, noticed, force, f'{1e3 * moved:.1f}', f'{1e3 * ends:.1f}')
         )
+    price = [
+        (f['device'], f'{f["felt"] / f["natural"]:.2f}', f'{f["mean"]:.2f} N')
+        for f in kept['free']
+    ]
     far = sum(d.phantom > 1.0 or d.moved > 5e-3 for d in drifts)
     heads = 'device', 'handle', 'drift', 'noticed', 'phantom', 'moved, mm', 'ends, mm'
     page.write_text(
@@ -284,6 +302,9 @@ def write_drift_page(name: str, store: Path, page: Path) -> None:
         'that pressed on an object leaves it: nothing holds it any more). '
         f'{far} of {len(drifts)} runs pass 1 N or 5 mm. Every run: [{store.name}]({store.name}).'
         f'\n\n{page_table(heads, rows)}\n\n'
-        'A handle that nobody holds stays: one strip alone is no hand.\n',
+        'A handle that nobody holds stays: one strip alone is no hand. The price is a hand '
+        'that is felt later, most where strips slide: several have to leave their dead bands. '
+        f'Across the handle, as in [free space]({name}_free.md), now:\n\n'
+        f'{page_table(("device", "share of the natural stiffness", "mean force"), price)}\n',
         encoding='utf-8',
     )

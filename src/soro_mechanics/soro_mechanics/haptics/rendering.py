@@ -41,8 +41,8 @@ AT_REST = 5e-4, 0.01
 NEW_CONTACT = 0.1  # s without any before one that has its own allowance of energy. Assumed.
 # Of a strip's reading. Assumed; noise alone passes it once in some 1e6 samples.
 DEVIATIONS = 6.0
-# Of one strip that alone contradicts a handle without a hand, before its error counts as so large:
-# more than the guard needs, where strips do not slide. Assumed.
+# Of one strip that alone contradicts a handle without a hand, where others may rest unseen: beyond
+# that it is taken to err by as much. Assumed.
 DOUBTED = 17.0
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
@@ -291,7 +291,8 @@ class HapticLaw:
         if not apart @ pull < 1.0:
             self.odd_strip = odd = int(np.flatnonzero(used)[alone.argmax()])
             far = abs(float(apart[alone.argmax()]))
-            self._drift[odd] = far if far > DOUBTED / DEVIATIONS * error[odd] else 0.0
+            if far > DOUBTED / DEVIATIONS * error[odd] and not self.strips.exact.all():
+                self._drift[odd] = far  # no contradiction would tell
         return True
 
     def nothing_to_do(self, force: float) -> bool:
