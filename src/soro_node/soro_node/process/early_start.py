@@ -31,7 +31,7 @@ def end_signals() -> tuple[signal.Signals, ...]:
 
 
 def main() -> None:
-    """Run the node that the executable is named after, by its entry in ``soro_node.executable``."""
+    """Run the node whose name in ``soro_node.executable`` the executable bears."""
     _end_when_told()
     (node,) = entry_points(group='soro_node.executable', name=Path(sys.argv[0]).stem)
     node.load()()
