@@ -35,7 +35,9 @@ START, SETTLE, PULLED = 60.0, 1.0, 60.0  # s: until it answers, to follow, for a
 TOO_LITTLE, TOO_MUCH, CROSSTALK = 0.8, 1.25, 0.3  # of the way that was asked for
 POLL = 0.02  # s
 VENT = 5.0  # times SETTLE, for pressure to go after a stop
-EMULATOR = 'from soro_emulation.main import main; main()'
+EMULATOR = (
+    "from soro_node.process.early_start import import_and_run as run; run('soro_emulation.node')"
+)
 
 
 class BenchLaw(Law):

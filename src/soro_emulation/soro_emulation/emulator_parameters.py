@@ -4,19 +4,13 @@
 
 from soro_emulation.emulated_sensor import PARAMETERS as FORCE_PARAMETERS
 from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
-from soro_node.frames import FROM_NAMESPACE
+from soro_node.inputs.wrench_input import WRENCH_TIMEOUT
 from soro_node.parameters import Parameter
+from soro_node.robot_binding import FRAME_PREFIX, ROBOT
 
 PARAMETERS = (
-    Parameter(
-        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
-        read_only=True,
-    ),
-    Parameter(
-        'frame_prefix', FROM_NAMESPACE, '',
-        "put before every frame name; <namespace> stands for the node's namespace",
-        read_only=True,
-    ),
+    ROBOT,
+    FRAME_PREFIX,
     Parameter(
         'port', 0, '', 'TCP port on 127.0.0.1; 0: derived from namespace, domain and user',
         read_only=True, minimum=0, maximum=65535,
@@ -33,10 +27,7 @@ PARAMETERS = (
         'rate', 30.0, '1/s', 'rate of emulator/configuration; 0: no ground truth',
         read_only=True, minimum=0.0, maximum=200.0,
     ),
-    Parameter(
-        'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
-        read_only=True, minimum=0.01,
-    ),
+    WRENCH_TIMEOUT,
     *TRACKER_PARAMETERS,
     *FORCE_PARAMETERS,
     Parameter(

@@ -11,14 +11,16 @@ from typing import Any, ClassVar
 from soro_emulation.bus_faults import EmulatedBus
 from soro_emulation.device_emulator import DeviceEmulator, EmulatorContext
 from soro_emulation.serial_pty import SerialPty
-from soro_mechanics.core.errors import UnknownName
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 
 
 class WiredEmulator(DeviceEmulator):
     """A subclass sets `wire`, lists its `faults`, and has them break."""
 
     faults: ClassVar[tuple[str, ...]]  # with those of the wire
+    claims: ClassVar[tuple[str, ...]] = ()  # that only an emulated board can be told to make
     wire: SerialPty | EmulatedBus
+    _board: Any = None  # of a device that has one; a board to `close` runs reference firmware
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -37,6 +39,8 @@ class WiredEmulator(DeviceEmulator):
         """Break something."""
         if fault not in self.faults:
             raise UnknownName('fault', fault, self.faults)
+        if fault in self.claims and hasattr(self._board, 'close'):
+            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none' or fault in self.wire.faults:
             self.wire.inject(fault, values)
         if fault not in self.wire.faults:
@@ -69,3 +73,5 @@ class WiredEmulator(DeviceEmulator):
     def stop(self) -> None:
         """Stop listening."""
         self.wire.stop()
+        if hasattr(self._board, 'close'):
+            self._board.close()

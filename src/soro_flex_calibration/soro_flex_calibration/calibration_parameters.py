@@ -5,13 +5,11 @@
 from soro_mechanics.haptics.flex_fit import METHODS
 from soro_node.lifecycle import autostart_parameter
 from soro_node.parameters import Parameter
+from soro_node.robot_binding import ROBOT
 
 PARAMETERS = (
     autostart_parameter(),
-    Parameter(
-        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
-        read_only=True,
-    ),
+    ROBOT,
     Parameter(
         'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
         sizes=(0, 3), read_only=True,

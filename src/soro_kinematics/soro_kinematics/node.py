@@ -40,7 +40,7 @@ from soro_node.diagnostics import Level
 from soro_node.executor.qos_events import look_seldom, SeldomGroup
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
-from soro_node.inputs.wrench_input import WrenchInput
+from soro_node.inputs.wrench_input import WRENCH_TIMEOUT, WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
 from soro_node.parameters import Parameter
@@ -73,10 +73,7 @@ PARAMETERS = (
         'state_timeout', 0.5, 's', 'an actuator_state older than this is not used',
         minimum=0.01, read_only=True,
     ),
-    Parameter(
-        'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
-        minimum=0.01, read_only=True,
-    ),
+    WRENCH_TIMEOUT,
     Parameter(
         'position_tolerance', 1e-5, 'm', 'solve_inverse has reached its target within this',
         minimum=1e-9,

@@ -19,17 +19,19 @@ from soro_node.parameters import Parameter
 from soro_node.process.background_compilation import BackgroundCompilation
 from soro_node.process.warm_up import is_compiled, warm_up
 
+ROBOT = Parameter(
+    'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
+    read_only=True,
+)  # fmt: skip
+FRAME_PREFIX = Parameter(
+    'frame_prefix', FROM_NAMESPACE, '',
+    "put before every frame name; <namespace> stands for the node's namespace",
+    read_only=True,
+)  # fmt: skip
 ROBOT_PARAMETERS = (
-    Parameter(
-        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
-        read_only=True,
-    ),
+    ROBOT,
     Parameter('model', '', '', "model used by default; empty: the first one of the robot's file"),
-    Parameter(
-        'frame_prefix', FROM_NAMESPACE, '',
-        "put before every frame name; <namespace> stands for the node's namespace",
-        read_only=True,
-    ),
+    FRAME_PREFIX,
     Parameter(
         'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
         sizes=(0, 3),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node that is told to end while it still imports ends at once, in order and in silence."""
 
+from importlib.metadata import entry_points
 import os
 import signal
 import subprocess
@@ -14,13 +15,17 @@ QUICK = "def main(code):\n    print('running', flush=True)\n    raise SystemExit
 COMMAND = (
     "from soro_node.process.early_start import import_and_run; import_and_run('a_node', code='3')"
 )
+BY_NAME = (
+    "import sys; sys.argv = ['/opt/lib/a_name']; from soro_node.process.early_start import main; "
+    'main()'
+)
 
 
-def start(folder, text):
+def start(folder, text, command=COMMAND):
     (folder / 'a_node.py').write_text(text, encoding='utf-8')
     paths = [str(folder), *filter(None, [os.environ.get('PYTHONPATH')])]
     return subprocess.Popen(
-        [sys.executable, '-c', COMMAND],
+        [sys.executable, '-c', command],
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -41,3 +46,21 @@ def test_the_node_runs_and_its_exit_code_is_the_process_s(tmp_path):
     process = start(tmp_path, QUICK)
     output, errors = process.communicate(timeout=20.0)
     assert (process.returncode, output, errors) == (3, 'running\n', '')
+
+
+def test_every_executable_that_is_found_by_its_name_has_its_node():
+    scripts = entry_points(group='console_scripts')
+    named = {s.name for s in scripts if s.value == 'soro_node.process.early_start:main'}
+    assert named
+    assert named == {e.name for e in entry_points(group='soro_node.executable')}
+
+
+def test_an_executable_runs_the_node_of_its_name(tmp_path):
+    package = tmp_path / 'a_package-1.0.dist-info'
+    package.mkdir()
+    (package / 'METADATA').write_text('Name: a_package', encoding='utf-8')
+    entry = '[soro_node.executable]\na_name = a_node:main\n'
+    (package / 'entry_points.txt').write_text(entry, encoding='utf-8')
+    process = start(tmp_path, QUICK.replace('main(code)', "main(code='4')"), BY_NAME)
+    output, errors = process.communicate(timeout=20.0)
+    assert (process.returncode, output, errors) == (4, 'running\n', '')

@@ -28,7 +28,7 @@ from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.inputs.estop_input import EstopInput
 from soro_node.inputs.external_wrench import settled, WrenchAt
 from soro_node.inputs.polled_feedback import PolledFeedback
-from soro_node.inputs.wrench_input import WrenchInput
+from soro_node.inputs.wrench_input import WRENCH_TIMEOUT, WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
@@ -103,10 +103,7 @@ PARAMETERS = (
         'state_timeout', 0.5, 's', 'an actuator_state older than this stops the stream',
         minimum=0.01, read_only=True,
     ),
-    Parameter(
-        'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
-        minimum=0.01, read_only=True,
-    ),
+    WRENCH_TIMEOUT,
     Parameter(
         'takeover_timeout', 3.0, 's',
         'the driver must obey within this, beyond the time of its safe action',

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A target to drag in RViz. It ends in `target_pose`, like the one in the browser."""
+"""A target to drag in RViz. It ends as a target, like the one in the browser."""
 
 from __future__ import annotations
 

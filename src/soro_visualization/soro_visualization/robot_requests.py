@@ -11,8 +11,7 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped, Wrench
 import numpy as np
-from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import GetParameters, SetParameters
+from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -20,7 +19,7 @@ from std_srvs.srv import Trigger
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.action import AnalyzeWorkspace
-from soro_msgs.msg import ActuatorCommand
+from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
 from soro_node.conversions import pose_to_message, wrench_to_message
 from soro_node.frames import Frames
@@ -31,7 +30,6 @@ from soro_visualization.planner_settings import PlannerSettings
 from soro_visualization.reading import read_or_warn
 from soro_visualization.service_calls import Buttons, OneAtATime
 
-TASK_TIMEOUT = 2.0  # s; a planner that ends while it is asked never answers
 TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target
 REMEDIES = {'driver/stop': 'use the hardware stop'}
 
@@ -68,6 +66,7 @@ class RobotRequests:
         self._node, self._actuators, self._frames = node, description.actuators, frames
         self._answered = answered
         self._pose = node.create_publisher(PoseStamped, 'target_pose', NEWEST)
+        self._tip = node.create_publisher(TipTarget, 'tip_target', NEWEST)
         self._actuation = node.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
         self._clients = {
             name: node.create_client(kind, name)
@@ -75,7 +74,6 @@ class RobotRequests:
                 ('driver/stop', Trigger),
                 ('driver/clear_fault', Trigger),
                 ('trajectory_planner/release', Trigger),
-                ('trajectory_planner/set_parameters', SetParameters),
                 ('trajectory_planner/get_parameters', GetParameters),
                 ('kinematics_solver/solve_inverse', SolveInverse),
                 ('kinematics_solver/solve_forward', SolveForward),
@@ -96,7 +94,6 @@ class RobotRequests:
             self._clients, lambda text, good: self._answered(None, text, good, True), REMEDIES
         )
         self._order = 0  # of targets on their way; counts on when they must not go out any more
-        self._task_due = 0.0  # when the planner must have taken the task; zero: it is not asked
         self.wrench: Array = np.zeros(6)
         self.stops = 0  # of the newest state: what is shown, and so what a person answers
         self.on_end: Callable[[], None] = lambda: None
@@ -146,7 +143,7 @@ class RobotRequests:
         """Drop every target that has not gone out: the robot was stopped or taken away."""
         with self._lock:
             self._waiting_actuation = self._waiting_pose = self._unsolved = None
-            self._order, self._task_due = self._order + 1, 0.0
+            self._order += 1
         self.on_end()
 
     def watch(self, what: str, on: bool) -> None:
@@ -183,19 +180,13 @@ class RobotRequests:
         self._buttons.look()
         with self._lock:
             now = time.monotonic()
-            unanswered = 0.0 < self._task_due < now
-            if unanswered:
-                self._order, self._task_due = self._order + 1, 0.0
             # A target goes out only in the order in which it was taken: STOP may come between.
             order = self._order
             actuation, self._waiting_actuation = self._waiting_actuation, None
-            pose = None if self._task_due else self._waiting_pose
-            if pose is not None:
-                self._waiting_pose = None
-        if unanswered:
-            self._not_sent('trajectory_planner does not answer')
+            pose, self._waiting_pose = self._waiting_pose, None
         if any(x is not None and now - x[0] > TARGET_AGE for x in (actuation, pose)):
-            self._not_sent(f'it has waited for more than {TARGET_AGE:g} s')
+            why = f'target not sent: it has waited for more than {TARGET_AGE:g} s'
+            self._answered(None, why, False, True)
             return
         if actuation is not None:
             self._send_actuation(actuation[1], order)
@@ -239,7 +230,7 @@ class RobotRequests:
         self._workspace.destroy()
         for client in self._clients.values():
             self._node.destroy_client(client)
-        for publisher in (self._pose, self._actuation):
+        for publisher in (self._pose, self._tip, self._actuation):
             self._node.destroy_publisher(publisher)
 
     def _nobody_moves(self, publisher: Any) -> bool:
@@ -266,12 +257,22 @@ class RobotRequests:
         target.header.frame_id = self._frames.base_link
         target.header.stamp = self._node.get_clock().now().to_msg()
         self._planner.refresh()
-        if not follow or self._nobody_moves(self._pose):
+        publisher, message = self._pose, target
+        if task is not None:
+            publisher, message = self._tip, self._tip_target(target, task)
+        if not follow or self._nobody_moves(publisher):
             self._solve(target, task, False, order)
-        elif task is not None:
-            self._send_with_task(target, task, order)
-        elif self._publish(self._pose, target, order):
+        elif self._publish(publisher, message, order):
             self._solve(target, task, True, order)
+
+    def _tip_target(self, target: PoseStamped, task: str) -> TipTarget:
+        return TipTarget(
+            header=target.header,
+            source=self._node.get_fully_qualified_name(),
+            task=TASKS.index(task),
+            pose=target.pose,
+            stops=self.stops,
+        )
 
     def _publish(self, publisher: Any, message: Any, order: int) -> bool:
         """Send a target that was not withdrawn meanwhile; whether it went out."""
@@ -280,41 +281,6 @@ class RobotRequests:
                 return False
             publisher.publish(message)
         return True
-
-    def _send_with_task(self, target: PoseStamped, task: str, order: int) -> None:
-        """Send a target once the planner meets that part of it which is shown as solved.
-
-        The planner is asked for it with every target: others may have set it since the last one.
-        """
-        client = self._clients['trajectory_planner/set_parameters']
-        if not client.service_is_ready():
-            self._not_sent('trajectory_planner does not answer')
-            return
-        with self._lock:
-            if order != self._order:
-                return
-            self._task_due = time.monotonic() + TASK_TIMEOUT
-
-        def answered(future: Any) -> None:
-            response = future.result()
-            results = [] if response is None else response.results
-            with self._lock:
-                if order != self._order:
-                    return  # withdrawn meanwhile
-                self._task_due = 0.0
-            if not (results and results[0].successful):
-                reason = results[0].reason if results else 'no answer'
-                self._not_sent(f'trajectory_planner refuses the task {task}: {reason}')
-            elif self._publish(self._pose, target, order):
-                self._solve(target, task, True, order)
-
-        value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=task)
-        client.call_async(
-            SetParameters.Request(parameters=[Parameter(name='task', value=value)])
-        ).add_done_callback(answered)
-
-    def _not_sent(self, why: str) -> None:
-        self._answered(None, f'target not sent: {why}', False, True)
 
     def _solve(self, target: PoseStamped, task: str | None, follow: bool, order: int) -> None:
         """Have the newest target solved for the page; the robot does not wait for the answer."""

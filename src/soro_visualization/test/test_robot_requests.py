@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""When a target goes out, against a planner that answers when the test says so."""
+"""When a target goes out and what is said of it, against nodes that answer when told to."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-from rcl_interfaces.msg import ParameterValue, SetParametersResult
-from rcl_interfaces.srv import GetParameters, SetParameters
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import GetParameters
 from rclpy.task import Future
 from std_srvs.srv import Trigger
 
@@ -18,7 +18,7 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.srv import ComputeCompliance, SolveInverse
 from soro_node.frames import frames_for
-from soro_visualization.robot_requests import RobotRequests, TARGET_AGE, TASK_TIMEOUT
+from soro_visualization.robot_requests import RobotRequests, TARGET_AGE
 from soro_visualization.service_calls import ANSWER_TIMEOUT, TRIGGER_TIMEOUT
 
 PACKAGE = 'soro_visualization'
@@ -79,20 +79,6 @@ class Rig:
         self.requests.move_to(at(x), task, True)
         self.requests.send_waiting()
 
-    @property
-    def tasks(self):
-        """The calls that set the task, with the values."""
-        return [
-            (request.parameters[0].value.string_value, future)
-            for name, request, future in self.node.calls
-            if name == 'trajectory_planner/set_parameters'
-        ]
-
-    def answer(self, good=True, reason='', call=-1):
-        """Let the planner answer."""
-        results = [SetParametersResult(successful=good, reason=reason)]
-        self.tasks[call][1].set_result(SetParameters.Response(results=results))
-
     def solved(self):
         """Let the solver answer what it was asked last."""
         futures = [f for name, _, f in self.node.calls if name.endswith('solve_inverse')]
@@ -111,56 +97,18 @@ def rig(monkeypatch):
     return Rig(monkeypatch)
 
 
-def test_a_target_goes_out_when_the_planner_has_taken_the_task(rig):
-    rig.ask('pose')
-    assert rig.tasks[-1][0] == 'pose' and not rig.node.published
-    rig.answer()
+def test_a_target_goes_out_with_its_task_and_the_stops_that_were_seen(rig):
+    rig.requests.stops = 4
+    rig.ask('position_and_axis', 0.02)
+    [(topic, message)] = rig.node.published
+    assert (topic, message.source, message.stops) == ('tip_target', '/arm/visualization', 4)
+    assert message.task == SolveInverse.Request.POSITION_AND_AXIS
+    assert message.header.frame_id == 'arm/base_link' and message.pose.position.x == 0.02
+
+
+def test_a_target_without_a_task_leaves_that_to_the_planner(rig):
+    rig.ask(None)
     assert [topic for topic, _ in rig.node.published] == ['target_pose']
-
-
-def test_the_task_is_set_with_every_target_as_others_set_it_too(rig):
-    for _ in range(2):
-        rig.ask('pose')
-        rig.answer()
-        rig.solved()
-    assert [task for task, _ in rig.tasks] == ['pose', 'pose']
-    assert len(rig.node.published) == 2
-
-
-def test_a_refusal_is_said_nothing_is_sent_and_the_next_target_asks_again(rig):
-    rig.ask('pose')
-    rig.answer(False, 'not now')
-    assert not rig.node.published
-    text, good = rig.answers[-1]
-    assert 'not sent' in text and 'not now' in text and not good
-    rig.ask('pose')
-    rig.answer()
-    assert len(rig.tasks) == 2 and len(rig.node.published) == 1
-
-
-def test_without_the_planners_service_nothing_is_sent(rig):
-    rig.node.ready = False
-    rig.ask()
-    assert not rig.node.published and 'does not answer' in rig.answers[-1][0]
-
-
-@pytest.mark.parametrize(
-    'end',
-    [
-        lambda requests: requests.stop(),
-        lambda requests: requests.release(),
-        lambda requests: requests.actuate(np.zeros(3)),
-    ],
-    ids=['stop', 'release', 'slider'],
-)
-def test_what_ends_a_target_ends_it_also_while_the_planner_is_asked(rig, end):
-    rig.ask('pose')
-    end(rig.requests)
-    rig.answer()
-    assert not rig.node.published
-    rig.ask('pose')
-    rig.answer()
-    assert rig.node.published[-1][0] == 'target_pose'
 
 
 def test_release_drops_what_was_waiting(rig):
@@ -168,28 +116,6 @@ def test_release_drops_what_was_waiting(rig):
     rig.requests.release()
     rig.requests.send_waiting()
     assert not rig.node.published
-
-
-def test_while_the_planner_is_asked_the_newest_target_waits(rig):
-    for x in (0.01, 0.02, 0.03):
-        rig.ask('position', x)
-    assert len(rig.tasks) == 1
-    rig.answer()
-    rig.solved()
-    rig.requests.send_waiting()
-    rig.answer()
-    assert [m.pose.position.x for _, m in rig.node.published] == [0.01, 0.03]
-
-
-def test_a_planner_that_never_answers_is_named_and_blocks_nothing(rig):
-    rig.ask('pose')
-    rig.now += 1.1 * TASK_TIMEOUT
-    rig.ask('position')
-    assert 'trajectory_planner does not answer' in rig.answers[-1][0]
-    rig.answer(call=0)  # too late
-    assert not rig.node.published
-    rig.answer()
-    assert len(rig.node.published) == 1
 
 
 def test_a_solver_that_never_answers_blocks_nothing(rig):
@@ -253,16 +179,14 @@ def test_an_end_between_taking_and_sending_withdraws_the_target(rig, end, kind):
         rig.requests.actuate(np.zeros(3))
         rig.requests.send_waiting()
     rig.node.counted = lambda: None
-    assert not rig.tasks and not rig.node.published
+    assert not rig.node.published
     rig.ask('pose')
-    rig.answer()
     assert len(rig.node.published) == 1
 
 
 def test_a_target_goes_out_though_the_solver_is_still_busy_with_the_last_one(rig):
     for x in (0.01, 0.02, 0.03):
         rig.ask('pose', x)
-        rig.answer()
     assert [m.pose.position.x for _, m in rig.node.published] == [0.01, 0.02, 0.03]
     assert [r.target.pose.position.x for r in solves(rig)] == [0.01]
     rig.solved()
@@ -278,13 +202,12 @@ def test_a_target_that_has_waited_too_long_is_dropped_and_said(rig, kind):
         rig.requests.actuate(np.zeros(3))
     rig.now += 1.1 * TARGET_AGE
     rig.requests.send_waiting()
-    assert not rig.tasks and not rig.node.published
+    assert not rig.node.published
     assert 'has waited' in rig.answers[-1][0] and not rig.answers[-1][1]
 
 
 def test_an_answer_of_the_solver_after_a_stop_is_not_shown(rig):
     rig.ask('pose')
-    rig.answer()
     rig.requests.stop()
     said = list(rig.answers)
     future = next(f for name, _, f in rig.node.calls if name.endswith('solve_inverse'))
@@ -308,7 +231,6 @@ def test_the_page_solves_what_the_planner_solves(rig):
             ]
         )
     )
-    assert not rig.tasks  # nobody asked for a task: it stays as the planner has it
     assert len(rig.node.published) == 1
     rig.solved()
     rig.ask(None, 0.02)

@@ -10,8 +10,6 @@ from geometry_msgs.msg import PoseStamped
 from interactive_stand_in import feedback, StandIn
 import numpy as np
 import pytest
-from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -20,7 +18,7 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from soro_msgs.msg import ActuatorCommand, ActuatorState, Configuration
+from soro_msgs.msg import ActuatorCommand, ActuatorState, Configuration, TipTarget
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
 from soro_rigs.page_client import PageClient
 from soro_rigs.ros_session import RosSession, wait_until
@@ -51,20 +49,17 @@ class Rig:
             Configuration, f'{namespace}/configuration', 5
         )
         self.state = client.create_publisher(ActuatorState, f'{namespace}/actuator_state', 10)
-        self.poses = ros.listen(PoseStamped, f'{namespace}/target_pose')
+        self.poses = ros.listen(TipTarget, f'{namespace}/tip_target')
+        self.without_task = ros.listen(PoseStamped, f'{namespace}/target_pose')
         self.actuations = ros.listen(ActuatorCommand, f'{namespace}/target_actuation')
         self.diagnostics = client.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.stops, self.requests, self.tasks = [], [], []
-        self.refusal = ''  # of the planner, to a task
+        self.stops, self.requests = [], []
         client.create_service(Trigger, f'{namespace}/driver/stop', self._stop)
         client.create_service(
             SolveInverse, f'{namespace}/kinematics_solver/solve_inverse', self._solve
         )
         client.create_service(
             ComputeCompliance, f'{namespace}/compliance/compute_compliance', self._compliance
-        )
-        client.create_service(
-            SetParameters, f'{namespace}/trajectory_planner/set_parameters', self._set_parameters
         )
         self.compliance_asked = 0
         self.timer = client.create_timer(0.05, self._speak)
@@ -98,12 +93,6 @@ class Rig:
         response.error_code, response.at_limit = 202, ['pair_2']
         response.position_error = 0.0025
         response.configuration = straight(0.03)
-        return response
-
-    def _set_parameters(self, request, response):
-        self.tasks.append(request.parameters[0].value.string_value)
-        good = not self.refusal
-        response.results = [SetParametersResult(successful=good, reason=self.refusal)]
         return response
 
     def _compliance(self, request, response):
@@ -157,19 +146,6 @@ def test_dragging_solves_shows_and_sends(rig, page):
     page.wait(lambda: 'AT_LIMIT (pair_2)' in page.text(), 10.0, 'answer')
     assert '2.5 mm' in page.text()
     page.wait(lambda: '/solution' in page.scene, 5.0, 'nearest shape')
-
-
-def test_a_task_the_planner_refuses_is_said_and_the_target_stays_here(rig, page):
-    rig.poses.clear()
-    rig.refusal = 'no such task today'
-    page.drag('/target', (0.1, 0.0, 0.8))
-    page.wait(lambda: rig.refusal in page.text(), 10.0, 'refusal')
-    assert not rig.poses
-    rig.refusal = ''
-    rig.tasks.clear()
-    page.drag('/target', (0.2, 0.0, 0.8))
-    wait_until(lambda: rig.poses)
-    assert rig.tasks[0] == 'position'
 
 
 def test_a_solver_that_falls_silent_is_said_and_what_comes_back_is_live(rig, page):
@@ -287,19 +263,18 @@ def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(mo
         wait_until(lambda: server.inserted)
         server.callback(feedback('MOUSE_DOWN'))
         server.callback(feedback('POSE_UPDATE'))
-        wait_until(lambda: rig.poses)
-        assert not rig.tasks
+        wait_until(lambda: rig.without_task)
         standing = len(server.poses)
         rig.state_stops += 1
         wait_until(lambda: len(server.poses) > standing)
-        rig.poses.clear()
+        rig.without_task.clear()
         server.callback(feedback('POSE_UPDATE'))
         assert rig.node._requests._waiting_pose is None
         rig.solver = False
         wait_until(lambda: not server.inserted)
         rig.solver = True
         wait_until(lambda: server.inserted)
-        assert not rig.poses
+        assert not rig.without_task
 
 
 def test_a_description_that_cannot_be_read_is_no_reason_to_have_no_stop(tmp_path):

@@ -38,7 +38,9 @@ from soro_node.process.parent_death import until_parent_dies
 
 RESULT, PAGE = (Path(f'docs/evidence/device_latency.{kind}') for kind in ('json', 'md'))
 EXAMPLES = Path('src/soro_mechanics/soro_mechanics/robots/examples')
-EMULATOR = 'from soro_emulation.main import main; main()'
+EMULATOR = (
+    "from soro_node.process.early_start import import_and_run as run; run('soro_emulation.node')"
+)
 START, LOOK, ANSWER = 90.0, 1e-4, 1.0  # s: until an emulator answers, between looks, for an answer
 WHAT = {
     'nidaq': ('stiff_flop', 'one sample of every monitor', 'nidaqmx over gRPC'),

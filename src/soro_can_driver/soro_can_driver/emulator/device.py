@@ -34,7 +34,6 @@ FAULTS = (
     'none', 'reboot', 'stall', 'reversed', 'overcurrent', 'bus_off',
     'encoder_jump', 'repeat', 'mute', 'protocol', 'flex', 'hand', *EmulatedBus.faults,
 )  # fmt: skip
-CLAIMS = ('repeat', 'mute', 'protocol')  # that only the emulated board can be told to make
 # What answers: the board of this package, or the reference firmware built for this computer.
 BOARDS: dict[str, type[MotorBoard]] = {'emulated': MotorBoard, 'host': FirmwareBoard}
 # What `hand` may be told: five coordinates each, see `haptic_plant.Hand`.
@@ -54,7 +53,7 @@ class CanEmulator(WiredEmulator):
     takes ``sensor`` and ``kind`` (stuck, open, shorted, drifting).
     """
 
-    faults = FAULTS
+    faults, claims = FAULTS, ('repeat', 'mute', 'protocol')
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -152,14 +151,10 @@ class CanEmulator(WiredEmulator):
     def stop(self) -> None:
         """Stop listening, end the plant."""
         super().stop()
-        if isinstance(self._board, FirmwareBoard):
-            self._board.close()
         self._plant.stop()
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         board, motors, now = self._board, self._board.motors, time.monotonic()
-        if fault in CLAIMS and isinstance(board, FirmwareBoard):
-            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             motors.stalled[:] = motors.reversed[:] = False
             board.major, board.repeats, board.mute = PROTOCOL_MAJOR, False, False

@@ -20,9 +20,8 @@ from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.creep import Creep, read_creep
 from soro_mechanics.actuator_models.regulator import read_regulator
-from soro_mechanics.core.errors import InvalidInput
 
-CLAIMS = ('repeat', 'protocol', 'channels')  # that only the emulated board can be told to make
+CLAIMS = ('repeat', 'protocol', 'channels')
 BOARDS = {'emulated': DspaceBoard, 'host': FirmwareBoard}
 BOARD_FAULTS = ('supply', 'reboot', *CLAIMS)
 FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
@@ -37,7 +36,7 @@ class DspaceEmulator(WiredEmulator):
         Both directions of the line; without `start` it may be carried in virtual time.
     """
 
-    faults = FAULTS
+    faults, claims = FAULTS, CLAIMS
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -62,12 +61,6 @@ class DspaceEmulator(WiredEmulator):
             context.endpoint.path, wiring.baudrate, self._receive, self._tick, context.seed
         )
 
-    def stop(self) -> None:
-        """Stop listening."""
-        super().stop()
-        if isinstance(self._board, FirmwareBoard):
-            self._board.close()
-
     def advance(self, now: float) -> None:
         """Let the material follow; the computer lives in the thread of the pty."""
         with self._lock:
@@ -84,8 +77,6 @@ class DspaceEmulator(WiredEmulator):
         self._bench.fill(volumes[np.argsort(self._order)], within)
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
-        if fault in CLAIMS and isinstance(self._board, FirmwareBoard):
-            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             self._repair()
         elif fault in CHANNEL_FAULTS:

@@ -13,7 +13,7 @@ import numpy as np
 from soro_emulation.analog_input import read_analog
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite
-from soro_emulation.pneumatic_bench import BenchProperties, PneumaticBench
+from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
 from soro_emulation.safety_relay import read_relay
 from soro_mechanics.actuator_models.regulator import read_regulator
 from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
@@ -31,18 +31,7 @@ except ImportError as error:
         f"the emulated NI card needs NI-DAQmx's client: {error}; {hint}"
     ) from None
 
-FAULTS = (
-    'none',
-    'leak',
-    'blocked',
-    'stuck_open',
-    'supply',
-    'sensor',
-    'sensor_frozen',
-    'error',
-    'silent',
-    'late',
-)
+FAULTS = ('none', *CHANNEL_FAULTS, 'supply', 'error', 'silent', 'late')
 
 
 class NidaqEmulator(DeviceEmulator):

@@ -18,11 +18,17 @@ from soro_node.conversions import wrench_from_message
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.inputs.external_wrench import ExternalWrench
+from soro_node.parameters import Parameter
 from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, TransformFilter
 
 if TYPE_CHECKING:
     from soro_node.robot_binding import RobotBinding
+
+WRENCH_TIMEOUT = Parameter(
+    'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
+    minimum=0.01, read_only=True,
+)  # fmt: skip
 
 
 class WrenchInput(ExternalWrench):

@@ -9,8 +9,11 @@ at, and end with 130.
 from __future__ import annotations
 
 import importlib
+from importlib.metadata import entry_points
 import os
+from pathlib import Path
 import signal
+import sys
 from types import FrameType
 from typing import NoReturn
 
@@ -27,12 +30,23 @@ def end_signals() -> tuple[signal.Signals, ...]:
     return (signal.SIGINT, signal.SIGTERM, *([] if ignored else [signal.SIGHUP]))
 
 
+def main() -> None:
+    """Run the node whose name in ``soro_node.executable`` the executable bears."""
+    _end_when_told()
+    (node,) = entry_points(group='soro_node.executable', name=Path(sys.argv[0]).stem)
+    node.load()()
+
+
 def import_and_run(module: str, **arguments: str) -> None:
     """Import a module of a node and call its `main`, which has signal handlers of its own."""
+    _end_when_told()
+    importlib.import_module(module).main(**arguments)
+
+
+def _end_when_told() -> None:
     for number in end_signals():
         signal.signal(number, _leave)
     end_with_launcher()
-    importlib.import_module(module).main(**arguments)
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:

@@ -36,7 +36,6 @@ FAULTS = (
     'channels',
     *LINK_FAULTS,
 )
-CLAIMS = ('protocol', 'channels')  # that only the emulated board can be told to make
 SENSOR_UNIT = 1e-5  # m
 # What answers: the board of this package, or the reference firmware built for this computer.
 BOARDS: dict[str, type[Stm32Board] | type[FirmwareBoard]] = {
@@ -54,7 +53,7 @@ class Stm32Emulator(WiredEmulator):
     the link (`SerialPty.inject`, `RadioLine.damage`).
     """
 
-    faults = FAULTS
+    faults, claims = FAULTS, ('protocol', 'channels')
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -93,16 +92,8 @@ class Stm32Emulator(WiredEmulator):
             vented = board.flags & StatusFlag.VENTED
             return board.state is SerialState.ARMED or not vented
 
-    def stop(self) -> None:
-        """Stop listening."""
-        super().stop()
-        if isinstance(self._board, FirmwareBoard):
-            self._board.close()
-
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         bank = self._bank
-        if fault in CLAIMS and isinstance(self._board, FirmwareBoard):
-            raise InvalidInput('fault', fault, 'another one, or firmware: emulated')
         if fault == 'none':
             bank.repair()
             self._broken[:] = False
