@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from lie_jacobians import jacobian
 import numpy as np
 import pytest
 from test_network_robots import EXAMPLES
@@ -113,8 +114,8 @@ def sensor_rows(robot, q):
         a, b = nodes - first[rod]
         pose = q.backbones[rod][:, :3, :3]
         turn = lie.so3_log(pose[a].T @ pose[b])
-        at_a = -axis @ lie.so3_left_jacobian_inverse(turn)
-        at_b = axis @ lie.so3_right_jacobian_inverse(turn)
+        at_a = -axis @ jacobian('so3_left_jacobian_inverse', turn)
+        at_b = axis @ jacobian('so3_right_jacobian_inverse', turn)
         found.append((rod, (a, b), (at_a, at_b)))
     return found
 
