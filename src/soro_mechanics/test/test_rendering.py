@@ -3,6 +3,7 @@
 """Rendering: optimal by KKT and cvxpy, and what a hand feels on a simulated linear device."""
 
 import cvxpy
+from kkt import kkt_residuals
 import numpy as np
 import pytest
 
@@ -26,7 +27,6 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_exp
-from soro_mechanics.numerics.qp import kkt_residuals
 from soro_studies.haptics.polytope import symmetric_limits
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
