@@ -3,6 +3,7 @@
 """The small quadratic program: KKT conditions, cvxpy as the second opinion, edge cases."""
 
 import cvxpy
+from kkt import kkt_residuals
 import numpy as np
 import pytest
 
@@ -25,13 +26,15 @@ def random_problem(rng, n, m, tight):
     return h, g, c, low, high
 
 
-def assert_optimal(solution, h, g):
+def assert_optimal(solution, h, g, c, low, high):
     """The three KKT residuals, and signs by construction: these conditions are sufficient."""
     assert solution.code is Code.NONE
     scale = np.abs(h).max() * max(1.0, np.abs(solution.x).max()) + np.abs(g).max()
-    assert solution.stationarity < 1e-11 * scale
-    assert solution.infeasibility < 1e-10
-    assert solution.complementarity < 1e-9 * max(1.0, np.abs(solution.multiplier).max(initial=0.0))
+    found = kkt_residuals(h, g, c, low, high, solution.x, solution.multiplier)
+    stationarity, infeasibility, complementarity = found
+    assert stationarity < 1e-11 * scale
+    assert infeasibility < 1e-10
+    assert complementarity < 1e-9 * max(1.0, np.abs(solution.multiplier).max(initial=0.0))
 
 
 def test_kkt_of_many_random_problems():
@@ -41,7 +44,7 @@ def test_kkt_of_many_random_problems():
         n, m = rng.integers(1, 13), rng.integers(0, 25)
         problem = random_problem(rng, n, m, 0.5)
         solution = solve_qp(*problem)
-        assert_optimal(solution, *problem[:2])
+        assert_optimal(solution, *problem)
         active += np.count_nonzero(solution.multiplier)
     assert active > 800  # the problems do exercise the active set
 
@@ -69,19 +72,23 @@ def test_ill_conditioned_objective():
         w = rng.normal(size=(5, 6))
         h = w.T @ w + 1e-6 * np.eye(6)
         bound = np.full(6, 0.3)
-        solution = solve_qp(h, w.T @ rng.normal(size=5), np.eye(6), -bound, bound)
+        problem = h, w.T @ rng.normal(size=5), np.eye(6), -bound, bound
+        solution = solve_qp(*problem)
         assert solution.code is Code.NONE
-        assert solution.stationarity < 1e-9
+        stationarity, infeasibility, _ = kkt_residuals(*problem, solution.x, solution.multiplier)
+        assert stationarity < 1e-9
         # What rounding does to any solution: 1e-10 here, in one run more, in another less, as
         # the products above are rounded.
-        assert solution.infeasibility < np.finfo(float).eps * np.linalg.cond(h) < 1e-7
+        assert infeasibility < np.finfo(float).eps * np.linalg.cond(h) < 1e-7
 
 
 def test_equality_and_redundant_rows():
     c = np.array([[1.0, 1.0], [2.0, 2.0], [1.0, 0.0], [1.0, 0.0]])
-    solution = solve_qp(np.eye(2), [-3.0, 0.0], c, [1.0, 2.0, -1.0, -1.0], [1.0, 2.0, 0.75, 0.75])
+    low, high = np.array([1.0, 2.0, -1.0, -1.0]), np.array([1.0, 2.0, 0.75, 0.75])
+    problem = np.eye(2), np.array([-3.0, 0.0]), c, low, high
+    solution = solve_qp(*problem)
     np.testing.assert_allclose(solution.x, [0.75, 0.25], atol=1e-12)
-    assert_optimal(solution, np.eye(2), np.array([-3.0, 0.0]))
+    assert_optimal(solution, *problem)
 
 
 def test_outcomes_are_told_apart():

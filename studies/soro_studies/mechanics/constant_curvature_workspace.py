@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.array_input import finite_rows
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.constant_curvature import kernels
+from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 
 Array = NDArray[np.float64]
 
@@ -82,3 +84,23 @@ def length_workspace(
     return LengthWorkspace(
         lengths, poses[:, :3, 3].copy(), arcs[:, 2] <= radius * theta, theta >= np.pi
     )
+
+
+def poses_of(model: ConstantCurvature, lengths: Array) -> Array:
+    """Return tip poses (n, 4, 4) for actuator lengths (n, 3) [m]."""
+    lengths = finite_rows('lengths', lengths, 3)
+    out = np.empty((len(lengths), 4, 4))
+    kernels.forward_batch(lengths, model.to_arc, out)
+    return out
+
+
+def lengths_through(model: ConstantCurvature, points: Array) -> Array:
+    """Return actuator lengths (n, 3) [m] that bring the tip to points (n, 3) [m]."""
+    points = finite_rows('points', points, 3)
+    behind = (points[:, 2] <= 0.0) & np.all(points[:, :2] == 0.0, axis=1)
+    if np.any(behind):
+        expected = 'points that an arc reaches: none at the origin or behind it on the axis'
+        raise InvalidInput('points', points[behind], expected)
+    out = np.empty((len(points), 3))
+    kernels.inverse_batch(points, model.to_lengths, out)
+    return out

@@ -10,7 +10,11 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.model import ConstantCurvature
 from soro_studies.mechanics import constant_curvature_published as published
-from soro_studies.mechanics.constant_curvature_workspace import length_workspace
+from soro_studies.mechanics.constant_curvature_workspace import (
+    length_workspace,
+    lengths_through,
+    poses_of,
+)
 from soro_studies.validation.robots import Group, Loader
 from soro_studies.validation.row import boundary, Kind, number, Row, yardstick
 
@@ -63,7 +67,7 @@ def _lengths(load: Loader) -> list[Row]:
     model = ConstantCurvature(load(ROBOT).description)
     found = []
     for pressure, (y, z), _, _ in TABLE_1:
-        lengths = model.lengths_through(np.array([[0.0, 1e-3 * y, 1e-3 * z]]))[0] * 1e3
+        lengths = lengths_through(model, np.array([[0.0, 1e-3 * y, 1e-3 * z]]))[0] * 1e3
         found.append(
             number(
                 f'length of the unpressed actuator behind Table 1 at {pressure} bar',
@@ -172,7 +176,7 @@ def _round_trip(load: Loader) -> list[Row]:
     model = ConstantCurvature(load(ROBOT).description)
     generator = np.random.default_rng(3)
     lengths = 0.1716 + generator.uniform(-0.05, 0.05, (5000, 3))
-    back = model.lengths_through(model.poses(lengths)[:, :3, 3])
+    back = lengths_through(model, poses_of(model, lengths)[:, :3, 3])
     worst = float(np.abs(back / lengths - 1.0).max())
     return [
         _equal(

@@ -20,7 +20,7 @@ import yaml
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.flex_fit import fit_sensor, FitLimits, MAX_NODES, PoorFit, SensorFit
+from soro_mechanics.haptics.flex_fit import fit_sensor, MAX_NODES, PoorFit, SensorFit
 from soro_mechanics.robot_file.atomic_write import write_whole
 from soro_mechanics.robot_file.reader import read_yaml
 from soro_mechanics.robot_file.section import Section
@@ -134,11 +134,7 @@ class CalibrationReport:
 
 
 def calibrate(
-    robot: str,
-    recording: FlexRecording,
-    lever: float,
-    method: str = 'exact',
-    limits: FitLimits | None = None,
+    robot: str, recording: FlexRecording, lever: float, method: str = 'exact'
 ) -> CalibrationReport:
     """Fit every sensor of a recording.
 
@@ -155,7 +151,7 @@ def calibrate(
     if not (lever > 0.0 and np.isfinite(lever)):
         raise InvalidInput('lever', lever, 'a length greater than zero')
     fits = tuple(
-        fit_sensor(name, rotations, counts[:, i], method, limits)
+        fit_sensor(name, rotations, counts[:, i], method)
         for i, (name, rotations) in enumerate(
             zip(recording.names, recording.rotations, strict=True)
         )

@@ -200,7 +200,7 @@ class VirtualEnvironment:
         return self.constrained
 
 
-def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject, ...]:
+def read_objects(section: Section) -> tuple[VirtualObject, ...]:
     """Read a list of objects from a YAML section.
 
     Each has ``name``, ``shape``, and as needed ``control``, ``position`` ('0 0 0.1 m'), ``z_axis``
@@ -213,7 +213,7 @@ def read_objects(section: Section, key: str = 'objects') -> tuple[VirtualObject,
         With the path to the field, the value found and the remedy.
     """
     objects = []
-    for item in section.sections(key):
+    for item in section.sections('objects'):
         with item:
             name = item.text('name')
             shape = Shape[item.text('shape', choices=[s.name.lower() for s in Shape]).upper()]

@@ -178,8 +178,8 @@ class Problem:
 
     def _tips(self, x: Array, near: list[Configuration]) -> Array:
         """Return the tips (n, 4, 4) with other factors, each posture begun where it was."""
-        engine = self._robot(x).engine
-        tips = [engine.shifted_tip(q) for q in near]
+        model = self._robot(x).model_object
+        tips = [model.shifted_tip(q) for q in near]
         for i, (tip, q) in enumerate(zip(tips, near, strict=True)):
             self._check(i, q.actuation, Code.NOT_CONVERGED if tip is None else Code.NONE)
         return np.array(tips)

@@ -13,7 +13,6 @@ import numpy as np
 
 from soro_mechanics.core.array_input import finite_array, pose_array, rotation_array
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.numerics import lie_kernels as kernels
 
 
@@ -30,26 +29,6 @@ def so3_exp(w: Any) -> Array:
 def so3_log(rotation: Any) -> Array:
     """Return the rotation vector (3,) [rad], angle in [0, pi], of a rotation matrix (3, 3)."""
     return _filled(kernels.so3_log, (3,), rotation_array('rotation', rotation))
-
-
-def so3_left_jacobian(w: Any) -> Array:
-    """Return J_l (3, 3): exp(w + dw) = exp(J_l dw) exp(w) to first order."""
-    return _filled(kernels.so3_left_jacobian, (3, 3), finite_array('w', w, (3,)))
-
-
-def so3_right_jacobian(w: Any) -> Array:
-    """Return J_r (3, 3): exp(w + dw) = exp(w) exp(J_r dw) to first order."""
-    return _filled(kernels.so3_right_jacobian, (3, 3), finite_array('w', w, (3,)))
-
-
-def so3_left_jacobian_inverse(w: Any) -> Array:
-    """Return J_l^-1 (3, 3); the angle must be below 2 pi."""
-    return _filled(kernels.so3_left_jacobian_inverse, (3, 3), _below_full_turn('w', w, 3))
-
-
-def so3_right_jacobian_inverse(w: Any) -> Array:
-    """Return J_r^-1 (3, 3); the angle must be below 2 pi."""
-    return _filled(kernels.so3_right_jacobian_inverse, (3, 3), _below_full_turn('w', w, 3))
 
 
 def se3_exp(xi: Any) -> Array:
@@ -77,26 +56,6 @@ def small_adjoint(xi: Any) -> Array:
     return _filled(kernels.small_adjoint, (6, 6), finite_array('xi', xi, (6,)))
 
 
-def se3_left_jacobian(xi: Any) -> Array:
-    """Return J_l (6, 6): exp(xi + dxi) = exp(J_l dxi) exp(xi) to first order."""
-    return _filled(kernels.se3_left_jacobian, (6, 6), finite_array('xi', xi, (6,)))
-
-
-def se3_right_jacobian(xi: Any) -> Array:
-    """Return J_r (6, 6): exp(xi + dxi) = exp(xi) exp(J_r dxi) to first order."""
-    return _filled(kernels.se3_right_jacobian, (6, 6), finite_array('xi', xi, (6,)))
-
-
-def se3_left_jacobian_inverse(xi: Any) -> Array:
-    """Return J_l^-1 (6, 6); the angle must be below 2 pi."""
-    return _filled(kernels.se3_left_jacobian_inverse, (6, 6), _below_full_turn('xi', xi, 6))
-
-
-def se3_right_jacobian_inverse(xi: Any) -> Array:
-    """Return J_r^-1 (6, 6); the angle must be below 2 pi."""
-    return _filled(kernels.se3_right_jacobian_inverse, (6, 6), _below_full_turn('xi', xi, 6))
-
-
 def compose(a: Any, b: Any) -> Array:
     """Return the pose a b."""
     return _filled(kernels.compose, (4, 4), pose_array('a', a), pose_array('b', b))
@@ -111,10 +70,3 @@ def _filled(kernel: Any, shape: tuple[int, ...], *given: Array) -> Array:
     out = np.empty(shape)
     kernel(*given, out)
     return out
-
-
-def _below_full_turn(name: str, value: Any, size: int) -> Array:
-    vector = finite_array(name, value, (size,))
-    if not np.linalg.norm(vector[-3:]) < 2.0 * np.pi:
-        raise InvalidInput(name, value, 'a rotation of less than 2 pi')
-    return vector

@@ -31,7 +31,7 @@ CODES = {
 
 @dataclass(frozen=True)
 class QpSolution:
-    """A solution that proves itself."""
+    """A solution, with the multipliers that prove it."""
 
     x: Array  # (n,)
     # (m,) ``h x + g = c.T multiplier``; positive where the lower bound holds x, negative the upper
@@ -40,11 +40,6 @@ class QpSolution:
     # NOT_CONVERGED
     code: Code
     iterations: int
-    # KKT residuals: largest entry of ``h x + g - c.T multiplier``, largest violation of a bound,
-    # largest product of a multiplier with the distance to its bound
-    stationarity: float
-    infeasibility: float
-    complementarity: float
 
 
 def solve_qp(
@@ -84,20 +79,4 @@ def solve_qp(
     status, iterations = kernels.solve_qp(
         objective, gradient, kernels.Bounds(rows, lower, upper), x, multiplier, work, index
     )
-    residuals = kkt_residuals(objective, gradient, rows, lower, upper, x, multiplier)
-    return QpSolution(x, multiplier, CODES[status], iterations, *residuals)
-
-
-def kkt_residuals(
-    h: Array, g: Array, c: Array, low: Array, high: Array, x: Array, multiplier: Array
-) -> tuple[float, float, float]:
-    """Return stationarity, infeasibility and complementarity of a candidate solution."""
-    value = c @ x
-    stationarity = float(np.abs(h @ x + g - c.T @ multiplier).max())
-    outside = np.maximum(low - value, value - high)
-    infeasibility = float(max(0.0, outside.max(initial=0.0)))
-    # A multiplier that pushes from a bound must have that bound touch.
-    distance = np.where(multiplier > 0.0, value - low, high - value)
-    held = multiplier != 0.0
-    complementarity = float(np.abs(multiplier[held] * distance[held]).max(initial=0.0))
-    return stationarity, infeasibility, complementarity
+    return QpSolution(x, multiplier, CODES[status], iterations)

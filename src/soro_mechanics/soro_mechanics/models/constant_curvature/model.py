@@ -15,7 +15,6 @@ import time
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_rows
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
@@ -58,7 +57,7 @@ class ConstantCurvature(Model):
         )
         self.to_arc = np.linalg.inv(self.to_lengths)
 
-    # ---- closed forms in batches -------------------------------------------------------------
+    # ---- closed forms ----------------------------------------------------------------------
 
     def free_lengths(self, actuation: Array) -> Array:
         """Return actuator lengths [m] without load for actuations (..., 3)."""
@@ -71,24 +70,6 @@ class ConstantCurvature(Model):
         if self.arm.pressure_map is None:
             return np.asarray(lengths, dtype=float)
         return self.arm.pressure_map.pressure(np.asarray(lengths) - self.arm.rest_length)
-
-    def poses(self, lengths: Array) -> Array:
-        """Return tip poses (n, 4, 4) for actuator lengths (n, 3) [m]."""
-        lengths = finite_rows('lengths', lengths, 3)
-        out = np.empty((len(lengths), 4, 4))
-        kernels.forward_batch(lengths, self.to_arc, out)
-        return out
-
-    def lengths_through(self, points: Array) -> Array:
-        """Return actuator lengths (n, 3) [m] that bring the tip to points (n, 3) [m]."""
-        points = finite_rows('points', points, 3)
-        behind = (points[:, 2] <= 0.0) & np.all(points[:, :2] == 0.0, axis=1)
-        if np.any(behind):
-            expected = 'points that an arc reaches: none at the origin or behind it on the axis'
-            raise InvalidInput('points', points[behind], expected)
-        out = np.empty((len(points), 3))
-        kernels.inverse_batch(points, self.to_lengths, out)
-        return out
 
     # ---- the Model interface -----------------------------------------------------------------
 

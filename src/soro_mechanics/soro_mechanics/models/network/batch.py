@@ -212,14 +212,8 @@ def polynomial_powers(variables: int, most: int) -> Integers:
 
 def chebyshev_terms(u: Array, powers: Integers) -> Array:
     """Return the products (n, terms) of Chebyshev polynomials at points u (n, m)."""
-    table = [np.ones_like(u), u]
-    for _ in range(2, int(powers.max(initial=0)) + 1):
-        table.append(2.0 * u * table[-1] - table[-2])
-    values = np.array(table)
-    out = np.ones((len(u), len(powers)))
-    for i in range(u.shape[1]):
-        out *= values[powers[:, i], :, i].T
-    return out
+    values = np.polynomial.chebyshev.chebvander(u, int(powers.max(initial=0)))
+    return np.prod([values[:, i, powers[:, i]] for i in range(u.shape[1])], axis=0)
 
 
 def fitted(fit: Fit, driven: Array, moves: Array) -> Fit:
