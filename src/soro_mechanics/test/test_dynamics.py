@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from soro_mechanics.core.configuration import LoadCase
-from soro_mechanics.dynamics.modes import modes
+from soro_mechanics.dynamics.modes import modes, shape
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -300,14 +300,6 @@ def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():
     tip = own.bodies[0, 1]
     assert np.hypot(*tip[:2]) > 100.0 * abs(tip[2])
     np.testing.assert_allclose(own.nodes[:, -1], own.bodies[:, 1], atol=1e-9)
-
-
-def shape(stepper, found, index, size):
-    """Return where the nodes (n, 3) of every rod are in a mode, the farthest moved by size [m]."""
-    s, pose = stepper.layout.structure, stepper.state.node
-    moved = np.einsum('kij,kj->ki', pose[:, :3, :3], found.nodes[index, :, :3])
-    places = pose[:, :3, 3] + size / np.linalg.norm(moved, axis=1).max() * moved
-    return dict(zip(stepper.layout.rods, np.split(places, s.rod_node[1:-1]), strict=True))
 
 
 def test_a_mode_is_drawn_as_that_of_a_cantilever():

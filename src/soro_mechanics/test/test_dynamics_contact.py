@@ -75,7 +75,7 @@ def test_a_ball_bounces_as_a_point_mass_with_the_law_of_hunt_and_crossley():
 def test_a_ball_at_rest_presses_with_its_weight():
     stepper = tethered((floor(LENGTH - 1e-3),), drag=60.0, spectral_radius=0.0)
     run(stepper, 1.0, 2e-3, [0.0, 0.0, -G])
-    np.testing.assert_allclose(stepper.motion.touch[0, 0, :3], [0.0, 0.0, MASS * G], atol=2e-5)
+    np.testing.assert_allclose(stepper.contacts[0, 0], [0.0, 0.0, MASS * G], atol=2e-5)
     deep = LENGTH - 1e-3 - stepper.tip[2, 3]
     assert deep == pytest.approx((MASS * G / STIFFNESS) ** (2.0 / 3.0), rel=1e-4)
 
@@ -92,7 +92,7 @@ def slide(angle, duration, step=1e-3):
 def test_friction_holds_a_ball_within_its_cone():
     angle = np.deg2rad(20.0)
     motion, stepper, press = slide(angle, 0.1)
-    force = stepper.motion.touch[0, 0, :3]
+    force = stepper.contacts[0, 0]
     assert force[0] == pytest.approx(-MASS * G * np.sin(angle), rel=1e-3)
     assert -force[0] < 0.5 * force[2]
     # it creeps as the regularised law says

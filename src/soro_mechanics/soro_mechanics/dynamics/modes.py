@@ -69,6 +69,14 @@ def modes(stepper: Stepper, count: int = 3) -> Modes:
     return Modes(omega / (2.0 * np.pi), rates / (2.0 * omega * masses), bodies, moves)
 
 
+def shape(stepper: Stepper, found: Modes, index: int, size: float) -> dict[str, Array]:
+    """Return where the nodes (n, 3) of every rod are in a mode, the farthest moved by size [m]."""
+    s, pose = stepper.layout.structure, stepper.state.node
+    moved = np.einsum('kij,kj->ki', pose[:, :3, :3], found.nodes[index, :, :3])
+    places = pose[:, :3, 3] + size / np.linalg.norm(moved, axis=1).max() * moved
+    return dict(zip(stepper.layout.rods, np.split(places, s.rod_node[1:-1]), strict=True))
+
+
 def matrices(stepper: Stepper) -> tuple[Array, Array, Array, Array]:
     """Return stiffness, damping and mass (n, n) at rest, and the motion of the nodes.
 

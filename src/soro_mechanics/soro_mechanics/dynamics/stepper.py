@@ -327,6 +327,11 @@ class Stepper:
         return back
 
     @property
+    def contacts(self) -> Array:
+        """Force (balls, solids, 3) [N] on every ball, base_link, at the end of the last step."""
+        return self.motion.touch[:, :, :3].copy()
+
+    @property
     def tip(self) -> Array:
         """Pose (4, 4) of the tip in base_link; a copy."""
         return self.state.body[self.layout.tip_body].copy()
