@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from soro_mechanics.actuator_models.capstan import Capstan
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties, read_creep
 from soro_mechanics.actuator_models.hysteresis import BoucWen, hysteresis, LAWS, PrandtlIshlinskii
+from soro_mechanics.actuator_models.motor import Motor, MotorProperties
+from soro_mechanics.actuator_models.muscle import GasMuscle
 from soro_mechanics.actuator_models.pneumatics import (
     AMBIENT,
     Chamber,
@@ -22,9 +25,6 @@ from soro_mechanics.actuator_models.pneumatics import (
 )
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.robot_file.section import Section
-from soro_studies.emulation.capstan import Capstan
-from soro_studies.emulation.gas_muscle import GasMuscle
-from soro_studies.emulation.motor import Motor, MotorProperties
 
 BAR = 1e5
 VALVE = Valve(1e-9, 0.3)
