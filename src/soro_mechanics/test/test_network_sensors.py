@@ -15,7 +15,6 @@ from soro_mechanics.models.network.description.spec import SensorSpec
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
-from soro_studies.mechanics.checked_ports import condensed
 
 SENSORS = (
     SensorSpec('low', 0, 0.1, 0.5, np.array([1.0, 0.0, 0.0])),
@@ -79,7 +78,7 @@ def test_condensed_ports_are_symmetric_and_consistent(sensed):
     held = response.compliance_held
     np.testing.assert_allclose(held, held.T, atol=1e-4 * np.abs(held).max())
     assert np.linalg.eigvalsh(0.5 * (held + held.T))[0] > -1e-9 * np.abs(held).max()
-    ports = condensed(response)
+    ports = response.condensed()
     # W_ea W_aa^-1 is the Jacobian (Koehler 2023, eq 8)
     jacobian = np.concatenate([ports.ea, ports.sa]) @ np.linalg.inv(ports.aa)
     scale = np.abs(response.jacobian).max()

@@ -6,11 +6,11 @@ import cvxpy
 import numpy as np
 import pytest
 
+from soro_mechanics.analysis.condensed_ports import condensed_ports
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.sensing import observability, Sensing, sensing_setup
 from soro_mechanics.numerics.lie import so3_log
-from soro_studies.mechanics.checked_ports import condensed_ports
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 from soro_studies.mechanics.sense_with_model import sense_with_model
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.condensed_ports import condensed_ports, CondensedPorts
 from soro_mechanics.core.configuration import Array
-from soro_studies.mechanics.checked_ports import condensed_ports
 
 # Typical size of each port's motion under a typical force: rad, m, rad, m of elongation.
 ACTUATOR, LINEAR, ANGULAR, SENSOR = 0.5, 0.01, 0.1, 2e-4

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soro_mechanics.analysis.condensed_ports import (
+    condensed_ports,
+    CondensedPorts,
+    ports_of_held_motors,
+)
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.linearisation import Linearisation
 
@@ -28,6 +33,19 @@ class PortResponse:
     stiffness_aa: Array  # (m, m) torque per motor angle, effector free [N m/rad]
     jacobian: Array  # (ne + ns, m) motion of effector directions and sensors per motor angle
     compliance_held: Array  # (ne + ns, ne + ns) motion per force with the motors held
+
+    def condensed(self) -> CondensedPorts:
+        """Return W over motors, effector directions and sensors, the motors free to move.
+
+        Raises
+        ------
+        InvalidInput
+            The equilibrium is not stable when the motors are let go, so W is not positive.
+        """
+        w = ports_of_held_motors(self.stiffness_aa, self.jacobian, self.compliance_held)
+        return condensed_ports(
+            w, self.angle, self.torque, self.pose, self.axes, self.force, self.sensor
+        )
 
 
 def port_response(
