@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from soro_mechanics.analysis.condensed_ports import CondensedPorts, MotorLimits
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.polytope import MotorLimits
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice

@@ -25,16 +25,6 @@ ORTHONORMAL = 1e-9  # rounding of a few matrix products
 
 
 @dataclass(frozen=True)
-class MotorLimits:
-    """Limits of the motors; infinite where there is none."""
-
-    torque_minimum: Array  #: (na,) [N m]
-    torque_maximum: Array  #: (na,) [N m]
-    angle_minimum: Array  #: (na,) [rad]
-    angle_maximum: Array  #: (na,) [rad]
-
-
-@dataclass(frozen=True)
 class CondensedPorts:
     """A device linearised at one equilibrium."""
 

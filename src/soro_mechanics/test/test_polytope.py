@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from soro_mechanics.analysis.condensed_ports import condensed_ports, MotorLimits
+from soro_mechanics.analysis.condensed_ports import condensed_ports
+from soro_mechanics.analysis.polytope import (
+    FORCE,
+    isotropic_effort,
+    MotorLimits,
+    symmetric_limits,
+    TORQUE,
+)
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_studies.haptics.holding import disc_grid, holding_torque, within_limits
-from soro_studies.haptics.polytope import FORCE, isotropic_effort, symmetric_limits, TORQUE
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 

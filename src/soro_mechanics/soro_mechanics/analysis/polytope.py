@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soro_mechanics.analysis.condensed_ports import CondensedPorts, MotorLimits
+from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.array_input import bound_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -29,6 +29,16 @@ SENSES = ('strong', 'weak')
 # A set thinner than this share of its extent has no interior for Qhull, whose own precision is
 # some 1e-12 of the extent.
 FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class MotorLimits:
+    """Limits of the motors; infinite where there is none."""
+
+    torque_minimum: Array  #: (na,) [N m]
+    torque_maximum: Array  #: (na,) [N m]
+    angle_minimum: Array  #: (na,) [rad]
+    angle_maximum: Array  #: (na,) [rad]
 
 
 @dataclass(frozen=True)
