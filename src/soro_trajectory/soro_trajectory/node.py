@@ -36,7 +36,6 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
-from soro_trajectory.bench_action import BenchAction
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
@@ -158,9 +157,8 @@ class TrajectoryPlanner(RobotNode):
         self.tip_control.configure(self._stream, self._binding)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
-        for kind in (TrackAction, BenchAction):
-            execute = functools.partial(self._on_goal, kind)
-            self._goals.create_action(kind.kind, f'~/{kind.name}', execute)
+        execute = functools.partial(self._on_goal, TrackAction)
+        self._goals.create_action(TrackAction.kind, f'~/{TrackAction.name}', execute)
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -168,10 +166,7 @@ class TrajectoryPlanner(RobotNode):
         self._failure = None
         self._one = OneGoal()
         shared = self, self._binding, self._stream, self._one
-        self._actions = {
-            TrackAction: TrackAction(*shared, topics=self._topics),
-            BenchAction: BenchAction(*shared, feedback=self._feedback, wrench=self._wrench),
-        }
+        self._actions = {TrackAction: TrackAction(*shared, topics=self._topics)}
         self._feedback.open()
         self._wrench.open()
         self.transforms.open(moving=True)  # a target comes once: history must be there
