@@ -27,7 +27,7 @@ import house_size
 
 from soro_mechanics.robot_file.schema2 import tables
 from soro_mechanics.robot_file.schema2.key import Key, Table, Variants
-from soro_node.parameters import markdown_table
+from soro_rigs.parameter_table import markdown_table
 
 Item = Table | Variants
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,8 +24,8 @@ import yaml
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.main import spin
 from soro_node.middleware import set_middleware
-from soro_node.parameters import markdown_table
 from soro_node.robot_binding import ROBOT_PARAMETERS
+from soro_rigs.parameter_table import markdown_table
 
 # What rclpy itself offers beside a node's own topics and services.
 BUILT_IN = (

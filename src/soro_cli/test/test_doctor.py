@@ -116,20 +116,20 @@ def changed(tmp_path: Path, *pairs: tuple[str, str]) -> str:
 
 
 def test_a_good_robot_has_nothing_that_fails():
-    found = doctor_robot.check_robot('spatial_cc')
+    found = list(doctor_robot.robot_findings('spatial_cc'))
     assert Level.FAIL not in [f.level for f in found]
     assert any(f.subject == 'provenance' for f in found)
     assert any('stable at' in f.text for f in found)
 
 
 def test_a_wrong_file_is_reported_with_the_field(tmp_path):
-    found = only(doctor_robot.check_robot(changed(tmp_path, ('schema: 2', 'schema: 7'))))
+    found = only(list(doctor_robot.robot_findings(changed(tmp_path, ('schema: 2', 'schema: 7')))))
     assert found.level is Level.FAIL
     assert 'schema = 7' in found.text
 
 
 def test_an_unknown_robot_is_reported():
-    assert 'spatial_cc' in only(doctor_robot.check_robot('spatial')).text
+    assert 'spatial_cc' in only(list(doctor_robot.robot_findings('spatial'))).text
 
 
 @pytest.mark.parametrize('name', sorted(robot_files()))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from soro_cli.doctor.findings import Level
-from soro_cli.doctor.robot import check_robot
+from soro_cli.doctor.robot import robot_findings
 from soro_cli.main import main
 from soro_cli.robot_templates import TEMPLATES
 from soro_cli.verbs.new import KINDS
@@ -26,7 +26,7 @@ def test_every_kind_can_be_chosen():
 def test_what_is_written_without_a_question_has_no_finding_of_the_doctor(kind, tmp_path):
     file = tmp_path / 'mine.yaml'
     assert main(['new', 'mine', '--kind', kind, '--yes', '--output', str(file)]) == 0
-    found = check_robot(str(file))
+    found = list(robot_findings(str(file)))
     assert len(found) > 8 and {f.level for f in found} == {Level.OK}
     assert file.read_text(encoding='utf-8').count('#') > 4  # it explains itself
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from soro_driver.driver_parameters import PARAMETERS
-from soro_node.parameters import markdown_table
+from soro_rigs.parameter_table import markdown_table
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ('scipy', 'numba', 'cvxpy', 'matplotlib', 'sympy', 'llvmlite')

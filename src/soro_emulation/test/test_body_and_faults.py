@@ -20,7 +20,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
-from soro_node.parameters import markdown_table
+from soro_rigs.parameter_table import markdown_table
 
 ROOT = Path(__file__).resolve().parents[3]
 RIG = Path(__file__).with_name('rig.yaml')

@@ -4,7 +4,7 @@
 
 A table is a list of `Parameter`. `ParameterTable` declares it with descriptors, refuses wrong
 values before they are set, hands accepted ones to the node after they are set, and is the one
-place where the node reads them. `markdown_table` renders the same list for the docs.
+place where the node reads them. The docs render the same list.
 """
 
 from __future__ import annotations
@@ -276,23 +276,3 @@ def _declared_value(node: Node, parameter: Parameter) -> Any:
     except InvalidParameterValueException as error:
         # Refused by rclpy against the range in the descriptor, before we saw the value.
         raise ParameterRefused(str(error)) from None
-
-
-def markdown_table(parameters: Iterable[Parameter]) -> str:
-    """Render a table of parameters for a docs page."""
-    lines = [
-        '| parameter | type | default | unit | allowed | description |',
-        '|---|---|---|---|---|---|',
-    ]
-    for p in parameters:
-        allowed = p.range_text.replace('|', '\\|')
-        if p.sizes is not None:
-            allowed = f'{allowed} {" or ".join(str(n) for n in p.sizes)} elements'.strip()
-        if p.read_only:
-            allowed = f'{allowed}; at start only' if allowed else 'at start only'
-        default = "''" if p.default == '' else p.default
-        default = str(default).lower() if isinstance(default, bool) else default
-        lines.append(
-            f'| `{p.name}` | {p.type} | `{default}` | {p.unit} | {allowed} | {p.description} |'
-        )
-    return '\n'.join(lines) + '\n'

@@ -15,7 +15,8 @@ import yaml
 
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
-from soro_node.parameters import markdown_table, Parameter, ParameterTable
+from soro_node.parameters import Parameter, ParameterTable
+from soro_rigs.parameter_table import markdown_table
 from soro_rigs.ros_session import RosSession
 
 TABLE = (

@@ -39,11 +39,6 @@ class Pairing:
         """The oldest minor version that can say this."""
         return 0 if self == FIRST else 1
 
-    @property
-    def inflating(self) -> int:
-        """Bits of all valves that inflate."""
-        return sum(1 << inflate for inflate, _ in self.pairs)
-
     def bit(self, muscle: int, kind: int) -> int:
         """Return the bit of a valve; kind 0 inflates, 1 deflates."""
         return 1 << self.pairs[muscle][kind]

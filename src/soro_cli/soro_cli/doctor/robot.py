@@ -36,11 +36,6 @@ EARTH = 9.81  # m/s^2
 SLOWEST, FASTEST = 120.0, 0.01  # s for the whole range; outside a rate was probably mistaken
 
 
-def check_robot(robot: str) -> list[Finding]:
-    """Check a robot by name or path."""
-    return list(robot_findings(robot))
-
-
 def robot_findings(robot: str) -> Iterator[Finding]:
     """Check a robot by name or path, what takes long last."""
     try:
