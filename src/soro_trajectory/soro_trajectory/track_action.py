@@ -7,12 +7,8 @@ It runs in a thread beside the executor and touches the robot through the `Comma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
 import functools
-import threading
 import time
-import traceback
 from typing import Any
 
 import numpy as np
@@ -24,7 +20,8 @@ from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import NANOSECONDS
-from soro_node.replies import fill_code, fill_error
+from soro_node.one_goal import OneGoal
+from soro_node.replies import fill_code
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.error_record import ErrorRecord
@@ -48,7 +45,7 @@ NOTED = 0.1  # s without the measured tip, which a result mentions
 FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error is kept
 
 
-class TrackAction:
+class TrackAction(OneGoal):
     """Executes goals of TrackTrajectory, one at a time.
 
     `node`: its table, transforms, `near` and `go_to`.
@@ -57,65 +54,34 @@ class TrackAction:
     def __init__(
         self, node: Any, binding: RobotBinding, stream: CommandStream, topics: TrackTopics
     ) -> None:
-        self._node = node
+        super().__init__(node, TrackTrajectory)
         self._binding = binding
         self._stream = stream
         self._topics = topics
         self._extent: float | None = None
-        self._busy = threading.Lock()
-        self._ending = threading.Event()
         self._generation = 0  # of the present goal
 
-    @property
-    def busy(self) -> bool:
-        """Whether a goal is being executed."""
-        return self._busy.locked()
-
-    def end(self, timeout: float) -> bool:
-        """Have the present goal end; whether it did within `timeout` [s]."""
-        self._ending.set()
-        ended = self._busy.acquire(timeout=timeout)
-        if ended:
-            self._busy.release()
-        return ended
-
     def execute(self, handle: Any) -> Any:
-        """Execute a goal; every end of it has a code and a sentence."""
-        result = TrackTrajectory.Result()
-        try:
-            with self._alone():
-                self._run(handle, result)
-        except SoroError as error:
-            fill_error(result, error)
-        except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
-            self._stream.hold(time.monotonic())
-            self._node.get_logger().error(f'track_trajectory:\n{traceback.format_exc()}')
-            fill_code(result, Code.UNKNOWN, f'internal error: {error!r}')
-        self._conclude(handle, result)
+        """Execute a goal; what does not succeed is logged."""
+        result = self.carry_out(handle, self._run_or_hold)
+        if result.error_code != Code.NONE:
+            log, text = self._node.get_logger(), f'track_trajectory: {result.error_message}'
+            if result.error_code == Code.CANCELED and handle.is_cancel_requested:
+                log.info(text)
+            else:
+                log.error(text)
         return result
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise StreamError(Code.BUSY, 'another goal is being executed; cancel it first')
+    def _run_or_hold(self, handle: Any, result: Any) -> None:
         try:
-            yield
-        finally:
-            self._busy.release()
-
-    def _conclude(self, handle: Any, result: Any) -> None:
-        log = self._node.get_logger()
-        if result.error_code == Code.NONE:
-            handle.succeed()
-        elif result.error_code == Code.CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-            log.info(f'track_trajectory: {result.error_message}')
-        else:
-            handle.abort()
-            log.error(f'track_trajectory: {result.error_message}')
+            self._run(handle, result)
+        except SoroError:
+            raise
+        except Exception:
+            self._stream.hold(time.monotonic())
+            raise
 
     def _run(self, handle: Any, result: Any) -> None:
-        self._node.check_active()
         control, goal = self._node.tip_control, handle.request
         topic = topic_of(goal.reference, self._node.table.feedback, control.live)
         feedback = self._wants_feedback(goal)
@@ -172,7 +138,7 @@ class TrackAction:
                 message.progress = progress
                 handle.publish_feedback(message)
             stopped = not handle.request.plan_only and self._stream.generation != self._generation
-            return not (handle.is_cancel_requested or self._ending.is_set() or stopped)
+            return not (handle.is_cancel_requested or self.ending.is_set() or stopped)
 
         near, wrench_at = self._node.near()
         robot, base = self._binding.robot, self._binding.frames.base_link
@@ -212,7 +178,7 @@ class TrackAction:
                 arrived = now
             progress = min(1.0, (now - start) / max(ramp, LOOK_PERIOD))
             self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
-            self._ending.wait(LOOK_PERIOD)
+            self.ending.wait(LOOK_PERIOD)
         return motion
 
     def _follow(self, handle: Any, plan: Plan, topic: str, motion: int, feedback: bool) -> None:
@@ -235,7 +201,7 @@ class TrackAction:
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))
             self._feed(handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record)
             self._check_error(record, handle.request.max_error, begin + table.delay, topic)
-            self._ending.wait(LOOK_PERIOD)
+            self.ending.wait(LOOK_PERIOD)
 
     def _check_error(self, record: ErrorRecord, most: float, begin: float, topic: str) -> None:
         """Hold when the error is too large, or unknown since `begin` [s] or its last sample."""
@@ -264,7 +230,7 @@ class TrackAction:
             raise self._stream.stopped
         if self._stream.generation != self._generation:
             raise StreamError(Code.CANCELED, 'released while moving')
-        if self._ending.is_set():
+        if self.ending.is_set():
             raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')
 
     def _feed(
