@@ -40,7 +40,7 @@ from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.streams import Streams
-from soro_haptics.timed_device import TimedDevice
+from soro_haptics.timed_calls import with_times
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
@@ -123,7 +123,7 @@ class HapticRenderer(DriverNode):
         """Return the device, or a driver on topics in its place."""
         if not self._topics:
             device = super().make_device(settings, robot, endpoint)
-            return TimedDevice(device, self._times.read, self._times.write)
+            return with_times(device, self._times.read, self._times.write)
         if self._heard is None:  # one for all attempts: it needs time to hear something
             names = tuple(a.name for a in robot.actuators)
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
@@ -136,9 +136,10 @@ class HapticRenderer(DriverNode):
                 settings.feedback_timeout,
                 driven,
             )
+            with_times(heard, self._times.read, self._times.write)
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
-        return TimedDevice(self._heard, self._times.read, self._times.write)
+        return self._heard
 
     def make_law(
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
