@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import gc
 import time
 import traceback
-from typing import Any, NoReturn
+from typing import Any
 
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -52,8 +52,7 @@ from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
-from soro_node.main import interruptible
-from soro_node.main import run as run_node
+from soro_node.main import interruptible, run
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
@@ -364,11 +363,6 @@ class HapticRenderer(DriverNode):
         return message
 
 
-def run(args: list[str] | None = None) -> NoReturn:
-    """Run the node until it is told to stop, and end the process."""
-    run_node(HapticRenderer, args, driver=True)
-
-
 def main() -> None:
     """Run the node."""
-    run()
+    run(HapticRenderer, driver=True)
