@@ -66,6 +66,7 @@ class Build:
         for name in packages:
             (self.build / name / 'colcon_build.rc').unlink(missing_ok=True)
             self._remove_dangling_links(self.build / name)
+            self._remove_gone_messages(name, packages[name])
         self.say(f'building {len(packages)} packages: ' + ' '.join(packages))
         self._colcon(packages, then or {})
         for name in INSTALLED_DATA:
@@ -155,6 +156,16 @@ class Build:
             del stamps[name]
         if gone:
             self.stamps.write_text(json.dumps(stamps, indent=2))
+
+    def _remove_gone_messages(self, name: str, folder: Path) -> None:
+        """Remove the build of a package that has lost a message: its code would stay there."""
+        share = self.install / name / 'share' / name
+        for kind in ('msg', 'srv', 'action'):
+            if any(not (folder / kind / f.name).exists() for f in share.glob(f'{kind}/*.{kind}')):
+                self.say(f'building {name} anew, a message is gone')
+                shutil.rmtree(self.build / name, ignore_errors=True)
+                shutil.rmtree(self.install / name)
+                return
 
     def _remove_dangling_links(self, folder: Path) -> None:
         """Remove files whose source was deleted; colcon leaves them, or fails on those to install.

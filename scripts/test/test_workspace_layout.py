@@ -326,3 +326,17 @@ def test_links_to_deleted_sources_are_gone_before_a_build(workspace, monkeypatch
     with pytest.raises(SetupError):
         build.run({'soro_node': workspace.root / 'src/soro_node'})
     assert seen == [False]
+
+
+def test_a_message_that_is_gone_leaves_no_code_behind(workspace, monkeypatch):
+    build = Build(workspace, say_nothing)
+    monkeypatch.setattr(build, '_colcon', lambda *arguments: None)
+    source = workspace.root / 'src/soro_msgs'
+    installed = build.install / 'soro_msgs/share/soro_msgs/msg'
+    installed.mkdir(parents=True)
+    (build.build / 'soro_msgs').mkdir(parents=True)
+    for name, stays in (('Load.msg', True), ('Gone.msg', False)):
+        (installed / name).write_text('float64 x')
+        with pytest.raises(SetupError):
+            build.run({'soro_msgs': source})
+        assert installed.exists() == (build.build / 'soro_msgs').exists() == stays

@@ -7,16 +7,22 @@ from __future__ import annotations
 from typing import Any
 
 from builtin_interfaces.msg import Time
+import numpy as np
 
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_compliance.services import Services as Compliance
 from soro_kinematics.services import Services as Kinematics
 from soro_mechanics import load_robot, Robot
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
+from soro_mechanics.core.configuration import Array, ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_node.frames import Frames
 from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.user_errors import UserError
+
+
+def _base(header: Any, field: str) -> Array:
+    """Return where a frame is in base_link: no other is known offline."""
+    return np.eye(4)
 
 
 class OfflineMechanics(OnlineMechanics):
@@ -32,7 +38,7 @@ class OfflineMechanics(OnlineMechanics):
         tolerances = POSITION_TOLERANCE, ORIENTATION_TOLERANCE
         self._answers = {
             'kinematics_solver': Kinematics(
-                self, feedback, lambda: None, lambda: tolerances, Time
+                self, feedback, lambda: None, lambda: tolerances, Time, _base
             ),
             'compliance': Compliance(self, feedback, Time),
         }

@@ -11,9 +11,7 @@ from datetime import datetime, timezone
 import hashlib
 import os
 from pathlib import Path
-import threading
 import time
-import traceback
 from typing import Any
 
 from geometry_msgs.msg import Point
@@ -24,25 +22,18 @@ from soro_compliance import workspace_analysis as analysis
 from soro_compliance.point_cloud import point_cloud
 from soro_mechanics.analysis.workspace import sample_workspace, Workspace
 from soro_mechanics.core.configuration import Array, Load
-from soro_mechanics.core.errors import InvalidInput, SoroError
-from soro_mechanics.core.status import Code
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot import Robot
 from soro_msgs.action import AnalyzeWorkspace
 from soro_node.conversions import loads_from_messages, wrench_from_message
-from soro_node.replies import fill_code, fill_error
+from soro_node.one_goal import OneGoal
 from soro_node.robot_binding import RobotBinding
 
 FEEDBACK_PERIOD = 0.1  # s
 
 
-class Busy(SoroError):
-    """One analysis at a time: it uses all cores."""
-
-    code = Code.BUSY
-
-
-class WorkspaceAction:
-    """Executes goals of AnalyzeWorkspace.
+class WorkspaceAction(OneGoal):
+    """Executes goals of AnalyzeWorkspace, one at a time: it uses all cores.
 
     Parameters
     ----------
@@ -61,52 +52,21 @@ class WorkspaceAction:
         default_samples: Callable[[], int],
         publish: Callable[[PointCloud2], None],
     ) -> None:
-        self._node = node
+        super().__init__(node, AnalyzeWorkspace)
         self._binding = binding
         self._default_samples = default_samples
         self._publish = publish
-        self._busy = threading.Lock()
-        # Of the goal that runs, or ran last: one that outlasts `end` still ends by itself, and
-        # the next one is not touched.
-        self._ending = threading.Event()
-
-    def end(self, timeout: float) -> bool:
-        """Have the present goal end; whether it did within `timeout` [s]."""
-        self._ending.set()
-        ended = self._busy.acquire(timeout=timeout)
-        if ended:
-            self._busy.release()
-        return ended
 
     def execute(self, handle: Any) -> Any:
         """Execute a goal."""
-        result = AnalyzeWorkspace.Result()
-        try:
-            self._node.check_active()
-            if not self._busy.acquire(blocking=False):
-                raise Busy('another analysis is running; cancel it first')
-            try:
-                self._ending = ending = threading.Event()
-                # Again: a deactivation since then has told the goal before this one to end.
-                self._node.check_active()
-                self._run(handle, result, lambda: handle.is_cancel_requested or ending.is_set())
-            finally:
-                self._busy.release()
-        except SoroError as error:
-            fill_error(result, error)
-        except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
-            self._node.get_logger().error(f'analyze_workspace:\n{traceback.format_exc()}')
-            fill_code(result, Code.UNKNOWN, f'internal error: {error!r}')
-        if result.error_code == Code.NONE:
-            handle.succeed()
-        elif result.error_code == Code.CANCELED and handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
-        return result
+        return self.carry_out(handle, self._run)
 
-    def _run(self, handle: Any, result: Any, told_to_end: Callable[[], bool]) -> None:
-        goal, begin = handle.request, time.monotonic()
+    def _run(self, handle: Any, result: Any) -> None:
+        goal, begin, ending = handle.request, time.monotonic(), self.ending
+
+        def told_to_end() -> bool:
+            return bool(handle.is_cancel_requested or ending.is_set())
+
         robot = self._binding.robot_with(goal.model)
         wrench, loads = wrench_from_message(goal.wrench), loads_from_messages(goal.loads)
         path = analysis.check_file(goal.save_to)

@@ -4,12 +4,10 @@
 
 from soro_node.lifecycle import autostart_parameter
 from soro_node.parameters import Parameter
+from soro_node.robot_binding import ROBOT
 
 PARAMETERS = (
-    Parameter(
-        'robot', '', '', 'name of a robot in the catalogue, or path of a robot file; required',
-        read_only=True,
-    ),
+    ROBOT,
     autostart_parameter(),
     Parameter(
         'use_emulator', True, '', 'drive the emulated device of this namespace; false: the '

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import math
 import time
-from typing import Any, NoReturn
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
@@ -39,8 +39,7 @@ from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.lifecycle import GuardedLifecycleNode
-from soro_node.main import ending
-from soro_node.main import run as run_node
+from soro_node.main import ending, run
 from soro_node.measurement_clock import MeasurementClock
 from soro_node.parameters import ParameterTable
 from soro_node.process.parent_death import launcher_lives
@@ -459,11 +458,6 @@ class DriverNode(GuardedLifecycleNode):
         return self._loop
 
 
-def run(args: list[str] | None = None, device: str = '') -> NoReturn:
-    """Run the node until it is told to stop, and end the process."""
-    run_node(lambda: DriverNode(device), args, driver=True)
-
-
 def main(device: str = '') -> None:
     """Run the node, for robots with any device or with this one only."""
-    raise SystemExit(run(device=device))
+    run(lambda: DriverNode(device), driver=True)

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import functools
-import threading
 import time
-import traceback
 from typing import Any
 
 import numpy as np
@@ -40,7 +38,7 @@ from soro_flex_calibration.fitting import (
 from soro_flex_calibration.motor_path import extremes
 from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import (
     FlexRecording,
@@ -56,9 +54,9 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ASIDE, run
+from soro_node.one_goal import OneGoal
 from soro_node.parameters import ParameterTable
 from soro_node.qos import NEWEST
-from soro_node.replies import fill_error
 from soro_node.robot_binding import read_description
 from soro_node.user_data import calibration_path
 
@@ -81,8 +79,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._source = self.get_fully_qualified_name()
         self._queue = WorkerQueue(self, 'calibration', threads=2)  # the second one answers BUSY
         self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
-        self._busy = threading.Lock()
-        self._ending = threading.Event()
+        self._goal = OneGoal(self, CalibrateFlexSensors)
         self._motors = MotorWatch()
         self._recorder: Recorder | None = None
         self._device: Any = None
@@ -111,7 +108,6 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             (FlexState, 'flex_state', self._on_flex),
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, SAMPLES))
-        self._ending = threading.Event()  # a goal that outlived a deactivation stays ended
 
     def deactivate(self) -> None:
         """End what is running and stop listening."""
@@ -122,9 +118,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
         The action stays: the results of goals that end here are sent after this callback.
         """
-        self._ending.set()
-        if self._busy.acquire(timeout=STOP_TIMEOUT):
-            self._busy.release()
+        self._goal.end(STOP_TIMEOUT)
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
         self._inputs.clear()
@@ -141,28 +135,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     # The action --------------------------------------------------------------------------------
 
     def _execute(self, run: Callable[..., None], handle: Any) -> CalibrateFlexSensors.Result:
-        result = CalibrateFlexSensors.Result()
-        try:
-            self.check_active()
-            if not self._busy.acquire(blocking=False):
-                raise Refused(Code.BUSY, 'another calibration is running')
-            try:
-                end = GoalEnd(lambda: handle.is_cancel_requested, self._ending)
-                run(handle, result, end)
-            finally:
-                self._busy.release()
-        except SoroError as error:
-            fill_error(result, error)
-        except Exception as error:  # noqa: BLE001 - an empty result would say nothing
-            self.get_logger().error(traceback.format_exc())
-            result.error_code = int(Code.UNKNOWN)
-            result.error_message = f'internal error: {error!r}'
-        if result.error_code == int(Code.NONE):
-            handle.succeed()
-        elif handle.is_cancel_requested:
-            handle.canceled()
-        else:
-            handle.abort()
+        def run_until_told(handle: Any, result: Any) -> None:
+            run(handle, result, GoalEnd(lambda: handle.is_cancel_requested, self._goal.ending))
+
+        result = self._goal.carry_out(handle, run_until_told)
         level = Level.OK if result.error_code == 0 else Level.WARN
         self.diagnostics.report('calibration', level, result.error_message or self._known())
         return result
@@ -313,7 +289,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             return
         _tell(handle, 0.98, 'giving the fit to the renderer', 0)
         reply = self._reload.call_async(Trigger.Request())
-        ending, last = self._ending, time.monotonic() + RELOAD_PATIENCE
+        ending, last = self._goal.ending, time.monotonic() + RELOAD_PATIENCE
         while not reply.done():
             if time.monotonic() > last or ending.wait(RELOAD_POLL):
                 raise self._unused('it has not answered')

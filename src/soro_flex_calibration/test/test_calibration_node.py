@@ -282,7 +282,7 @@ def test_what_ends_while_it_solves_fits_or_draws_keeps_nothing(rig, monkeypatch,
                 rig.do(rig.node.trigger_deactivate)
                 rig.do(rig.node.trigger_activate)  # brings nothing back
             go.set()
-            wait_until(lambda: not rig.node._busy.locked())
+            wait_until(lambda: not rig.node._goal.busy)
         code = Code.CANCELED if ended == 'cancelled' else Code.NOT_ACTIVE
         assert wait_for(goal.get_result_async()).result.error_code == code
         assert not rig.file.exists()

@@ -5,18 +5,14 @@
 from soro_driver.driver_parameters import PARAMETERS as DRIVER_PARAMETERS
 from soro_mechanics.haptics.hand_impedance import HANDS
 from soro_mechanics.haptics.virtual_environment import PRESETS
-from soro_node.frames import FROM_NAMESPACE
 from soro_node.parameters import Parameter
+from soro_node.robot_binding import FRAME_PREFIX
 
 DIRECT, TOPICS = 'direct', 'topics'
 
 PARAMETERS = (
     *DRIVER_PARAMETERS,
-    Parameter(
-        'frame_prefix', FROM_NAMESPACE, '',
-        "put before every frame name; <namespace> stands for the node's namespace",
-        read_only=True,
-    ),
+    FRAME_PREFIX,
     Parameter(
         'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
         sizes=(0, 3), read_only=True,

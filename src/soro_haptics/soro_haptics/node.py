@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import gc
 import time
 import traceback
-from typing import Any, NoReturn
+from typing import Any
 
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
@@ -40,7 +40,7 @@ from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.streams import Streams
-from soro_haptics.timed_device import TimedDevice
+from soro_haptics.timed_calls import with_times
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
@@ -52,8 +52,7 @@ from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
-from soro_node.main import interruptible
-from soro_node.main import run as run_node
+from soro_node.main import interruptible, run
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
@@ -123,7 +122,7 @@ class HapticRenderer(DriverNode):
         """Return the device, or a driver on topics in its place."""
         if not self._topics:
             device = super().make_device(settings, robot, endpoint)
-            return TimedDevice(device, self._times.read, self._times.write)
+            return with_times(device, self._times.read, self._times.write)
         if self._heard is None:  # one for all attempts: it needs time to hear something
             names = tuple(a.name for a in robot.actuators)
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
@@ -136,9 +135,10 @@ class HapticRenderer(DriverNode):
                 settings.feedback_timeout,
                 driven,
             )
+            with_times(heard, self._times.read, self._times.write)
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
-        return TimedDevice(self._heard, self._times.read, self._times.write)
+        return self._heard
 
     def make_law(
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
@@ -363,11 +363,6 @@ class HapticRenderer(DriverNode):
         return message
 
 
-def run(args: list[str] | None = None) -> NoReturn:
-    """Run the node until it is told to stop, and end the process."""
-    run_node(HapticRenderer, args, driver=True)
-
-
 def main() -> None:
     """Run the node."""
-    run()
+    run(HapticRenderer, driver=True)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import functools
 import time
 import traceback
 from typing import Any
@@ -19,6 +18,7 @@ from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
@@ -41,7 +41,6 @@ from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
 from soro_trajectory.joint_trajectory import goal_of_trajectory
 from soro_trajectory.nearest_feasible import nearest_feasible
-from soro_trajectory.stream_action import OneGoal, StreamAction
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
@@ -126,8 +125,7 @@ class TrajectoryPlanner(RobotNode):
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
-        self._one: OneGoal | None = None
-        self._actions: dict[Any, StreamAction] = {}
+        self._track: TrackAction | None = None
         self._targets_heard: list[AnyPublisherSubscription] = []
         self._release: Any = None
         self._timer: Any = None
@@ -157,16 +155,13 @@ class TrajectoryPlanner(RobotNode):
         self.tip_control.configure(self._stream, self._binding)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
-        execute = functools.partial(self._on_goal, TrackAction)
-        self._goals.create_action(TrackAction.kind, f'~/{TrackAction.name}', execute)
+        self._goals.create_action(TrackTrajectory, '~/track_trajectory', self._on_goal)
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
         self._failure = None
-        self._one = OneGoal()
-        shared = self, self._binding, self._stream, self._one
-        self._actions = {TrackAction: TrackAction(*shared, topics=self._topics)}
+        self._track = TrackAction(self, self._binding, self._stream, self._topics)
         self._feedback.open()
         self._wrench.open()
         self.transforms.open(moving=True)  # a target comes once: history must be there
@@ -202,9 +197,9 @@ class TrajectoryPlanner(RobotNode):
             self.get_logger().error('the command stream did not end')
         if not self.tip_control.close(STOP_TIMEOUT):
             self.get_logger().error('the feedback on the tip did not end')
-        one, self._one, self._actions = self._one, None, {}
-        if one is not None and not one.end(STOP_TIMEOUT):
-            self.get_logger().error('an action did not end')
+        track, self._track = self._track, None
+        if track is not None and not track.end(STOP_TIMEOUT):
+            self.get_logger().error('track_trajectory did not end')
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self.destroy_service(self._release)
@@ -309,11 +304,11 @@ class TrajectoryPlanner(RobotNode):
     def _last_arrival(self, stops: int) -> int:
         return self._stream.note_arrival(time.monotonic(), self._feedback.fresh(), stops)
 
-    def _on_goal(self, kind: type[StreamAction], handle: Any) -> Any:
-        action = self._actions.get(kind)
-        if action is not None:
-            return action.execute(handle)
-        result = kind.kind.Result()
+    def _on_goal(self, handle: Any) -> Any:
+        track = self._track
+        if track is not None:
+            return track.execute(handle)
+        result = TrackTrajectory.Result()
         try:
             self.check_active()
         except SoroError as error:
@@ -333,8 +328,8 @@ class TrajectoryPlanner(RobotNode):
         self, topic: str, solved: Callable[[Any], Goal], message: Any, generation: int
     ) -> None:
         try:
-            if self._one is None or self._one.busy:
-                raise StreamError(Code.BUSY, 'an action is being executed; cancel it first')
+            if self._track is None or self._track.busy:
+                raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
             goal = solved(message)
             shaping = self._begin(goal, generation)
             doubt = goal.doubt()

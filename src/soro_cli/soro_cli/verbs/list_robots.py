@@ -44,24 +44,20 @@ def _describe(name: str, path: str) -> dict:
     from soro_mechanics.core.errors import RobotFileError
     from soro_mechanics.robot_file.reader import read_robot_file
 
+    title, models, actuators, problem = 'its file is wrong', [], [], ''
     try:
         robot = read_robot_file(path)
+        title, models = robot.title, list(robot.models)
+        actuators = [a.name for a in robot.actuators]
     except RobotFileError as error:
-        return {
-            'name': name,
-            'title': 'its file is wrong',
-            'file': path,
-            'models': [],
-            'actuators': [],
-            'error': str(error),
-        }
+        problem = str(error)
     return {
         'name': name,
-        'title': robot.title,
+        'title': title,
         'file': path,
-        'models': list(robot.models),
-        'actuators': [a.name for a in robot.actuators],
-        'error': '',
+        'models': models,
+        'actuators': actuators,
+        'error': problem,
     }
 
 
