@@ -132,9 +132,10 @@ class HapticControl(Law):
             self._streams.feed(loop.law.environment.live, loop.law.sensing.pose)
         law, law.careful = loop.law, guard.unchecked
         code = loop.tick(encoder, guard.elongation, self._periods(now))
-        self.estimated = loop.law.sensing.code is Code.NONE
+        sensed = loop.law.sensing.code is Code.NONE
         given_up = guard.after(encoder, law.strips.elongation, law.odd_strip)
         doubtful, lost = given_up or guard.doubtful, lost or given_up
+        self.estimated = sensed and not doubtful
         if lost:
             law.approach()  # what is sensed without it may be far from what was
         self._computing = time.perf_counter() - begin
@@ -142,9 +143,8 @@ class HapticControl(Law):
             raise DeviceError(guard.reason, Fault.SENSOR)
         if code is not Code.NONE:
             self.refusals[code.name] += 1
-        if not self.estimated or not accepting or self._ended:
+        if not sensed or not accepting or self._ended:
             return None  # without an estimate the loop's watchdog stops the device
-        self.estimated = not doubtful
         self._sampled = reading.sampled
         self.unrendered = 0 if moving or code is Code.NONE else self.unrendered + 1
         self.refusal = code
