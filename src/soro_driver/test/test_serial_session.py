@@ -43,6 +43,7 @@ class Device:
 
     def __init__(self):
         self.master, slave = os.openpty()
+        os.set_blocking(self.master, False)  # what was there may be flushed before it is read
         tty.setraw(slave)
         self.path = os.ttyname(slave)
         os.close(slave)  # the master sees a hang-up until the port is opened; harmless
