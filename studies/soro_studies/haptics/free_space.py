@@ -149,7 +149,7 @@ def write_free_page(name: str, store: Path, page: Path) -> None:
         'the dead band as mere noise, six deviations of it were 3.5 N, and free space felt 0.99 '
         'of the natural stiffness.\n\n'
         f'One strip alone is no hand, so that [one that drifts]({name}_drift.md) moves nothing. '
-        'That rule costs freedom: without it the shares were 0.08 to 0.21 as its model, 0.12 to 0.23 '
-        'where strips follow at once, 0.64 to 0.87 where they slide.\n',
+        'That rule costs freedom: without it the shares were 0.08 to 0.21 as its model, 0.12 to '
+        '0.23 where strips follow at once, 0.64 to 0.87 where they slide.\n',
         encoding='utf-8',
     )
