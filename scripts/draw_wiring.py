@@ -39,9 +39,9 @@ def wires(robot: str) -> tuple[str, str, list[tuple[str, str, str]]]:
     """Return device, its place, and for each actuator or sensor its name, terminal and range."""
     described = read_robot_file(find_robot_file(robot))
     settings = read_driver_settings(described)
-    section = read_driver_settings(described).section
-    device = devices.load(settings.device).from_section(settings.section, described, None)
+    section = settings.section
     place = next((f'{key}: {section.text(key)}' for key in PLACES if key in section), '')
+    device = devices.load(settings.device).from_section(section, described, None)
     ranges = {a.name: f'{a.quantity}, to {shown(a.maximum, a.unit)}' for a in described.actuators}
     rows = [(name, at, ranges.get(name, 'sensor')) for name, at in device.terminals().items()]
     return settings.device, place, rows

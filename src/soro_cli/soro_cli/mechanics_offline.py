@@ -12,7 +12,7 @@ import numpy as np
 from soro_cli.mechanics_online import OnlineMechanics
 from soro_compliance.services import Services as Compliance
 from soro_kinematics.services import Services as Kinematics
-from soro_mechanics import load_robot, Robot
+from soro_mechanics import Configuration, load_robot, Robot
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_node.frames import Frames
@@ -33,6 +33,7 @@ class OfflineMechanics(OnlineMechanics):
             raise UserError('--offline needs to know the robot: --robot NAME or --robot FILE')
         self._loaded = load_robot(robot)
         self._robots: dict[str, Robot] = {}
+        self._rests: dict[str, Configuration] = {}
         self.description, self.frames = self._loaded.description, Frames()
         feedback = LatestFeedback(self._loaded, 0.0)
         tolerances = POSITION_TOLERANCE, ORIENTATION_TOLERANCE
@@ -53,7 +54,7 @@ class OfflineMechanics(OnlineMechanics):
         if model not in self._robots:
             robot = self._loaded.with_model(model) if model else self._loaded
             # Once: the times shown are of solving, not of loading.
-            robot.forward([a.rest for a in self.actuators])
+            self._rests[model] = robot.forward([a.rest for a in self.actuators])
             self._robots[model] = robot
         return self._robots[model]
 
@@ -65,6 +66,6 @@ class OfflineMechanics(OnlineMechanics):
             raise UserError(f'--offline knows no present actuation; give one: {example}')
         if actuation is None:  # the time shown is of solving here too
             robot = self.robot_with(request.model)
-            rest = robot.forward([a.rest for a in self.actuators])
+            rest = self._rests[request.model]
             robot.inverse(rest.tip[:3, 3], guess=rest)
         return getattr(self._answers[node], service)(request, kind.Response())

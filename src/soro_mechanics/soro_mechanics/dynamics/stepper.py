@@ -243,9 +243,9 @@ class Stepper:
         if self._held is None:
             outcomes = [advance(*self._whole, 1, LANES)[0] for _ in range(2)]
         else:
-            outcomes = [self._held.advance(MAX_ITERATIONS)[0]] * 2
+            outcomes = [self._held.advance(MAX_ITERATIONS)[0]]
         self._limits[TRUSTED] = self._trusted
-        if outcomes == [CONVERGED, CONVERGED]:
+        if all(outcome == CONVERGED for outcome in outcomes):
             for past, free, move in (
                 (m.node_past, m.node_free, m.node_move),
                 (m.body_past, m.body_free, m.body_move),
