@@ -56,8 +56,8 @@ class PrandtlIshlinskii:
 class BoucWen:
     """Several inputs, each behind one Bouc-Wen element.
 
-    y = x - height z,  z' = x' (1 - |z| (1 + sign(x' z)) / 2) / scale: the law with A = n = 1 and
-    beta = gamma (Wen 1976), whose pieces are straight lines and exponentials.
+    y = x - height z,  z' = x' (1 - abs(z) (1 + sign(x' z)) / 2) / scale: the law with A = n = 1
+    and beta = gamma (Wen 1976), whose pieces are straight lines and exponentials.
 
     `height` (m,): largest lag of the output, in units of the input. `scale` (m,): way on which the
     lag builds up. Raises InvalidInput: a scale not above the height, the output would turn back.

@@ -50,7 +50,7 @@ def branch_law(step: float, part: float, relaxation: float) -> Array:
 def error_constant(radius: float) -> float:
     """Return what the change of the acceleration in a step, times step^2, errs by.
 
-    Zienkiewicz and Xie 1991 (Earthquake Eng. Struct. Dyn. 20(9)): |beta - 1/6|.
+    Zienkiewicz and Xie 1991 (Earthquake Eng. Struct. Dyn. 20(9)): abs(beta - 1/6).
     """
     gamma = 0.5 + (1.0 - radius) / (1.0 + radius)
     return abs(0.25 * (gamma + 0.5) ** 2 - 1.0 / 6.0)

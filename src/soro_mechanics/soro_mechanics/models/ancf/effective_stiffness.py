@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How stiff a leg of the published energy (27) is along its axis: stiffer than its EA.
 
-A leg that is strained by e(X) has r_X = 1 + e. Three terms of the energy see it:
+A leg that is strained by e(X) has r_X = 1 + e. Three terms of the energy see it::
 
     EA e^2 / 2                stretch (26), to first order
     EI e'^2 / 2               |r_XX|^2 is not the curvature: it holds the change of stretch too
@@ -11,7 +11,7 @@ A leg that is strained by e(X) has r_X = 1 + e. Three terms of the energy see it
 
 so that E' = EA + 4 alpha / 3 resists the strain. At both ends r_X is a unit vector: e = 0 there,
 and it grows over the length 1 / k, k = sqrt(E' / EI), as e = N / E' (1 - cosh k s / cosh k L / 2).
-The whole leg therefore has
+The whole leg therefore has::
 
     EA_eff = E' / (1 - 2 / (k L) tanh(k L / 2))
 
