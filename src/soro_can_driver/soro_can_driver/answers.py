@@ -10,12 +10,9 @@ class Answers:
 
     The numbers wrap, the count does not: an answer that stays the same never looks new again.
 
-    Attributes
-    ----------
-    newest : int
-        Number of the newest question, u8.
-    behind : int
-        Questions after the one that the newest answer belongs to.
+    Has:
+    - `newest`: number of the newest question, u8.
+    - `behind`: questions after the one that the newest answer belongs to.
     """
 
     def __init__(self) -> None:

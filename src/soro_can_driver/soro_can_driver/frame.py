@@ -21,16 +21,11 @@ class ProtocolError(ValueError):
 class Frame:
     """One frame: a frozen dataclass whose fields are those of `layout`, in order.
 
-    Attributes
-    ----------
-    first : int
-        Identifier; of group 0 where there are groups.
-    key : tuple of str
-        The field ahead of `layout` that the identifier tells, if any.
-    parts : tuple of int
-        Values in each field, 0: not a tuple; empty: in none.
-    reads : dict
-        What reads the value at a place; it raises ProtocolError for one without a meaning.
+    Has:
+    - `first`: identifier; of group 0 where there are groups.
+    - `key`: the field ahead of `layout` that the identifier tells, if any.
+    - `parts`: values in each field, 0: not a tuple; empty: in none.
+    - `reads`: what reads the value at a place; it raises ProtocolError for one without a meaning.
     """
 
     layout: ClassVar[struct.Struct]

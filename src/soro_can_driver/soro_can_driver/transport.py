@@ -35,12 +35,9 @@ class CanTransport:
     A measurement counts, and `time` says so, when it answers a SYNC and rests on a set-point that
     are not long past: a board that hangs, lags, or takes no set-points is lost by its age.
 
-    Attributes
-    ----------
-    time : float
-        Arrival of the newest measurement that counts [s, CLOCK_MONOTONIC].
-    stale : int
-        Measurements that did not count.
+    Has:
+    - `time`: arrival of the newest measurement that counts [s, CLOCK_MONOTONIC].
+    - `stale`: measurements that did not count.
     """
 
     def __init__(self, wiring: CanWiring, io_timeout: float, open_timeout: float) -> None:
@@ -86,12 +83,9 @@ class CanTransport:
     def open(self) -> Identity:
         """Connect, open a session, check the board, and give it this robot's limits.
 
-        Raises
-        ------
-        DeviceError
-            Another process drives the bus; another protocol, another board, or a refused limit.
-        DeviceLost, DeviceTimeout
-            Nobody answers.
+        DeviceError: another process drives the bus; another protocol, another board, or a refused
+        limit.
+        DeviceLost, DeviceTimeout: nobody answers.
         """
         self._forget()
         self.bus.open()

@@ -17,10 +17,8 @@ class Interrupts(AbstractContextManager['Interrupts']):
 
     One that is ignored stays so: after nohup the work goes on.
 
-    Attributes
-    ----------
-    came : bool
-        Whether one came: an exception that follows may have been meant as one.
+    Has:
+    - `came`: whether one came: an exception that follows may have been meant as one.
     """
 
     def __init__(self) -> None:

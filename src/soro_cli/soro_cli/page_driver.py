@@ -71,15 +71,10 @@ def _humble(prepare: Callable[[], None]) -> None:
 class Page:
     """One page.
 
-    Parameters
-    ----------
-    browser : str
-        Path of the program.
-    size : tuple of int
-        Width and height in pixels.
-    niceness : int
-        Of the browser, which takes all cores where it renders in software. Above zero it is the
-        least of all its processes: Chromium is kept from raising their priority.
+    - `browser`: path of the program.
+    - `size`: width and height in pixels.
+    - `niceness`: of the browser, which takes all cores where it renders in software. Above zero it
+      is the least of all its processes: Chromium is kept from raising their priority.
     """
 
     def __init__(

@@ -35,12 +35,8 @@ def compare_pulls(
 ) -> MeasuredPulls:
     """Solve the answer's actuation under every pull, on top of the wrench, and compare.
 
-    Raises
-    ------
-    UserError
-        The model finds no equilibrium under one of the pulls.
-    InvalidInput
-        The table cannot be that of an elastic robot; see `check_pulls`.
+    UserError: the model finds no equilibrium under one of the pulls.
+    InvalidInput: the table cannot be that of an elastic robot; see `check_pulls`.
     """
     actuation = answer.configuration.actuation
 

@@ -28,14 +28,9 @@ from soro_visualization.playback import Playback, Recording
 def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> Iterator[Playback]:
     """Serve a recording on loopback.
 
-    Parameters
-    ----------
-    namespace : str, optional
-        Which robot, in a bag of several.
-    robot : str
-        File or name; empty: the file inside the recording.
-    port : int
-        Zero: derived from the namespace.
+    - `namespace`: which robot, in a bag of several.
+    - `robot`: file or name; empty: the file inside the recording.
+    - `port`: zero: derived from the namespace.
 
     UserError: no recording, no shape in it, or no robot file.
     """

@@ -26,14 +26,9 @@ from soro_node.robot_binding import RobotBinding
 class Services:
     """Answers of the compliance node.
 
-    Parameters
-    ----------
-    feedback : LatestFeedback
-        For requests about the present state.
-    now : callable
-        Returns the stamp of a response.
-    external : callable
-        Returns the external wrench of this moment, for requests about the present state.
+    - `feedback`: for requests about the present state.
+    - `now`: returns the stamp of a response.
+    - `external`: returns the external wrench of this moment, for requests about the present state.
     """
 
     def __init__(

@@ -59,12 +59,8 @@ def random_samples(
 ) -> Array:
     """Return `count` actuations uniform in a box, without those beyond a coupled limit.
 
-    Raises
-    ------
-    InvalidInput
-        Coupled limits leave next to nothing of the box.
-    Cancelled
-        `told_to_end` has become True.
+    InvalidInput: coupled limits leave next to nothing of the box.
+    Cancelled: `told_to_end` has become True.
     """
     rng = np.random.default_rng(seed)
     found = np.empty((0, len(low)))
@@ -173,15 +169,10 @@ def check_file(save_to: str) -> Path | None:
 def save(cloud: Workspace, names: list[str], path: Path, origin: Mapping[str, Any]) -> None:
     """Write a cloud; the file appears complete or not at all.
 
-    Parameters
-    ----------
-    names : list of str
-        Of the actuators.
-    path : path
-        .npz or .csv.
-    origin : mapping
-        What was computed, with which robot: JSON in `origin` of an .npz, lines that begin with #
-        before the header of a .csv.
+    - `names`: of the actuators.
+    - `path`: .npz or .csv.
+    - `origin`: what was computed, with which robot: JSON in `origin` of an .npz, lines that begin
+      with # before the header of a .csv.
 
     InvalidInput: the disk does not take it.
     """

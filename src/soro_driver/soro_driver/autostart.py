@@ -50,19 +50,11 @@ class CannotStart(SoroError):
 class Autostart:
     """Starts one driver node.
 
-    Parameters
-    ----------
-    node : DriverNode
-    connect_timeout : float
-        From then on it is an error that the device is missing [s].
+    - `connect_timeout`: from then on it is an error that the device is missing [s].
 
-    Attributes
-    ----------
-    phase : Phase
-    reason : str
-        Why the driver is not up, for a person; empty: it is, or nobody wants it to be.
-    connected : ControlLoop, optional
-        With a device that has answered, for `configure` to take.
+    Has:
+    - `reason`: why the driver is not up, for a person; empty: it is, or nobody wants it to be.
+    - `connected`: with a device that has answered, for `configure` to take.
     """
 
     def __init__(self, node: Any, namespace: str, connect_timeout: float) -> None:

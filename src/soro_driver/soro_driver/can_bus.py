@@ -42,12 +42,8 @@ class RawCanBus:
     def open(self) -> None:
         """Take the bus and connect.
 
-        Raises
-        ------
-        DeviceError
-            Another process drives this bus; the interface is unknown.
-        DeviceLost
-            Nobody answers.
+        DeviceError: another process drives this bus; the interface is unknown.
+        DeviceLost: nobody answers.
         """
         self.close()
         self._use.acquire()

@@ -11,20 +11,12 @@ from soro_mechanics.robot_file.section import Section
 
 
 def read_channels(section: Section, actuators: Sequence[Actuator]) -> tuple[int, ...]:
-    """Read which channel of a device drives which actuator.
+    """Read which channel of a device drives which actuator: its index, from 0, for each.
 
-    Parameters
-    ----------
-    section : Section
-        ``driver.<device>``, with ``channels: {actuator: number}``; channels count from 1.
-        Without it they stand in the order of the actuators.
+    ``driver.<device>`` may have ``channels: {actuator: number}``; channels count from 1. Without
+    it they stand in the order of the actuators.
 
-    Returns
-    -------
-    tuple of int
-        Index of the channel, from 0, of each actuator.
-
-    RobotFileError: A channel is missing, serves two actuators, or is out of range.
+    RobotFileError: a channel is missing, serves two actuators, or is out of range.
     """
     count = len(actuators)
     if 'channels' not in section:

@@ -86,12 +86,8 @@ DEVICE_FAULT_SHIFT = 16
 class DeviceError(SoroError):
     """The device answered with an error: `fault` is latched until it is cleared.
 
-    Parameters
-    ----------
-    message : str
-        For a person: what failed and what to do.
-    fault : int
-        Bits of `Fault`, or of the device (16-31).
+    - `message`: for a person: what failed and what to do.
+    - `fault`: bits of `Fault`, or of the device (16-31).
     """
 
     code = Code.DEVICE_FAULT
@@ -189,14 +185,10 @@ class Device(ABC):
     ) -> Device:
         """Make the device from its own section of the robot file, without touching hardware.
 
-        Parameters
-        ----------
-        section : Section
-            ``driver.<device>`` of the robot file; every key must be read or is refused.
-        robot : RobotDescription
-            Actuators, in the order of every array here.
-        endpoint : Endpoint, optional
-            Where the emulator of this robot listens; None: the hardware named in the section.
+        - `section`: ``driver.<device>`` of the robot file; every key must be read or is refused.
+        - `robot`: actuators, in the order of every array here.
+        - `endpoint`: where the emulator of this robot listens; None: the hardware named in the
+          section.
         """
 
     @abstractmethod

@@ -19,12 +19,8 @@ SECOND = 1_000_000_000  # ns
 def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     """Return the state of all actuators; NaN where nothing is known.
 
-    Parameters
-    ----------
-    gate : CommandGate
-        Names and quantities.
-    stamp : Time
-        When the measurement reached this computer.
+    - `gate`: names and quantities.
+    - `stamp`: when the measurement reached this computer.
     """
     message = ActuatorState()
     message.header.stamp = stamp
@@ -47,12 +43,8 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
 def flex_message(sensors: SensorReading, stamp: Time, value: Array | None = None) -> FlexState:
     """Return the readings of the flex sensors; a driver knows no calibration, `value` is NaN.
 
-    Parameters
-    ----------
-    stamp : Time
-        When the measurement reached this computer.
-    value : ndarray, optional
-        Elongations [m].
+    - `stamp`: when the measurement reached this computer.
+    - `value`: elongations [m].
     """
     message = FlexState(name=list(sensors.names))
     message.header.stamp = stamp

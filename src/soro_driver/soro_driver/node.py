@@ -60,10 +60,7 @@ class DriverNode(GuardedLifecycleNode):
     A node that runs the loop with a law of its own derives from it and replaces `make_law`,
     `make_device` or `publish`; limits, watchdogs, lifecycle and services stay the same.
 
-    Parameters
-    ----------
-    device : str
-        Refuse robots whose device is another one; '': the robot file decides.
+    - `device`: refuse robots whose device is another one; '': the robot file decides.
     """
 
     exit_when_autostart_fails = False

@@ -21,18 +21,10 @@ Raw = tuple[int, bytes]
 class PythonCanLink:
     """Frames as identifier and data over one bus of python-can.
 
-    Parameters
-    ----------
-    wiring : CanPort
-    timeout : float
-        Of sending one frame [s].
+    - `timeout`: of sending one frame [s].
 
-    Raises
-    ------
-    DeviceError
-        python-can is not installed, or does not know the interface.
-    DeviceLost
-        Nobody answers.
+    DeviceError: python-can is not installed, or does not know the interface.
+    DeviceLost: nobody answers.
     """
 
     def __init__(self, wiring: CanPort, timeout: float) -> None:

@@ -27,14 +27,9 @@ Raw = tuple[int, bytes]
 class SocketcandLink:
     """Frames as identifier and data over one TCP connection.
 
-    Parameters
-    ----------
-    wiring : CanPort
-        Host, port and channel.
-    timeout : float
-        A server that reads nothing for this long is given up [s].
-    connect_timeout : float
-        Of the whole greeting [s].
+    - `wiring`: host, port and channel.
+    - `timeout`: a server that reads nothing for this long is given up [s].
+    - `connect_timeout`: of the whole greeting [s].
 
     DeviceLost: nobody answers, or the bus is in use.
     """

@@ -20,21 +20,14 @@ from soro_dspace_driver.wiring import DspaceWiring
 class DspaceTransport:
     """Speaks F1; keeps the newest measurement and when it arrived.
 
-    Attributes
-    ----------
-    time : float
-        Of the newest measurement [s, CLOCK_MONOTONIC]; NaN before the first one.
-    measured, applied : ndarray, shape (m,)
-        [Pa], order of the actuators; NaN where the monitor is out of range.
-    state : int
-        SerialState of the device.
-    faults : DeviceFault
-    meant : int
-        Bits of the device's channels that `faults` are about.
-    status : Status, optional
-        The device's counters.
-    rebooted : bool
-        The device does not know this session any more.
+    Has:
+    - `time`: of the newest measurement [s, CLOCK_MONOTONIC]; NaN before the first one.
+    - `measured`, `applied` (m,): [Pa], order of the actuators; NaN where the monitor is out of
+      range.
+    - `state`: SerialState of the device.
+    - `meant`: bits of the device's channels that `faults` are about.
+    - `status`: the device's counters.
+    - `rebooted`: the device does not know this session any more.
     """
 
     def __init__(self, wiring: DspaceWiring, io_timeout: float, open_timeout: float) -> None:
@@ -50,12 +43,8 @@ class DspaceTransport:
     def open(self) -> Identity:
         """Open port and session, disarm, give the device its limits, await a measurement.
 
-        Raises
-        ------
-        DeviceError
-            Another protocol or device; limits that it refuses.
-        DeviceLost, DeviceTimeout
-            Nobody answers, or no measurement comes.
+        DeviceError: another protocol or device; limits that it refuses.
+        DeviceLost, DeviceTimeout: nobody answers, or no measurement comes.
         """
         self._forget()
         end = time.monotonic() + self._open_timeout

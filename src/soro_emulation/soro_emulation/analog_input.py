@@ -40,10 +40,8 @@ def read_analog(root: Section) -> AnalogProperties:
 class AnalogInputs:
     """m inputs of one converter.
 
-    Attributes
-    ----------
-    forced : ndarray, shape (m,)
-        Voltage that a fault puts on an input; NaN: none.
+    Has:
+    - `forced` (m,): voltage that a fault puts on an input; NaN: none.
     """
 
     def __init__(

@@ -37,13 +37,8 @@ class BusFaults:
     frames that are not of the protocol), ``babble`` (a node floods the bus: nothing else passes),
     ``errors`` (error frames as often, with what passes between them).
 
-    Parameters
-    ----------
-    receive : callable
-        The board's: gets identifier and data, returns frames.
-    idle : callable
-        The board's: returns frames that are due.
-    seed : int
+    - `receive`: the board's: gets identifier and data, returns frames.
+    - `idle`: the board's: returns frames that are due.
     """
 
     def __init__(

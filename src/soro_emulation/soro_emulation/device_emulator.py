@@ -64,10 +64,8 @@ class DeviceEmulator(ABC):
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something; fault 'none' repairs everything.
 
-        Raises
-        ------
-        InvalidInput, UnknownName
-            With the faults that this device knows, or the value that is wrong.
+        InvalidInput, UnknownName: with the faults that this device knows, or the value that is
+        wrong.
         """
 
     def load(self, wrench: Array) -> Array:

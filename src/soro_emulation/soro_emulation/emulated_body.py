@@ -16,12 +16,8 @@ from soro_mechanics.robot_file.reader import RobotDescription
 class EmulatedBody:
     """Computes the true configuration from what the actuators really do.
 
-    Parameters
-    ----------
-    description : RobotDescription
-        The robot as its file describes it.
-    properties : BodyProperties
-        How the emulated one differs.
+    - `description`: the robot as its file describes it.
+    - `properties`: how the emulated one differs.
     """
 
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:

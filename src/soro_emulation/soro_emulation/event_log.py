@@ -14,10 +14,7 @@ from typing import Any
 class EventLog:
     """Appends events to a file; every line is written out at once.
 
-    Parameters
-    ----------
-    path : str
-        File to append to; '' keeps nothing.
+    - `path`: file to append to; '' keeps nothing.
     """
 
     def __init__(self, path: str) -> None:

@@ -76,11 +76,7 @@ class PlantState(NamedTuple):
 class HapticPlant:
     """The perturbed device with a hand on it.
 
-    Parameters
-    ----------
-    robot_file : str
-    device : str
-        Name of the emulated device, to read its part of the section ``emulator``.
+    - `device`: name of the emulated device, to read its part of the section ``emulator``.
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
@@ -103,13 +99,9 @@ class HapticPlant:
     ) -> PlantState:
         """Move on to motor angles with a hand and a wrench on the handle.
 
-        Parameters
-        ----------
-        angle : ndarray, shape (na,) [rad]
-        hand : Hand
-        wrench : ndarray, shape (6,), optional [N, N m]
-        now : float
-            Steady clock [s].
+        - `angle` (na,) [rad]
+        - `wrench` (6,) [N, N m]
+        - `now`: steady clock [s].
         """
         moving = self._moving
         force = hand.force if wrench is None else hand.force + moving.axes.T @ wrench

@@ -56,14 +56,9 @@ def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
 class HostFirmware:
     """One running firmware. Time passes only when it is told to.
 
-    Parameters
-    ----------
-    package : str
-        Whose firmware it is.
-    arguments : sequence
-        Of the program.
-    program : Path, optional
-        From `build`; default: it is built.
+    - `package`: whose firmware it is.
+    - `arguments`: of the program.
+    - `program`: from `build`; default: it is built.
     """
 
     def __init__(

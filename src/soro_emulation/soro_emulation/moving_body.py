@@ -26,12 +26,8 @@ PARTS = 8  # of a step that had no solution, in the second try
 class MovingBody:
     """Follows the clock in steps of one length, as far as this computer can.
 
-    Parameters
-    ----------
-    description : RobotDescription
-        The robot as its file describes it.
-    properties : BodyProperties
-        How the emulated one differs and moves.
+    - `description`: the robot as its file describes it.
+    - `properties`: how the emulated one differs and moves.
     """
 
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:

@@ -32,20 +32,11 @@ class BenchProperties:
 class PneumaticBench:
     """The physical side of a robot driven by regulators. Safe from any thread.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Actuators.
-    span : ndarray, shape (m,)
-        Range of each pressure [Pa], for the log.
-    monitors : (scale, zero)
-        Pressure per volt of the monitors [Pa/V] and their voltages without pressure [V]; numbers
-        or arrays of shape (m,).
-    properties : BenchProperties
-    seed : int
-    log : EventLog
-    now : float
-        Time of birth [s, CLOCK_MONOTONIC].
+    - `names`: actuators.
+    - `span` (m,): range of each pressure [Pa], for the log.
+    - `monitors`: pressure per volt of the monitors [Pa/V] and their voltages without pressure [V];
+      numbers or arrays of shape (m,).
+    - `now`: time of birth [s, CLOCK_MONOTONIC].
     """
 
     def __init__(

@@ -20,21 +20,12 @@ MAX_WAITING = 400  # units that have not left; what comes then is lost, as in a 
 class SerialLine:
     """Carries units (a frame with its closing zero, or a piece of garbage) in order.
 
-    Parameters
-    ----------
-    baudrate : int
-    generator : numpy.random.Generator
-    zeros : bool
-        Whether units end with a zero byte; else they are what is put at once.
+    - `zeros`: whether units end with a zero byte; else they are what is put at once.
 
-    Attributes
-    ----------
-    exposed : int
-        Units that entered while an injected fault could hit them.
-    lost, corrupted, repeated, delayed : int
-        Units that it did hit.
-    overrun : int
-        Units for which there was no room.
+    Has:
+    - `exposed`: units that entered while an injected fault could hit them.
+    - `lost`, `corrupted`, `repeated`, `delayed`: units that it did hit.
+    - `overrun`: units for which there was no room.
     """
 
     def __init__(self, baudrate: int, generator: np.random.Generator, zeros: bool = True) -> None:

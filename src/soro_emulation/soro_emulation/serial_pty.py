@@ -33,26 +33,15 @@ LINK_FAULTS = ('link', 'silent', 'deaf', 'unplug', 'plug', 'garbage')
 class SerialPty:
     """Serves one pty; a thread of its own carries the frames.
 
-    Parameters
-    ----------
-    path : Path
-        Symbolic link to the pty; its folder is made for this user alone.
-    baudrate : int
-    receive : callable
-        Gets (frame, now), returns the frames it causes.
-    tick : callable
-        Gets now every few milliseconds, returns the frames that are due.
-    seed : int
-    reader : optional
-        Finds frames that do not end with a zero byte.
+    - `path`: symbolic link to the pty; its folder is made for this user alone.
+    - `receive`: gets (frame, now), returns the frames it causes.
+    - `tick`: gets now every few milliseconds, returns the frames that are due.
+    - `reader`: finds frames that do not end with a zero byte.
 
-    Attributes
-    ----------
-    reader : FrameReader
-        Of the device: frames, checksum errors, garbage it has seen.
-    to_device, to_host : SerialLine
-    garbage, unread : int
-        Bytes of noise that were sent to the host; looks at the clock while it read nothing.
+    Has:
+    - `reader`: of the device: frames, checksum errors, garbage it has seen.
+    - `garbage`, `unread`: bytes of noise that were sent to the host; looks at the clock while it
+      read nothing.
     """
 
     faults: ClassVar[tuple[str, ...]] = LINK_FAULTS

@@ -32,16 +32,10 @@ SEND = re.compile(rb'send\s+([0-9A-Fa-f]{1,8})\s+([0-9A-Fa-f]{1,2})((?:\s+[0-9A-
 class SocketcandServer:
     """Serves one bus.
 
-    Parameters
-    ----------
-    port : int
-        On 127.0.0.1; 0: any free one, see `port`.
-    receive : callable
-        Gets identifier and data of a frame, returns frames to send back.
-    idle : callable
-        Called every few milliseconds, returns frames to send.
-    patience : float
-        A client that has not opened the bus by then keeps others out no longer [s].
+    - `port`: on 127.0.0.1; 0: any free one, see `port`.
+    - `receive`: gets identifier and data of a frame, returns frames to send back.
+    - `idle`: called every few milliseconds, returns frames to send.
+    - `patience`: a client that has not opened the bus by then keeps others out no longer [s].
     """
 
     def __init__(

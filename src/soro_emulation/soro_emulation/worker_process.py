@@ -24,17 +24,11 @@ from soro_node.process.parent_death import die_with_parent, OWN_GROUP
 class WorkerProcess:
     """The emulator's side.
 
-    Parameters
-    ----------
-    module : str
-        Full name; its `main` calls `answer`.
-    robot_file, device : str
-        For the other side.
+    - `module`: full name; its `main` calls `answer`.
+    - `robot_file`, `device`: for the other side.
 
-    Attributes
-    ----------
-    error : str
-        Why it answers nothing any more; empty while it does.
+    Has:
+    - `error`: why it answers nothing any more; empty while it does.
     """
 
     def __init__(self, module: str, robot_file: str, device: str) -> None:
@@ -92,13 +86,9 @@ def answer(
 ) -> None:
     """Be the other side: serve until the emulator is gone; an error is the last answer.
 
-    Parameters
-    ----------
-    serve : callable
-        Gets robot file, device, questions and answers.
-    arguments : sequence of str
-        Process id of the emulator, robot file, device, two file descriptors; those of the process
-        by default.
+    - `serve`: gets robot file, device, questions and answers.
+    - `arguments`: process id of the emulator, robot file, device, two file descriptors; those of
+      the process by default.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent, robot_file, device, read_from, write_to = arguments or sys.argv[1:]

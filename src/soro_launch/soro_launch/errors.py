@@ -8,12 +8,8 @@ from __future__ import annotations
 class LaunchError(Exception):
     """A launch file or its arguments were refused.
 
-    Parameters
-    ----------
-    message : str
-        What is wrong and what to write instead.
-    file, line
-        Where; an empty file when the command line is to blame.
+    - `message`: what is wrong and what to write instead.
+    - `file`, `line`: where; an empty file when the command line is to blame.
     """
 
     def __init__(self, message: str, file: str = '', line: int = 0) -> None:

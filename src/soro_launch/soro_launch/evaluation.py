@@ -36,14 +36,9 @@ def plan_launch(
 ) -> LaunchPlan:
     """Evaluate a launch file.
 
-    Parameters
-    ----------
-    arguments : mapping
-        ``name:=value`` of the user.
-    environment : mapping
-        Of the processes; packages are found by its AMENT_PREFIX_PATH.
-    parameter_folder : path
-        Where parameter files are written; it must outlive the processes.
+    - `arguments`: ``name:=value`` of the user.
+    - `environment`: of the processes; packages are found by its AMENT_PREFIX_PATH.
+    - `parameter_folder`: where parameter files are written; it must outlive the processes.
 
     LaunchError: with file and line.
     """

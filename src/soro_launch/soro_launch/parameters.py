@@ -39,12 +39,8 @@ def parameter_argument(
 ) -> Path:
     """Return the parameter file of one <param>.
 
-    Parameters
-    ----------
-    element : Element
-        The <param>.
-    node : str or None
-        Fully qualified name of the node; None where the launch file leaves it open.
+    - `element`: the <param>.
+    - `node`: fully qualified name of the node; None where the launch file leaves it open.
     """
     attributes = element.attributes
     if ('from' in attributes) == ('name' in attributes):

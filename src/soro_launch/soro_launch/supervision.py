@@ -76,12 +76,9 @@ class ManagedProcess:
 class Supervisor:
     """Runs processes until all have ended or a signal ends them.
 
-    Parameters
-    ----------
-    line : callable
-        Receives every line of output: name of the process, text, whether it is for the screen.
-    notice : callable
-        Receives the runner's own messages.
+    - `line`: receives every line of output: name of the process, text, whether it is for the
+      screen.
+    - `notice`: receives the runner's own messages.
     """
 
     def __init__(

@@ -55,10 +55,7 @@ def import_client() -> ModuleType:
 def translated(what: str) -> Iterator[None]:
     """Turn the client's exceptions into `DeviceError` and `DeviceLost`.
 
-    Parameters
-    ----------
-    what : str
-        What was being done, for the message.
+    - `what`: what was being done, for the message.
     """
     nidaqmx = import_client()
     errors = nidaqmx.errors
@@ -89,12 +86,8 @@ def translated(what: str) -> Iterator[None]:
 class Link:
     """Where the client's calls go: the driver on this computer, or a gRPC device server.
 
-    Parameters
-    ----------
-    address : str
-        'local' or host:port.
-    deadline : float
-        Longest time one remote call may take [s]. The client itself sets none.
+    - `address`: 'local' or host:port.
+    - `deadline`: longest time one remote call may take [s]. The client itself sets none.
     """
 
     def __init__(self, address: str, deadline: float) -> None:
@@ -141,10 +134,7 @@ class Link:
         A device server keeps tasks until somebody clears them. Whoever made them may have been
         killed, or have lost the link: by its name such a task is found again.
 
-        Parameters
-        ----------
-        name : str
-            Of the task on the server: letters, digits, underscores.
+        - `name`: of the task on the server: letters, digits, underscores.
         """
         import nidaqmx
 

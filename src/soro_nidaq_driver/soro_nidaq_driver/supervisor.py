@@ -40,16 +40,10 @@ PARTING = 0.1  # s to leave after a goodbye
 class Supervisor:
     """The driver's side.
 
-    Parameters
-    ----------
-    address : str
-        'local' or host:port, as for the driver.
-    cards : sequence of str
-        Cards to reset.
-    timeout : float
-        Silence of the driver, while armed, after which they are reset [s].
-    names : sequence of str
-        Resources that it holds while it lives, see `DeviceLock`.
+    - `address`: 'local' or host:port, as for the driver.
+    - `cards`: cards to reset.
+    - `timeout`: silence of the driver, while armed, after which they are reset [s].
+    - `names`: resources that it holds while it lives, see `DeviceLock`.
     """
 
     def __init__(
@@ -238,11 +232,7 @@ class Supervisor:
 class CardReset:
     """Resets cards; connected beforehand, so that the emergency only takes one call per card.
 
-    Parameters
-    ----------
-    address : str
-        'local' or host:port.
-    cards : sequence of str
+    - `address`: 'local' or host:port.
     """
 
     def __init__(self, address: str, cards: Sequence[str]) -> None:

@@ -53,13 +53,8 @@ def duty_of(pressure: Array, wiring: Wiring) -> Array:
 class NidaqTransport:
     """Tasks on the cards of one robot.
 
-    Parameters
-    ----------
-    wiring : Wiring
-    address : str
-        Overrides the wiring's (the emulator's endpoint).
-    timeout : float
-        Longest time of one call [s].
+    - `address`: overrides the wiring's (the emulator's endpoint).
+    - `timeout`: longest time of one call [s].
     """
 
     def __init__(self, wiring: Wiring, address: str, timeout: float) -> None:
@@ -90,11 +85,9 @@ class NidaqTransport:
     def open(self, idle: Callable[[], bool] = lambda: False) -> Identity:
         """Connect, identify every card, reset it (all outputs idle) and prepare the tasks.
 
-        Parameters
-        ----------
-        idle : callable
-            Called as soon as all outputs are idle; returns whether somebody else may have begun
-            one more reset. The cards are reset once more then: a late one would abort the tasks.
+        - `idle`: called as soon as all outputs are idle; returns whether somebody else may have
+          begun one more reset. The cards are reset once more then: a late one would abort the
+          tasks.
         """
         nidaqmx = import_client()
         self.take()
@@ -161,10 +154,7 @@ class NidaqTransport:
         Every output is tried, whatever the card says about the others; not when the link to
         it does not work, because every try would take a whole timeout.
 
-        Raises
-        ------
-        DeviceError, DeviceLost
-            The first one met.
+        DeviceError, DeviceLost: the first one met.
         """
         self._require_tasks()
         first: DeviceError | None = None

@@ -207,13 +207,9 @@ def actuation_from_names(
 ) -> Array:
     """Return values, given by actuator names, in the order of the robot, shape (m,).
 
-    Parameters
-    ----------
-    robot : Robot or RobotDescription
-    names : sequence of str
-        Each actuator exactly once, any order; empty: `values` are in the order of the robot.
-    values : sequence of float
-        SI.
+    - `names`: each actuator exactly once, any order; empty: `values` are in the order of the
+      robot.
+    - `values`: SI.
 
     InvalidInput: INVALID_SIZE, NOT_FINITE, or UNKNOWN_NAME, with the names that are valid.
     """
@@ -267,16 +263,10 @@ def configuration_to_message(
     evenly many between them. What answers a request, and so is no part of a series, has fewer of
     them where the rod is bent less.
 
-    Parameters
-    ----------
-    robot : Robot or RobotDescription
-        Gives the actuators' names.
-    frame_id : str
-        base_link of the robot, with its prefix.
-    origin : int
-        FROM_MEASUREMENT, FROM_COMMAND, FROM_REQUEST or GROUND_TRUTH of the message.
-    frequencies : sequence of float
-        Natural ones at `q` [Hz]; empty: not computed.
+    - `robot`: gives the actuators' names.
+    - `frame_id`: base_link of the robot, with its prefix.
+    - `origin`: FROM_MEASUREMENT, FROM_COMMAND, FROM_REQUEST or GROUND_TRUTH of the message.
+    - `frequencies`: natural ones at `q` [Hz]; empty: not computed.
     """
     message = ConfigurationMessage(
         origin=origin,
@@ -358,14 +348,9 @@ def compliance_to_message(
     Eigenscrews exist only where the compliance is positive definite, which it is not at a clamped
     base or at an unstable equilibrium: NaN there.
 
-    Parameters
-    ----------
-    q : Configuration
-        At which it was linearised.
-    method : int
-        A constant of the message, TANGENT for example.
-    frame_id : str
-        tip_aligned of the robot, with its prefix.
+    - `q`: at which it was linearised.
+    - `method`: a constant of the message, TANGENT for example.
+    - `frame_id`: tip_aligned of the robot, with its prefix.
     """
     from soro_mechanics.analysis import stiffness  # compiled kernels, which drivers do not load
 

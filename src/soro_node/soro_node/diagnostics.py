@@ -27,12 +27,8 @@ class Level(IntEnum):
 class Diagnostics:
     """What a node has to say about itself, under /diagnostics.
 
-    Parameters
-    ----------
-    node : Node
-        Messages go out from construction on, whatever the node's lifecycle state.
-    hardware_id : str, optional
-        Default: the node's namespace without slashes at its ends, else its name.
+    - `node`: messages go out from construction on, whatever the node's lifecycle state.
+    - `hardware_id`: default: the node's namespace without slashes at its ends, else its name.
     """
 
     def __init__(self, node: Node, hardware_id: str = '') -> None:

@@ -62,14 +62,10 @@ class StopSignals:
 
     The handlers stay until the process has gone: a further signal changes nothing.
 
-    Parameters
-    ----------
-    interruptible : bool
-        Raise `StopRequested` in the main thread until `spinning` is set, so that a long start
-        can be interrupted, and call `overdue` should the main thread not end the process.
-        Drivers do not want either: they may be talking to a device.
-    overdue : callable
-        Called in another thread `PATIENCE` after the first signal.
+    - `interruptible`: raise `StopRequested` in the main thread until `spinning` is set, so that a
+      long start can be interrupted, and call `overdue` should the main thread not end the process.
+      Drivers do not want either: they may be talking to a device.
+    - `overdue`: called in another thread `PATIENCE` after the first signal.
     """
 
     def __init__(self, interruptible: bool, overdue: Callable[[], None]) -> None:
@@ -182,20 +178,13 @@ def run(
     The exit code is 0 after SIGINT, SIGTERM, SIGHUP or a shutdown of the context, 1 after an
     error, and that of the node's attribute ``exit_code`` where it has one.
 
-    Parameters
-    ----------
-    factory : callable
-        Makes the node, without arguments. It is started by itself where its parameter
-        ``autostart`` says so; ``make_safe()`` is called before anything is torn down.
-    args : sequence of str, optional
-        Default: the command line.
-    driver : bool
-        The process moves something: signals interrupt its start only where it says so
-        (`interruptible`), nothing cuts `make_safe` short; started by hand, it ends with its
-        parent.
-    niceness : int
-        How far the process stands back where the processor is short: `ASIDE` for what computes,
-        `LAST` for what only shows; what a device waits for does not.
+    - `factory`: makes the node, without arguments. It is started by itself where its parameter
+      ``autostart`` says so; ``make_safe()`` is called before anything is torn down.
+    - `args`: default: the command line.
+    - `driver`: the process moves something: signals interrupt its start only where it says so
+      (`interruptible`), nothing cuts `make_safe` short; started by hand, it ends with its parent.
+    - `niceness`: how far the process stands back where the processor is short: `ASIDE` for what
+      computes, `LAST` for what only shows; what a device waits for does not.
     """
     global _signals
     use_kernel_cache()

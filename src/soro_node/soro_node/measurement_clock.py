@@ -24,15 +24,10 @@ ATTEMPTS = 5
 class MeasurementClock:
     """Gives each moment of the steady clock one stamp, later moments later ones.
 
-    Parameters
-    ----------
-    clock : rclpy.clock.Clock
-        The node's. While it follows ``/clock``, stamps are of the moment they are asked for:
-        simulated time knows no other.
-    said : callable
-        Gets a sentence when the wall clock was set; stamps may go back then, this once.
-    steady : callable
-        The steady clock [ns].
+    - `clock`: the node's. While it follows ``/clock``, stamps are of the moment they are asked
+      for: simulated time knows no other.
+    - `said`: gets a sentence when the wall clock was set; stamps may go back then, this once.
+    - `steady`: the steady clock [ns].
     """
 
     def __init__(

@@ -25,11 +25,9 @@ class OneGoal:
 
     `node`: its state and logger.
 
-    Attributes
-    ----------
-    ending : threading.Event
-        Of the goal that runs, or ran last: one that outlasts `end` still ends by itself, and the
-        next one is not touched.
+    Has:
+    - `ending`: of the goal that runs, or ran last: one that outlasts `end` still ends by itself,
+      and the next one is not touched.
     """
 
     def __init__(self, node: Any, kind: Any) -> None:

@@ -144,18 +144,11 @@ class ParameterRefused(SoroError):
 class ParameterTable:
     """The parameters of one node: declared, validated, readable as attributes or by key.
 
-    Parameters
-    ----------
-    validate : callable, optional
-        Called with the complete table of values as it would become (dict); raises SoroError to
-        refuse. For rules that couple parameters.
-    apply : callable, optional
-        Called after a change with the set of names that changed. Not called at declaration.
+    - `validate`: called with the complete table of values as it would become (dict); raises
+      SoroError to refuse. For rules that couple parameters.
+    - `apply`: called after a change with the set of names that changed. Not called at declaration.
 
-    Raises
-    ------
-    InvalidInput, ParameterRefused
-        A value given at start (file, command line) is refused.
+    InvalidInput, ParameterRefused: a value given at start (file, command line) is refused.
     """
 
     def __init__(

@@ -91,18 +91,13 @@ def loaded_state(
 ) -> LoadedState:
     """Read model, actuation, wrench and loads of a request.
 
-    Parameters
-    ----------
-    request : message
-        With the fields actuator_name, actuation, wrench, loads, and model where it has one.
-    present : callable, optional
-        Gives the present actuation, which an empty `actuation` then stands for.
-    external : callable
-        Gives the external wrench, which the present state has in addition to the request's.
+    - `request`: with the fields actuator_name, actuation, wrench, loads, and model where it has
+      one.
+    - `present`: gives the present actuation, which an empty `actuation` then stands for.
+    - `external`: gives the external wrench, which the present state has in addition to the
+      request's.
 
-    Raises
-    ------
-    InvalidInput, UnknownName, NoState
+    InvalidInput, UnknownName, NoState.
     """
     robot = binding.robot_with(getattr(request, 'model', ''))
     of_present = present is not None and len(request.actuation) == 0

@@ -42,10 +42,7 @@ ROBOT_PARAMETERS = (
 def read_description(values: Mapping[str, Any]) -> RobotDescription:
     """Read the robot file that the parameters name.
 
-    Raises
-    ------
-    InvalidInput, UnknownName, RobotFileError
-        No robot given, no such robot, or a wrong file.
+    InvalidInput, UnknownName, RobotFileError: no robot given, no such robot, or a wrong file.
     """
     if not values['robot']:
         raise InvalidInput('robot', '', 'the name of a robot or the path of a robot file')
@@ -55,12 +52,8 @@ def read_description(values: Mapping[str, Any]) -> RobotDescription:
 class RobotBinding:
     """Robot, models and frames of one node.
 
-    Parameters
-    ----------
-    node : Node
-        Gives the namespace.
-    values : mapping
-        Values of `ROBOT_PARAMETERS` (a ParameterTable does).
+    - `node`: gives the namespace.
+    - `values`: values of `ROBOT_PARAMETERS` (a ParameterTable does).
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any]) -> None:
@@ -79,12 +72,8 @@ class RobotBinding:
     def robot_with(self, model: str) -> Robot:
         """Return the robot with one of its models; empty: the node's model.
 
-        Raises
-        ------
-        UnknownName
-            UNKNOWN_MODEL, with the robot's models.
-        ModelCompiling
-            Its kernels are not ready yet, see `prepare`.
+        UnknownName: UNKNOWN_MODEL, with the robot's models.
+        ModelCompiling: its kernels are not ready yet, see `prepare`.
         """
         robot = self._robot(model or self._model)
         if self._compilation is not None:

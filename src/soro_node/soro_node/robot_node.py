@@ -19,16 +19,7 @@ from soro_node.transforms import TransformListener
 class RobotNode(GuardedLifecycleNode):
     """A lifecycle node with a robot, whose model and gravity may change while it runs.
 
-    Parameters
-    ----------
-    parameters : iterable of Parameter
-        With `soro_node.robot_binding.ROBOT_PARAMETERS` among them.
-
-    Attributes
-    ----------
-    table : ParameterTable
-    diagnostics : Diagnostics
-    transforms : TransformListener
+    - `parameters`: with `soro_node.robot_binding.ROBOT_PARAMETERS` among them.
     """
 
     def __init__(self, name: str, parameters: Iterable[Parameter], **kwargs: object) -> None:
@@ -41,10 +32,7 @@ class RobotNode(GuardedLifecycleNode):
     def load_robot(self) -> Robot:
         """Read the robot file and return the robot with the node's model.
 
-        Raises
-        ------
-        InvalidInput, UnknownName, RobotFileError
-            No robot given, no such robot, or a wrong file.
+        InvalidInput, UnknownName, RobotFileError: no robot given, no such robot, or a wrong file.
         """
         self._binding = RobotBinding(self, self.table)
         return self._binding.robot

@@ -111,12 +111,8 @@ class TransformBuffer:
     def lookup(self, target: str, source: str, stamp: int, now: int) -> Array:
         """Return the pose (4, 4) of frame `source` in frame `target`.
 
-        Parameters
-        ----------
-        stamp : int
-            The moment [ns]; 0: the newest that all transforms know.
-        now : int
-            In the clock of stamps [ns].
+        - `stamp`: the moment [ns]; 0: the newest that all transforms know.
+        - `now`: in the clock of stamps [ns].
 
         NoTransform: not connected, stale, or not known at that moment.
         """
@@ -215,12 +211,8 @@ class TransformListener:
 class TransformFilter:
     """Hands messages on in their order, with the pose of their frame, once that is known.
 
-    Parameters
-    ----------
-    lookup : callable
-        From a header to the pose (4, 4) of its frame; raises NoTransform.
-    take : callable
-        Gets message, arrival (steady clock [s]) and pose, or why there is none.
+    - `lookup`: from a header to the pose (4, 4) of its frame; raises NoTransform.
+    - `take`: gets message, arrival (steady clock [s]) and pose, or why there is none.
     """
 
     def __init__(

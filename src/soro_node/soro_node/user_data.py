@@ -15,14 +15,10 @@ FLEX_CALIBRATION = 'flex_calibration.yaml'
 def user_data_folder(namespace: str, robot: str, emulated: bool = False) -> Path:
     """Return the folder of one robot in the user's data, never in an install space.
 
-    Parameters
-    ----------
-    namespace : str
-        Of the robot's nodes: two robots of one kind have two calibrations.
-    robot : str
-        Its name; used where the namespace is empty.
-    emulated : bool
-        What an emulated device gave never stands where the one on the bench is looked for.
+    - `namespace`: of the robot's nodes: two robots of one kind have two calibrations.
+    - `robot`: its name; used where the namespace is empty.
+    - `emulated`: what an emulated device gave never stands where the one on the bench is looked
+      for.
     """
     base = os.environ.get('XDG_DATA_HOME') or str(Path.home() / '.local' / 'share')
     folder = Path(base) / 'soro' / (namespace.strip('/').replace('/', '.') or robot)
@@ -32,12 +28,8 @@ def user_data_folder(namespace: str, robot: str, emulated: bool = False) -> Path
 def calibration_path(values: Mapping[str, Any], namespace: str, robot: str) -> Path:
     """Return where the calibration of a robot's flex sensors is kept, for who writes and reads it.
 
-    Parameters
-    ----------
-    values : mapping
-        Parameters of the node: `calibration_file` and `use_emulator`.
-    namespace, robot : str
-        As in `user_data_folder`.
+    - `values`: parameters of the node: `calibration_file` and `use_emulator`.
+    - `namespace`, `robot`: as in `user_data_folder`.
     """
     if values['calibration_file']:
         return Path(values['calibration_file']).expanduser()

@@ -8,12 +8,8 @@ from __future__ import annotations
 class UserError(Exception):
     """What the user asked for cannot be done.
 
-    Parameters
-    ----------
-    message : str
-        One line for a person, with the remedy.
-    code : int
-        ErrorCode of soro_msgs where a service gave one, else 1 (UNKNOWN).
+    - `message`: one line for a person, with the remedy.
+    - `code`: ErrorCode of soro_msgs where a service gave one, else 1 (UNKNOWN).
     """
 
     def __init__(self, message: str, code: int = 1) -> None:

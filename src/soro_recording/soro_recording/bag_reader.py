@@ -77,25 +77,15 @@ class Recorded:
 class BagReader(AbstractContextManager['BagReader']):
     """A recording, read without ROS.
 
-    Parameters
-    ----------
-    path : path
-        Folder of a bag, or one of its ``.mcap`` files.
+    - `path`: folder of a bag, or one of its ``.mcap`` files.
 
-    Attributes
-    ----------
-    finished : bool
-        False for a recording whose writer was killed, whose file was cut (everything up to there
-        is read) or of which a file is missing.
-    notes : list of str
-        What a person should know about the state of the recording, one sentence each.
+    Has:
+    - `finished`: False for a recording whose writer was killed, whose file was cut (everything up
+      to there is read) or of which a file is missing.
+    - `notes`: what a person should know about the state of the recording, one sentence each.
 
-    Raises
-    ------
-    NotABag
-        There is no recording at that path.
-    OSError
-        It cannot be read.
+    NotABag: there is no recording at that path.
+    OSError: it cannot be read.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -231,12 +221,8 @@ class BagReader(AbstractContextManager['BagReader']):
     ) -> Iterator[Recorded]:
         """Return messages in the order in which they were received.
 
-        Parameters
-        ----------
-        topics : collection of str, optional
-            Full names; default: all. A name that was not recorded gives nothing.
-        start, end : int [ns since 1970], optional
-            The first time that counts and the first that does not.
+        - `topics`: full names; default: all. A name that was not recorded gives nothing.
+        - `start`, `end`: the first time that counts and the first that does not.
         """
         low = -1 if start is None else start
         high = 1 << 63 if end is None else end

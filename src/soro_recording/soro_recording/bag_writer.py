@@ -30,21 +30,13 @@ LIBRARY = 'soro'
 class BagWriter:
     """Writes ``<folder>/<name>_0.mcap`` and ``metadata.yaml``.
 
-    Parameters
-    ----------
-    folder : path
-        Made here; must not exist.
-    reserve : int [bytes]
-        Stop before less than this is free on the disk.
-    distribution : str
-        Of ROS, for metadata.yaml.
-    free : callable, optional
-        Bytes free on the disk of a path; for tests.
+    - `folder`: made here; must not exist.
+    - `reserve` [bytes]: stop before less than this is free on the disk.
+    - `distribution`: of ROS, for metadata.yaml.
+    - `free`: bytes free on the disk of a path; for tests.
 
-    Attributes
-    ----------
-    failure : str
-        Why writing has stopped for good; empty while it goes on.
+    Has:
+    - `failure`: why writing has stopped for good; empty while it goes on.
     """
 
     def __init__(

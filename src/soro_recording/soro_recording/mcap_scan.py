@@ -96,13 +96,9 @@ class RawMessage:
 def scan(path: Path) -> Scan:
     """Walk over a file.
 
-    Raises
-    ------
-    NotABag
-        It does not begin like an MCAP file, or claims to unpack to far more than a recording of
-        its size would.
-    OSError
-        It cannot be read.
+    NotABag: it does not begin like an MCAP file, or claims to unpack to far more than a recording
+    of its size would.
+    OSError: it cannot be read.
     """
     with path.open('rb') as file:
         found = Scan(path.stat().st_size)

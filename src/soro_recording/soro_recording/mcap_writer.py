@@ -33,21 +33,14 @@ MESSAGE_HEAD = struct.Struct('<BQHIQQ')
 class McapWriter:
     """An MCAP file under construction; not for use from several threads.
 
-    Parameters
-    ----------
-    file : binary file, unbuffered
-        Empty, writable and seekable. A write that fails raises OSError out of every method.
-    profile, library : str
-        Of the header.
-    scratch : binary file, optional
-        Empty, readable and writable: keeps what only the summary needs, four records a second in
-        a recording of hours. None: it is kept in memory. When it cannot be written the file gets
-        no summary.
+    - `file`: empty, writable and seekable. A write that fails raises OSError out of every method.
+    - `profile`, `library`: of the header.
+    - `scratch`: empty, readable and writable: keeps what only the summary needs, four records a
+      second in a recording of hours. None: it is kept in memory. When it cannot be written the
+      file gets no summary.
 
-    Attributes
-    ----------
-    counts : dict of int to int
-        Messages taken over, by channel; not those of a chunk that could not be written.
+    Has:
+    - `counts`: messages taken over, by channel; not those of a chunk that could not be written.
     """
 
     def __init__(
@@ -136,10 +129,7 @@ class McapWriter:
     def flush(self) -> None:
         """Write the gathered messages as one chunk with its indexes.
 
-        Raises
-        ------
-        OSError, MemoryError
-            The messages of this chunk are lost, those before are not.
+        OSError, MemoryError: the messages of this chunk are lost, those before are not.
         """
         if self._times is None:
             return

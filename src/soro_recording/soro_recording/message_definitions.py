@@ -24,12 +24,9 @@ _FIELD = re.compile(r'^\s*([A-Za-z][\w/]*)(<=\d+)?(\[[<=\d]*\])?\s+[A-Za-z]\w*')
 def full_definition(kind: str, read: Callable[[str], str] | None = None) -> str:
     """Return the text of ``package/msg/Type`` followed by those of all types inside it.
 
-    Parameters
-    ----------
-    read : callable, optional
-        Returns the text of one type; default: from the installed packages.
+    - `read`: returns the text of one type; default: from the installed packages.
 
-    UserError: A package or file is not installed.
+    UserError: a package or file is not installed.
     """
     read = read or installed_text
     texts = {kind: read(kind)}

@@ -20,12 +20,8 @@ def describe(
 ) -> tuple[RobotDescription, str]:
     """Return the recorded robot, and what a person has to know of where its file is from.
 
-    Parameters
-    ----------
-    robot : str, optional
-        Name or file of a robot that is used whatever is recorded.
-    folder : path
-        Where the recorded file is put, for those who edit it.
+    - `robot`: name or file of a robot that is used whatever is recorded.
+    - `folder`: where the recorded file is put, for those who edit it.
 
     UserError: nothing says which robot it was.
     """

@@ -111,20 +111,13 @@ class TrackedPath:
 class RunData:
     """One robot of a recording; every part is read when it is first asked for.
 
-    Parameters
-    ----------
-    namespace : str
-        With its leading slash.
-    robot : str, optional
-        Name or file of the robot; default: the file in the bag.
+    - `namespace`: with its leading slash.
+    - `robot`: name or file of the robot; default: the file in the bag.
 
-    Attributes
-    ----------
-    notes : list of str
-        What a person should know of the recording, and of where the robot's file is from.
-    clock_faults : dict of str
-        By topic, of those read so far, why the senders' stamps are no times: those of the receipt
-        stand for them.
+    Has:
+    - `notes`: what a person should know of the recording, and of where the robot's file is from.
+    - `clock_faults`: by topic, of those read so far, why the senders' stamps are no times: those
+      of the receipt stand for them.
 
     UserError: the bag does not say which robot it was.
     """
@@ -250,10 +243,7 @@ class RunData:
     def backbones(self, topic: str, chosen: NDArray[np.int_]) -> list[list[Array]]:
         """Return the backbones of some shapes, by their indices in `shapes`.
 
-        Returns
-        -------
-        list of lists of ndarray, shape (k, 3) [m]
-            Of each shape its backbones, in base_link; each model has stations of its own.
+        Each (k, 3) [m], in base_link; each model has stations of its own.
         """
         wanted = set(chosen.tolist())
         # Only what is wanted is decoded.

@@ -27,23 +27,14 @@ def resource(path: Path) -> str:
 class SimulatedTransport:
     """Sends requests and keeps the newest state.
 
-    Parameters
-    ----------
-    path : Path
-        Of the socket.
-    count : int
-        Actuators of the robot file.
-    io_timeout, open_timeout : float
-        Of one request, and of everything that opening takes [s].
+    - `path`: of the socket.
+    - `count`: actuators of the robot file.
+    - `io_timeout`, `open_timeout`: of one request, and of everything that opening takes [s].
 
-    Attributes
-    ----------
-    newest : Packet, optional
-        Last STATE; None before the first one of a connection.
-    arrived : float
-        When it came [s, CLOCK_MONOTONIC].
-    malformed : int
-        Packets that were not of this protocol.
+    Has:
+    - `newest`: last STATE; None before the first one of a connection.
+    - `arrived`: when it came [s, CLOCK_MONOTONIC].
+    - `malformed`: packets that were not of this protocol.
     """
 
     def __init__(self, path: Path, count: int, io_timeout: float, open_timeout: float) -> None:
@@ -59,12 +50,8 @@ class SimulatedTransport:
     def open(self) -> Identity:
         """Connect, and have the outputs safe.
 
-        Raises
-        ------
-        DeviceError
-            The actuators there are not those of this robot, or another driver has them.
-        DeviceLost, DeviceTimeout
-            Nobody is there, or does not answer.
+        DeviceError: the actuators there are not those of this robot, or another driver has them.
+        DeviceLost, DeviceTimeout: nobody is there, or does not answer.
         """
         self.close()
         self.malformed = 0

@@ -30,15 +30,9 @@ class _Sent:
 class CommandWindow:
     """The commands of one session that are not settled, and the work they amount to.
 
-    Parameters
-    ----------
-    muscles : int
-
-    Attributes
-    ----------
-    lost, late, repeated : int
-        Commands that never were carried out without a refusal, that came after their deadline, and
-        transmissions after the first one.
+    Has:
+    - `lost`, `late`, `repeated`: commands that never were carried out without a refusal, that came
+      after their deadline, and transmissions after the first one.
     """
 
     def __init__(self, muscles: int) -> None:

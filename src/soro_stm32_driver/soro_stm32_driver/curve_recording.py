@@ -30,16 +30,10 @@ ANSWER = 6.0  # s for a step to be carried out and measured
 class CurveRecorder:
     """Runs all muscles through their strokes.
 
-    Parameters
-    ----------
-    transport : Stm32Transport
-        Open; its robot must have length sensors.
-    shortest : float
-        Free length of a completely deflated muscle [m].
-    stroke_time : float
-        How long to inflate in all [s].
-    wait : callable
-        Waits for seconds.
+    - `transport`: open; its robot must have length sensors.
+    - `shortest`: free length of a completely deflated muscle [m].
+    - `stroke_time`: how long to inflate in all [s].
+    - `wait`: waits for seconds.
     """
 
     def __init__(

@@ -16,12 +16,8 @@ Array = NDArray[np.float64]
 def monotone_cubic(x: Array, y: Array, at: Array) -> Array:
     """Return the values (k,) at `at` of a curve that never turns between its points.
 
-    Parameters
-    ----------
-    x, y : ndarray, shape (n,)
-        At least three points; x grows.
-    at : ndarray, shape (k,)
-        Within x.
+    - `x`, `y` (n,): at least three points; x grows.
+    - `at` (k,): within x.
     """
     h = np.diff(x)
     slope = np.diff(y) / h

@@ -153,12 +153,8 @@ class MuscleCurve:
 
         Where a way is too short for a valve, this is where to go first.
 
-        Parameters
-        ----------
-        goal : float
-            Where to arrive [m].
-        seconds : float
-            The last pulse.
+        - `goal`: where to arrive [m].
+        - `seconds`: the last pulse.
         """
         state = self.state(goal)
         if seconds >= 0.0:

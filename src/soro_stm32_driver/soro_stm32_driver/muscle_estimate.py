@@ -53,17 +53,10 @@ def free_lengths(lengths: Array, wiring: Stm32Wiring) -> Array:
 class MuscleEstimate:
     """States of all muscles, by dead reckoning over `ValveTimes`.
 
-    Parameters
-    ----------
-    wiring : Stm32Wiring
-
-    Attributes
-    ----------
-    state : ndarray, shape (m,) [s]
-        Equivalent inflation times (see `muscle_curves`).
-    known : bool
-        Whether the muscles were vented since the device started. Before, the state is that of
-        muscles that were full: the most there can be left.
+    Has:
+    - `state` (m,) [s]: equivalent inflation times (see `muscle_curves`).
+    - `known`: whether the muscles were vented since the device started. Before, the state is that
+      of muscles that were full: the most there can be left.
     """
 
     def __init__(self, wiring: Stm32Wiring) -> None:

@@ -46,30 +46,16 @@ class ValveSession(SerialSession):
 class Stm32Transport:
     """Talks to one board; a single thread uses it.
 
-    Parameters
-    ----------
-    wiring : Stm32Wiring
-    io_timeout, open_timeout : float [s]
-    link : SerialLink, optional
-        Default: the port of the wiring.
-    now : callable
-        Steady clock [s], the one that the link stamps arrivals with.
+    - `io_timeout`, `open_timeout` [s]
+    - `link`: default: the port of the wiring.
+    - `now`: steady clock [s], the one that the link stamps arrivals with.
 
-    Attributes
-    ----------
-    time : float
-        Arrival of the newest STATUS [s].
-    status : Status, optional
-    measured : ndarray, shape (m,) [m]
-        NaN where there is no sensor.
-    estimate : MuscleEstimate
-    window : CommandWindow
-    plan : ValvePlan, optional
-        The last one.
-    overtaken : int
-        Reports that came after a newer one of their kind, and were not used.
-    exhausted_by_device : int, optional
-        Muscle whose inflation budget the board found used up.
+    Has:
+    - `time`: arrival of the newest STATUS [s].
+    - `measured` (m,) [m]: NaN where there is no sensor.
+    - `plan`: the last one.
+    - `overtaken`: reports that came after a newer one of their kind, and were not used.
+    - `exhausted_by_device`: muscle whose inflation budget the board found used up.
     """
 
     def __init__(
@@ -117,12 +103,8 @@ class Stm32Transport:
     def open(self) -> Identity:
         """Connect, open a session, let the board vent, and wait for its first status.
 
-        Raises
-        ------
-        DeviceError
-            Another protocol or another board.
-        DeviceLost, DeviceTimeout
-            Nobody answers.
+        DeviceError: another protocol or another board.
+        DeviceLost, DeviceTimeout: nobody answers.
         """
         self._forget()
         end = time.monotonic() + self._open_timeout  # the link's own clock

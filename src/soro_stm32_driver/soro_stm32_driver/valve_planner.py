@@ -33,12 +33,8 @@ class ValvePlan:
 class ValvePlanner:
     """Plans the next actions of all muscles.
 
-    Parameters
-    ----------
-    wiring : Stm32Wiring
-    estimate : MuscleEstimate
-    horizon : float
-        Longest part of a way that is sent at once [s]: a later command may still change its mind.
+    - `horizon`: longest part of a way that is sent at once [s]: a later command may still change
+      its mind.
     """
 
     def __init__(self, wiring: Stm32Wiring, estimate: MuscleEstimate, horizon: float) -> None:
@@ -51,17 +47,11 @@ class ValvePlanner:
     ) -> ValvePlan:
         """Return what brings the muscles toward lengths (m,) [m].
 
-        Parameters
-        ----------
-        lengths : ndarray, shape (m,)
-            Wanted, in the module [m].
-        pending : ndarray, shape (m, 2)
-            Relay-on times sent but not reported yet: inflate, deflate [s].
-        begun : ndarray of bool, shape (m, 2)
-            Valves that were open by then: their dead times are over.
-        settled : bool
-            The lengths no longer change: what is too little for a valve is brought about by two
-            pulses, there and back.
+        - `lengths` (m,): wanted, in the module [m].
+        - `pending` (m, 2): relay-on times sent but not reported yet: inflate, deflate [s].
+        - `begun` (m, 2): valves that were open by then: their dead times are over.
+        - `settled`: the lengths no longer change: what is too little for a valve is brought about
+          by two pulses, there and back.
         """
         target = free_lengths(lengths, self._wiring)
         flow = np.maximum(pending - np.where(begun, 0.0, self._wiring.dead_time), 0.0)

@@ -15,13 +15,9 @@ from soro_visualization.drawing.rigid_parts import UrdfError
 def find_description(robot: str, path: str = '') -> Path | None:
     """Return the xacro file of a robot; None where it has no rigid parts.
 
-    Parameters
-    ----------
-    robot : str
-        Name of the robot, as in its file.
-    path : str
-        Looked at first; launch files derive it from the robot's name, so it may name nothing.
-        Else urdf/<robot>.urdf.xacro of soro_description.
+    - `robot`: name of the robot, as in its file.
+    - `path`: looked at first; launch files derive it from the robot's name, so it may name
+      nothing. Else urdf/<robot>.urdf.xacro of soro_description.
     """
     if path and Path(path).is_file():
         return Path(path)

@@ -24,13 +24,8 @@ AXES = (('x', (HALF, 0.0, 0.0)), ('y', (0.0, 0.0, HALF)), ('z', (0.0, HALF, 0.0)
 class InteractiveTarget:
     """The interactive marker; exists where the package interactive_markers does (as RViz).
 
-    Parameters
-    ----------
-    server : interactive_markers.InteractiveMarkerServer
-    frame_id : str
-        base_link of the robot, with its prefix.
-    move_to : callable
-        Takes the pose (4, 4) in base_link while it is dragged.
+    - `frame_id`: base_link of the robot, with its prefix.
+    - `move_to`: takes the pose (4, 4) in base_link while it is dragged.
     """
 
     def __init__(self, server: Any, frame_id: str, move_to: Callable[[Array], None]) -> None:

@@ -17,14 +17,9 @@ def link_transforms(
 ) -> TFMessage:
     """Return parent to link for every joint of one kind.
 
-    Parameters
-    ----------
-    kind : str
-        fixed or revolute; a link on a floating joint is published by the solver.
-    angles : dict of str to float [rad]
-        By joint name.
-    prefix : str
-        Of the frames.
+    - `kind`: fixed or revolute; a link on a floating joint is published by the solver.
+    - `angles` [rad]: by joint name.
+    - `prefix`: of the frames.
     """
     message = TFMessage()
     for link, joint in parts.joints.items():

@@ -30,10 +30,7 @@ class Reached:
 class PlannerSettings:
     """The planner's parameters; asked for while targets are sent.
 
-    Parameters
-    ----------
-    client : Client
-        Of trajectory_planner/get_parameters.
+    - `client`: of trajectory_planner/get_parameters.
     """
 
     def __init__(self, client: Client) -> None:

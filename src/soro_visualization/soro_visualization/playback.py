@@ -3,7 +3,7 @@
 """A recorded run in the viewer: play it, stop it, go to any moment.
 
 Reads through any object with ``messages(topics, start, end)`` that yields entries with `topic`,
-`stamp` [ns] and `message` (decoded when asked for), as soro_cli's BagReader does. No ROS runs.
+`stamp` [ns] and `message` (decoded when asked for), as soro_recording's BagReader does.
 """
 
 from __future__ import annotations
@@ -48,17 +48,11 @@ Window = dict[str, list[Any]]  # entries by topic, in the order in which they ca
 class Recording:
     """What can be seen of a recording, found by time and read when it is shown.
 
-    Parameters
-    ----------
-    reader : object
-        Has ``messages(topics, start, end)``; stays open.
-    namespace : str
-        Of the robot, with its slash.
+    - `reader`: has ``messages(topics, start, end)``; stays open.
+    - `namespace`: of the robot, with its slash.
 
-    Attributes
-    ----------
-    start, duration : float [s]
-        Since 1970; from the first to the last picture.
+    Has:
+    - `start`, `duration` [s]: since 1970; from the first to the last picture.
     """
 
     def __init__(self, reader: Any, namespace: str) -> None:
@@ -128,10 +122,7 @@ class Recording:
 class Playback:
     """The clock of a recorded run, with its slider.
 
-    Parameters
-    ----------
-    viewer : Viewer
-        Without controls.
+    - `viewer`: without controls.
     """
 
     def __init__(

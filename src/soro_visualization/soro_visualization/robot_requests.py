@@ -40,20 +40,14 @@ class RobotRequests:
     Called from the threads of the page. STOP goes out at once; targets wait for `send_waiting`,
     which the node calls at the rate of the display, so that a hand cannot flood the planner.
 
-    Parameters
-    ----------
-    answered : callable
-        ``answered(shape, text, good, arrived)``: the outcome of a target.
+    - `answered`: ``answered(shape, text, good, arrived)``: the outcome of a target.
 
-    Attributes
-    ----------
-    wrench : ndarray, shape (6,) [N, N m]
-        At the tip, axes of base_link: the load that the planner reckons with as well.
-    on_end : callable
-        Called when what was asked for before ends: by STOP, release, a slider, or from outside.
-    watched : set of str
-    samples : int
-        Of a workspace; 0: as many as the compliance node takes by itself.
+    Has:
+    - `wrench` (6,) [N, N m]: at the tip, axes of base_link: the load that the planner reckons with
+      as well.
+    - `on_end`: called when what was asked for before ends: by STOP, release, a slider, or from
+      outside.
+    - `samples`: of a workspace; 0: as many as the compliance node takes by itself.
     """
 
     def __init__(

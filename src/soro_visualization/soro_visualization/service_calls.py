@@ -55,14 +55,9 @@ class OneAtATime:
 class Buttons:
     """Services without arguments behind buttons; a person hears at once what became of a press.
 
-    Parameters
-    ----------
-    clients : dict of str to Client
-        Of std_srvs/Trigger, by name.
-    say : callable
-        ``say(text, good)``
-    remedies : dict of str to str
-        What to do where one does not answer, by name.
+    - `clients`: of std_srvs/Trigger, by name.
+    - `say`: ``say(text, good)``
+    - `remedies`: what to do where one does not answer, by name.
     """
 
     def __init__(

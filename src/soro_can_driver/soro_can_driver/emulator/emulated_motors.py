@@ -17,16 +17,11 @@ TIME_CONSTANT = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 class EmulatedMotors:
     """Motors of first order: what the controller of a board makes of them.
 
-    Attributes
-    ----------
-    angle : ndarray, shape (m,)
-        Of the motors themselves [0.1 deg].
-    speed : ndarray, shape (m,)
-        [deg/s]
-    slip : ndarray, shape (m,)
-        Injected: of the encoders against the motors [0.1 deg].
-    stalled, reversed : ndarray of bool, shape (m,)
-        Injected: does not turn, turns the wrong way.
+    Has:
+    - `angle` (m,): of the motors themselves [0.1 deg].
+    - `speed` (m,) [deg/s]
+    - `slip` (m,): injected: of the encoders against the motors [0.1 deg].
+    - `stalled`, `reversed` (m,): injected: does not turn, turns the wrong way.
     """
 
     def __init__(self, count: int) -> None:

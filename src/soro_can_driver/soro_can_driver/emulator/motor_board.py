@@ -32,16 +32,10 @@ FRESH, END = int(f4.FlexFlag.FRESH), int(f4.FlexFlag.FRESH | f4.FlexFlag.OUT_OF_
 class MotorBoard:
     """One board.
 
-    Parameters
-    ----------
-    boot_id, serial : int
-    flex : callable
-        Returns the converter's counts, shape (inputs,), at a time [s]; fewer than the frames
-        carry are filled up with zeros.
-    now : float
-        Steady clock [s].
-    count, inputs : int
-        Motors and flex inputs.
+    - `flex`: returns the converter's counts, shape (inputs,), at a time [s]; fewer than the frames
+      carry are filled up with zeros.
+    - `now`: steady clock [s].
+    - `count`, `inputs`: motors and flex inputs.
     """
 
     def __init__(

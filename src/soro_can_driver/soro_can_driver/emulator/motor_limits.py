@@ -89,14 +89,9 @@ class MotorWatch:
     ) -> tuple[EmergencyCode, Motors] | None:
         """Return what is wrong with which motors, or None.
 
-        Parameters
-        ----------
-        error : ndarray, shape (m,)
-            Set-point less encoder [0.1 deg].
-        speed : ndarray, shape (m,)
-            [deg/s]
-        largest : ndarray, shape (m,)
-            Error that is allowed [0.1 deg].
+        - `error` (m,): set-point less encoder [0.1 deg].
+        - `speed` (m,) [deg/s]
+        - `largest` (m,): error that is allowed [0.1 deg].
         """
         if now - self._judged_at < CONTROL_PERIOD:
             return None

@@ -52,30 +52,16 @@ def viewer_address(output: str) -> str:
 def photograph_viewer(
     browser: str, address: str, file: Path, pose: Callable[[], None], held: Callable[[], bool]
 ) -> tuple[int, bool]:
-    """Save what the viewer of a running robot shows.
+    """Save what the viewer of a running robot shows; return the page's requests, and `held`.
 
     Opening the page costs most (shaders are compiled); what the robot does meanwhile is its
     affair. Then it is posed and the picture is taken, again while the robot has not held still.
 
-    Parameters
-    ----------
-    browser : str
-        Path of a Chromium.
-    address : str
-        Of the viewer.
-    file : path
-        PNG.
-    pose : callable
-        Brings the robot into its posture.
-    held : callable
-        Whether it still is.
-
-    Returns
-    -------
-    requests : int
-        That the page made.
-    held : bool
-        Whether the robot held its posture in the picture.
+    - `browser`: path of a Chromium.
+    - `address`: of the viewer.
+    - `file`: PNG.
+    - `pose`: brings the robot into its posture.
+    - `held`: whether it still is.
 
     UserError: the browser does not start or draw, the page complains, or asks another machine.
     """
@@ -84,12 +70,7 @@ def photograph_viewer(
 
 
 def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) -> int:
-    """Save what the viewer shows in the middle of a recording, when the robot has ended.
-
-    Returns
-    -------
-    requests : int
-        That the page made.
+    """Save what the viewer shows in the middle of a recording; return how much the page asked.
 
     UserError: as `photograph_viewer`; or nothing in the recording can be shown.
     """

@@ -39,26 +39,16 @@ IDLE_PATIENCE = 4.0  # times the feedback timeout: a busy computer must not lose
 class ControlLoop:
     """Drives one device by one law.
 
-    Parameters
-    ----------
-    device : Device
-        Not opened yet; belongs to the loop from now on.
-    gate : CommandGate
-        Actuators and their limits.
-    observer : callable, optional
-        Gets every `Tick`, in the thread of the loop, after set-points were written.
-    log : callable, optional
-        Gets a line whenever the state changes.
-    failed : callable, optional
-        Gets the exception that ended the loop; outputs are safe by then.
-    clock : callable
-        Steady clock [s].
-    priority : int
-        SCHED_FIFO priority of the thread; 0: none.
-    unsafe : set of str, optional
-        Names of devices that could not be made safe; loops that follow each other share it.
-    latches : Latches, optional
-        Stops and the emergency stop; loops that follow each other share them.
+    - `device`: not opened yet; belongs to the loop from now on.
+    - `gate`: actuators and their limits.
+    - `observer`: gets every `Tick`, in the thread of the loop, after set-points were written.
+    - `log`: gets a line whenever the state changes.
+    - `failed`: gets the exception that ended the loop; outputs are safe by then.
+    - `clock`: steady clock [s].
+    - `priority`: SCHED_FIFO priority of the thread; 0: none.
+    - `unsafe`: names of devices that could not be made safe; loops that follow each other share
+      it.
+    - `latches`: stops and the emergency stop; loops that follow each other share them.
     """
 
     def __init__(

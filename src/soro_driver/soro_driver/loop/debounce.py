@@ -15,12 +15,8 @@ Conditions = NDArray[np.bool_]
 class Debounce:
     """Per actuator: for how long has a condition held without a break.
 
-    Parameters
-    ----------
-    count : int
-        Of the actuators.
-    hold : float
-        After which it counts [s].
+    - `count`: of the actuators.
+    - `hold`: after which it counts [s].
     """
 
     def __init__(self, count: int, hold: float) -> None:

@@ -45,14 +45,9 @@ class Law(ABC):
     def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Return the present command; None while there is none.
 
-        Parameters
-        ----------
-        reading : Reading
-            This tick's measurement.
-        accepting : bool
-            Whether the loop would act on a command (armed and not in a safe action).
-        now : float
-            Steady clock [s].
+        - `reading`: this tick's measurement.
+        - `accepting`: whether the loop would act on a command (armed and not in a safe action).
+        - `now`: steady clock [s].
         """
 
     @abstractmethod
@@ -78,20 +73,13 @@ class Law(ABC):
 class CommandArbiter(Law):
     """Commands that arrive as messages from one source at a time. Safe from any thread.
 
-    Parameters
-    ----------
-    timeout : float
-        A source that is silent for longer loses control [s].
-    wall : callable
-        Wall clock [s], the one that senders take stamps from. Only looked at for having been
-        set: then old stamps say nothing about the order of new ones.
+    - `timeout`: a source that is silent for longer loses control [s].
+    - `wall`: wall clock [s], the one that senders take stamps from. Only looked at for having been
+      set: then old stamps say nothing about the order of new ones.
 
-    Attributes
-    ----------
-    fetch : callable
-        Called in every tick: submits what has arrived since.
-    stops : callable
-        Returns the present count of stops; None where nobody counts.
+    Has:
+    - `fetch`: called in every tick: submits what has arrived since.
+    - `stops`: returns the present count of stops; None where nobody counts.
     """
 
     def __init__(

@@ -15,21 +15,14 @@ from soro_driver.loop.loop_statistics import LoopStatistics
 class PeriodicThread:
     """Calls ``step(lateness)`` once per slot; slots that have passed are counted, never made up.
 
-    Parameters
-    ----------
-    name : str
-        Of the thread.
-    period : float
-        [s]
-    step : callable
-        Gets how late it was called [s]. An exception ends the thread.
-    failed : callable
-        Gets that exception, in the thread; the last thing the thread does.
-    priority : int
-        SCHED_FIFO priority; 0: the normal scheduler. Without the right to use it, `note` says so.
-    ended : callable, optional
-        Called in the thread after the last step when it was told to stop; the last thing it does,
-        however long that step took.
+    - `name`: of the thread.
+    - `period` [s]
+    - `step`: gets how late it was called [s]. An exception ends the thread.
+    - `failed`: gets that exception, in the thread; the last thing the thread does.
+    - `priority`: SCHED_FIFO priority; 0: the normal scheduler. Without the right to use it, `note`
+      says so.
+    - `ended`: called in the thread after the last step when it was told to stop; the last thing it
+      does, however long that step took.
     """
 
     def __init__(

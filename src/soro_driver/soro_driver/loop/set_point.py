@@ -19,19 +19,13 @@ NOISE = 0.01  # of the range: so near to rest, a robot that is armed is at rest
 class SetPoint:
     """What a device was told last.
 
-    Parameters
-    ----------
-    period : float
-        Nominal time between two ticks [s].
-    engage_band : float
-        A pressure this near to rest is let out instead of being held, as a part of the range.
+    - `period`: nominal time between two ticks [s].
+    - `engage_band`: a pressure this near to rest is let out instead of being held, as a part of
+      the range.
 
-    Attributes
-    ----------
-    values : ndarray, shape (m,)
-        SI, order of the robot file; feasible.
-    hold : ndarray, shape (m,)
-        Where an armed robot stays until somebody commands.
+    Has:
+    - `values` (m,): SI, order of the robot file; feasible.
+    - `hold` (m,): where an armed robot stays until somebody commands.
     """
 
     def __init__(self, gate: CommandGate, period: float, engage_band: float) -> None:

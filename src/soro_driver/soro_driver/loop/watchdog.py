@@ -10,10 +10,7 @@ import math
 class Watchdog:
     """Expires when nothing was fed for longer than a timeout; not before the first feed.
 
-    Parameters
-    ----------
-    timeout : float
-        [s], greater than zero.
+    - `timeout`: [s], greater than zero.
     """
 
     def __init__(self, timeout: float) -> None:

@@ -31,12 +31,8 @@ class NotNear(InvalidInput):
 class CommandGate:
     """Checks and shapes commands for the actuators of one robot.
 
-    Parameters
-    ----------
-    actuators : sequence of Actuator
-        Order of every array here.
-    coupled_limits : sequence of CoupledLimit
-        ``coefficients @ values <= maximum``.
+    - `actuators`: order of every array here.
+    - `coupled_limits`: ``coefficients @ values <= maximum``.
     """
 
     def __init__(
@@ -67,13 +63,9 @@ class CommandGate:
     ) -> Array:
         """Return the values of a command in the order of the robot file, or refuse all of it.
 
-        Raises
-        ------
-        InvalidInput
-            INVALID_SIZE, NOT_FINITE, OUT_OF_RANGE (another quantity; farther outside the range
-            than the range is wide, or a negative pressure: a mistake of unit or sign).
-        UnknownName
-            A name that the robot has not.
+        InvalidInput: INVALID_SIZE, NOT_FINITE, OUT_OF_RANGE (another quantity; farther outside the
+        range than the range is wide, or a negative pressure: a mistake of unit or sign).
+        UnknownName: a name that the robot has not.
         """
         count = len(self.names)
         if not len(names) == len(quantities) == len(values) == count:
@@ -93,12 +85,9 @@ class CommandGate:
     def check_near(self, values: Array, reference: Array, band: float) -> None:
         """Refuse a first command that is not where the robot is, so that nothing jumps.
 
-        Parameters
-        ----------
-        values, reference : ndarray, shape (m,)
-            Command, and measurement (or applied value where there is no sensor).
-        band : float
-            Allowed difference as a part of each actuator's range.
+        - `values`, `reference` (m,): command, and measurement (or applied value where there is no
+          sensor).
+        - `band`: allowed difference as a part of each actuator's range.
         """
         off = np.abs(values - reference) / self.span
         worst = int(np.argmax(np.where(np.isnan(off), math.inf, off)))
@@ -115,27 +104,16 @@ class CommandGate:
     def shape(
         self, values: Array, previous: Array, dt: float, rate: Array | None = None
     ) -> tuple[Array, Flags]:
-        """Limit a checked command: range, then coupled limits, then slew.
+        """Limit a checked command: range, then coupled limits, then slew; return it, and flags.
 
         A coupled limit moves all actuators together toward rest, so that the direction of
         motion is kept; slew shortens the whole step, so that actuators arrive together and,
         the feasible set being convex, never leave it on the way.
 
-        Parameters
-        ----------
-        values : ndarray, shape (m,)
-            From `check`: finite.
-        previous : ndarray, shape (m,)
-            The set-point before; feasible.
-        dt : float
-            Time since then [s]; no step without any.
-        rate : ndarray, shape (m,), optional
-            Slew limit [SI/s]; default: that of the robot file.
-
-        Returns
-        -------
-        applied : ndarray, shape (m,)
-        flags : ndarray of uint16, shape (m,)
+        - `values` (m,): from `check`: finite.
+        - `previous` (m,): the set-point before; feasible.
+        - `dt`: time since then [s]; no step without any.
+        - `rate` (m,): slew limit [SI/s]; default: that of the robot file.
         """
         flags = np.zeros(len(self.names), np.uint16)
         target, flags = self._within_range(values, flags)

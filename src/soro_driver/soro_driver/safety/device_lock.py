@@ -30,10 +30,8 @@ def is_loopback(host: str) -> bool:
 class DeviceLock:
     """The right to use a device, among the processes of this computer.
 
-    Parameters
-    ----------
-    resource : str
-        Names the hardware the same way in every process: 'nidaq local Dev1', '/dev/ttyUSB0'.
+    - `resource`: names the hardware the same way in every process: 'nidaq local Dev1',
+      '/dev/ttyUSB0'.
     """
 
     def __init__(self, resource: str) -> None:
@@ -47,12 +45,8 @@ class DeviceLock:
     def acquire(self) -> None:
         """Take it.
 
-        Raises
-        ------
-        DeviceInUse
-            Another process has it; its process id is in the message.
-        DeviceError
-            It cannot be taken.
+        DeviceInUse: another process has it; its process id is in the message.
+        DeviceError: it cannot be taken.
         """
         if self._socket is not None:
             return

@@ -27,10 +27,7 @@ def latch_file(namespace: str, robot: str, emulated: bool, node_name: str) -> Pa
 class EmergencyStop:
     """Takes presses and releases to the latches of a node.
 
-    Parameters
-    ----------
-    act : callable
-        Makes the outputs safe, before anything is written to the disk.
+    - `act`: makes the outputs safe, before anything is written to the disk.
     """
 
     def __init__(self, node: Node, latches: Latches, act: Callable[[], None]) -> None:

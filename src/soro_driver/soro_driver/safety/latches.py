@@ -25,22 +25,14 @@ UNKNOWN = ''  # sender of a press, where the middleware does not name it
 class Latches:
     """Stops and presses of the emergency stop, kept until they are cleared. Safe from any thread.
 
-    Parameters
-    ----------
-    file : Path, optional
-        Where a latched emergency stop is kept; None: in this process only.
+    - `file`: where a latched emergency stop is kept; None: in this process only.
 
-    Attributes
-    ----------
-    stops : int
-        Changes whenever the outputs were made safe for a reason. It begins at random, so that
-        nobody takes the count of an earlier driver for this one's.
-    stopped : str
-        Why nothing may move before a person clears it; empty: nothing of the kind.
-    estop : bool
-        Whether the emergency stop is latched.
-    note : str
-        Why the file could not be read or written; empty: it could.
+    Has:
+    - `stops`: changes whenever the outputs were made safe for a reason. It begins at random, so
+      that nobody takes the count of an earlier driver for this one's.
+    - `stopped`: why nothing may move before a person clears it; empty: nothing of the kind.
+    - `estop`: whether the emergency stop is latched.
+    - `note`: why the file could not be read or written; empty: it could.
     """
 
     def __init__(self, file: Path | None = None) -> None:

@@ -28,10 +28,7 @@ class OutOfOrder(SoroError):
 class Ownership:
     """Gives control to the first source that commands and takes it back when that one is silent.
 
-    Parameters
-    ----------
-    timeout : float
-        A source whose last command is older [s] has lost control.
+    - `timeout`: a source whose last command is older [s] has lost control.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -49,21 +46,12 @@ class Ownership:
     def check(self, source: str, stamp: int, now: float) -> None:
         """Refuse a command that must not be obeyed; changes nothing.
 
-        Parameters
-        ----------
-        source : str
-            Who sends it; not empty.
-        stamp : int
-            Stamp of the command [ns], of the sender's clock; gives order only.
-        now : float
-            Arrival [s], steady clock.
+        - `source`: who sends it; not empty.
+        - `stamp`: stamp of the command [ns], of the sender's clock; gives order only.
+        - `now`: arrival [s], steady clock.
 
-        Raises
-        ------
-        NotInControl
-            Another source is in control.
-        OutOfOrder
-            Not newer than this source's last command.
+        NotInControl: another source is in control.
+        OutOfOrder: not newer than this source's last command.
         """
         owner = self.owner(now)
         if owner and owner != source:

@@ -26,17 +26,11 @@ from soro_mechanics.core.status import Code
 class SafetyState:
     """Facts about one device and the state that follows from them.
 
-    Parameters
-    ----------
-    latches : Latches, optional
-        What only a person ends; default: latches of its own.
+    - `latches`: what only a person ends; default: latches of its own.
 
-    Attributes
-    ----------
-    faults : int
-        Latched fault bits.
-    safe_done : bool
-        In SAFE: the safe action has ended.
+    Has:
+    - `faults`: latched fault bits.
+    - `safe_done`: in SAFE: the safe action has ended.
     """
 
     def __init__(self, latches: Latches | None = None) -> None:

@@ -47,21 +47,13 @@ class SerialLink:
     One thread uses it; the thread of its own only reads. `take` and `send` never wait for the
     peer longer than `write_timeout`.
 
-    Parameters
-    ----------
-    port : str
-        Device file.
-    write_timeout : float
-        [s]
-    reader : callable
-        Makes what finds frames in bytes; default: those of our own devices.
+    - `port`: device file.
+    - `write_timeout` [s]
+    - `reader`: makes what finds frames in bytes; default: those of our own devices.
 
-    Attributes
-    ----------
-    reader : FrameReader
-        Counts frames, checksum errors and garbage of the present connection.
-    version : int
-        Of the protocol, in the head of what is sent.
+    Has:
+    - `reader`: counts frames, checksum errors and garbage of the present connection.
+    - `version`: of the protocol, in the head of what is sent.
     """
 
     def __init__(
@@ -86,12 +78,8 @@ class SerialLink:
     def open(self) -> None:
         """Take the port and start to listen.
 
-        Raises
-        ------
-        DeviceError
-            pyserial is not installed; the port is in use, or may not be opened.
-        DeviceLost
-            There is no such port (yet).
+        DeviceError: pyserial is not installed; the port is in use, or may not be opened.
+        DeviceLost: there is no such port (yet).
         """
         try:
             import serial
@@ -153,19 +141,11 @@ class SerialLink:
     def send(self, body: Body, seq: int | None = None) -> int:
         """Send a frame and return its sequence number.
 
-        Parameters
-        ----------
-        seq : int, optional
-            Of a frame that is sent again; default: the next one.
+        - `seq`: of a frame that is sent again; default: the next one.
 
-        Raises
-        ------
-        DeviceError
-            A number does not fit its field of the frame; nothing was sent.
-        DeviceTimeout
-            The peer does not read.
-        DeviceLost
-            The port is gone.
+        DeviceError: a number does not fit its field of the frame; nothing was sent.
+        DeviceTimeout: the peer does not read.
+        DeviceLost: the port is gone.
         """
         if seq is None:
             self._seq = seq = (self._seq + 1) & 0xFFFF

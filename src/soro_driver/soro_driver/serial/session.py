@@ -18,10 +18,8 @@ KIND_NAMES = {kind.value: kind.name.lower() for kind in sf.DeviceKind}
 class Refused(DeviceError):
     """The device answered with NACK.
 
-    Attributes
-    ----------
-    reason, detail : int
-        Of the NACK.
+    Has:
+    - `reason`, `detail`: of the NACK.
     """
 
     def __init__(self, request: sf.Body, nack: sf.Nack, why: str) -> None:
@@ -32,25 +30,16 @@ class Refused(DeviceError):
 class SerialSession:
     """One host's session with one device.
 
-    Parameters
-    ----------
-    kind : DeviceKind
-        What has to answer.
-    channels : int
-        How many it must have.
-    serial : int
-        Its serial number; 0: any.
-    minor : int
-        Minor version that this robot needs. Whoever needs no newer one says what it always said.
+    - `kind`: what has to answer.
+    - `channels`: how many it must have.
+    - `serial`: its serial number; 0: any.
+    - `minor`: minor version that this robot needs. Whoever needs no newer one says what it always
+      said.
 
-    Attributes
-    ----------
-    number : int
-        Of the session; 0 before the first one.
-    peer : HelloAck, optional
-        Who answered.
-    rebooted : bool
-        The device was restarted since, and knows nothing of this session.
+    Has:
+    - `number`: of the session; 0 before the first one.
+    - `peer`: who answered.
+    - `rebooted`: the device was restarted since, and knows nothing of this session.
     """
 
     spare_channels = False  # whether a newer version may have channels that this robot leaves free
@@ -74,12 +63,8 @@ class SerialSession:
     def open(self, timeout: float) -> sf.HelloAck:
         """Open port and session; returns who answered.
 
-        Raises
-        ------
-        DeviceError
-            Another protocol, another kind of device, another one of its kind.
-        DeviceTimeout, DeviceLost
-            Nobody answers.
+        DeviceError: another protocol, another kind of device, another one of its kind.
+        DeviceTimeout, DeviceLost: nobody answers.
         """
         end = time.monotonic() + timeout
         self.link.open()
@@ -96,12 +81,8 @@ class SerialSession:
     def request(self, body: sf.Body, timeout: float) -> sf.Ack:
         """Send a frame and return the device's ACK of it.
 
-        Raises
-        ------
-        Refused
-            NACK.
-        DeviceTimeout
-            No answer to any attempt.
+        Refused: NACK.
+        DeviceTimeout: no answer to any attempt.
         """
         start = time.monotonic()
         seq = None

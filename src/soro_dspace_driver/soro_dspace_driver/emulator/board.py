@@ -37,21 +37,12 @@ LOOSE = (sf.SerialState.FAULT, sf.SerialState.ESTOP)
 class DspaceBoard:
     """One real-time computer with its regulators.
 
-    Parameters
-    ----------
-    bench : PneumaticBench
-        Its regulators in the order of the channels.
-    boot_id, serial : int
-    log : EventLog
-    now : float
-        [s, CLOCK_MONOTONIC]
+    - `bench`: its regulators in the order of the channels.
+    - `now` [s, CLOCK_MONOTONIC]
 
-    Attributes
-    ----------
-    repeats : bool
-        Injected: every FEEDBACK is the last one again, sequence number included.
-    stale : int
-        Set-points that came again or late.
+    Has:
+    - `repeats`: injected: every FEEDBACK is the last one again, sequence number included.
+    - `stale`: set-points that came again or late.
     """
 
     def __init__(

@@ -30,10 +30,8 @@ FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
 class DspaceEmulator(WiredEmulator):
     """Serves the serial driver over a pty; see docs/robots/soft_parallel.md for the faults.
 
-    Attributes
-    ----------
-    wire : SerialPty
-        Both directions of the line; without `start` it may be carried in virtual time.
+    Has:
+    - `wire`: both directions of the line; without `start` it may be carried in virtual time.
     """
 
     faults, claims = FAULTS, CLAIMS

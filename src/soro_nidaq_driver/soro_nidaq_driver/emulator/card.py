@@ -55,17 +55,11 @@ class Task:
 class Cards:
     """Cards with their tasks.
 
-    Parameters
-    ----------
-    names : sequence of str
-        'Dev1', ...
-    output : callable
-        ``output(counter, duty)`` is called whenever a counter's output may have changed; a duty
-        of zero means no pulses, line low.
-    analog : callable
-        ``analog(terminal, volts)`` is called whenever an analog output may have changed.
-    line : callable
-        ``line(name, level)`` is called for every written digital line.
+    - `names`: 'Dev1', ...
+    - `output`: ``output(counter, duty)`` is called whenever a counter's output may have changed; a
+      duty of zero means no pulses, line low.
+    - `analog`: ``analog(terminal, volts)`` is called whenever an analog output may have changed.
+    - `line`: ``line(name, level)`` is called for every written digital line.
     """
 
     def __init__(

@@ -55,11 +55,7 @@ def _call(method: Callable[..., Any]) -> Callable[..., Any]:
 class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     """The service; methods are named and typed by the protocol.
 
-    Parameters
-    ----------
-    cards : Cards
-    volts : callable
-        ``volts(inputs)`` converts the named analog inputs once.
+    - `volts`: ``volts(inputs)`` converts the named analog inputs once.
     """
 
     def __init__(self, cards: daq.Cards, volts: Callable[[list[str]], list[float]]) -> None:

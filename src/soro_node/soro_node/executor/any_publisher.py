@@ -26,13 +26,8 @@ REMEMBERED = 16  # messages; a second copy comes with the next ones at the lates
 class AnyPublisherSubscription:
     """A subscription that hears publishers of either reliability.
 
-    Parameters
-    ----------
-    kind : type
-    callback : callable
-        Gets each message once.
-    qos : QoSProfile
-        Reliable, of the first subscription.
+    - `callback`: gets each message once.
+    - `qos`: reliable, of the first subscription.
     """
 
     def __init__(

@@ -26,10 +26,8 @@ from soro_node.executor.rclpy_private import take_waiting
 class PolledCallbackGroup(CallbackGroup):
     """A callback group whose members an executor waits for while it is open.
 
-    Attributes
-    ----------
-    is_open : bool
-        To be changed in the thread that spins; it counts from the executor's next turn.
+    Has:
+    - `is_open`: to be changed in the thread that spins; it counts from the executor's next turn.
     """
 
     def __init__(self, is_open: bool = False) -> None:
@@ -95,12 +93,9 @@ class PolledSubscriptions:
 
 
 def take_all(subscription: Any) -> list[tuple[Any, float]]:
-    """Take the messages that wait in a subscription, in any thread.
+    """Take the messages that wait in a subscription, in any thread: oldest first, and their ages.
 
-    Returns
-    -------
-    list of (message, float)
-        Oldest first, with the age of each: since it reached this process [s].
+    An age is the time since the message reached this process [s].
     """
     found: list[tuple[Any, float]] = []
     for message, information in take_waiting(subscription, subscription.qos_profile.depth):

@@ -46,14 +46,9 @@ class _Accepted:
 class WorkerQueue:
     """Threads that execute calls in the order in which they were handed over.
 
-    Parameters
-    ----------
-    node : Node
-        Whose executor continues the coroutines.
-    name : str
-        Of the threads, as debuggers show it.
-    threads : int
-        How many calls run at the same time.
+    - `node`: whose executor continues the coroutines.
+    - `name`: of the threads, as debuggers show it.
+    - `threads`: how many calls run at the same time.
     """
 
     def __init__(self, node: Node, name: str, threads: int = 1) -> None:

@@ -88,11 +88,7 @@ def feedback_from_message(
 class LatestFeedback:
     """The newest feedback of a robot and its age on the steady clock; safe from any thread.
 
-    Parameters
-    ----------
-    robot : Robot or RobotDescription
-    timeout : float
-        Feedback older than this [s] does not count.
+    - `timeout`: feedback older than this [s] does not count.
     """
 
     def __init__(self, robot: HasActuators, timeout: float) -> None:

@@ -33,11 +33,8 @@ QUALITIES = tuple(
 class EstopInput:
     """Hands on presses and releases, each with its sender.
 
-    Parameters
-    ----------
-    changed : callable
-        Gets whether it is pressed (bool) and the sender (str), in the thread of the executor. A
-        press may come more than once.
+    - `changed`: gets whether it is pressed (bool) and the sender (str), in the thread of the
+      executor. A press may come more than once.
     """
 
     def __init__(self, node: Node, changed: Callable[[bool, str], None]) -> None:

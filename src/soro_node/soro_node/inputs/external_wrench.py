@@ -32,14 +32,9 @@ class _Received:
 def wrench_at_tip(wrench: Array, frame_id: str, frames: Frames, tip: Array) -> Array:
     """Return a wrench that acts at the origin of a frame as one at the tip, axes of base_link.
 
-    Parameters
-    ----------
-    wrench : ndarray, shape (6,) [N, N m]
-        Force then moment, acting at the origin of `frame_id`, in its axes.
-    frame_id : str
-        tip_aligned, tip or base_link of the robot.
-    tip : ndarray, shape (4, 4)
-        Pose of the tip in base_link.
+    - `wrench` (6,) [N, N m]: force then moment, acting at the origin of `frame_id`, in its axes.
+    - `frame_id`: tip_aligned, tip or base_link of the robot.
+    - `tip` (4, 4): pose of the tip in base_link.
 
     UnknownName: UNKNOWN_FRAME: the frame is not one of the three.
     """
@@ -60,17 +55,10 @@ def settled(
 ) -> Configuration:
     """Return the equilibrium under a wrench that depends on where the tip is.
 
-    Parameters
-    ----------
-    solve : callable
-        Returns the equilibrium under a wrench (6,).
-    tip : ndarray, shape (4, 4)
-        Where the tip is supposed to be at first.
+    NOT_CONVERGED where wrench and tip do not come to agree.
 
-    Returns
-    -------
-    Configuration
-        NOT_CONVERGED where wrench and tip do not come to agree.
+    - `solve`: returns the equilibrium under a wrench (6,).
+    - `tip` (4, 4): where the tip is supposed to be at first.
     """
     wrench = wrench_at(tip)
     q = solve(wrench)
@@ -93,10 +81,7 @@ def unsettled(status: SolverStatus) -> SolverStatus:
 class ExternalWrench:
     """The newest external wrench of a robot; safe from any thread.
 
-    Parameters
-    ----------
-    timeout : float
-        A wrench older than this [s] is gone: zero.
+    - `timeout`: a wrench older than this [s] is gone: zero.
     """
 
     def __init__(self, frames: Frames, timeout: float) -> None:

@@ -26,18 +26,11 @@ class PolledFeedback(LatestFeedback):
 
     A driver at 500 Hz would otherwise take a fifth of a core from each node that listens.
 
-    Parameters
-    ----------
-    node : Node
-        Hears the topic, from `open` to `close`.
-    robot : Robot or RobotDescription
-    timeout : float
-        Feedback older than this [s] does not count.
+    - `node`: hears the topic, from `open` to `close`.
+    - `timeout`: feedback older than this [s] does not count.
 
-    Attributes
-    ----------
-    refusal : str
-        Why the last message is not used: it is from another robot. Empty when it is.
+    Has:
+    - `refusal`: why the last message is not used: it is from another robot. Empty when it is.
     """
 
     def __init__(self, node: Node, robot: HasActuators, timeout: float) -> None:

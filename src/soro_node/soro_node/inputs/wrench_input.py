@@ -34,14 +34,10 @@ WRENCH_TIMEOUT = Parameter(
 class WrenchInput(ExternalWrench):
     """The newest external wrench, in any frame that TF connects with the robot; `open` to `close`.
 
-    Parameters
-    ----------
-    node : RobotNode
-        Hears the topic and TF (`transforms`), and reports.
-    timeout : float
-        A wrench older than this [s] is gone: zero.
-    of : RobotBinding or Frames
-        The robot; its file may say what its force sensor reads without a load: that is taken off.
+    - `node`: hears the topic and TF (`transforms`), and reports.
+    - `timeout`: a wrench older than this [s] is gone: zero.
+    - `of`: the robot; its file may say what its force sensor reads without a load: that is taken
+      off.
     """
 
     def __init__(

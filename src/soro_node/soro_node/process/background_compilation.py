@@ -40,12 +40,8 @@ class ModelCompiling(SoroError):
 class BackgroundCompilation:
     """Compiles models in a child process, one for all nodes of a robot; it ends with its node.
 
-    Parameters
-    ----------
-    file : str
-        The robot file.
-    models : iterable of str
-        Not compiled yet.
+    - `file`: the robot file.
+    - `models`: not compiled yet.
     """
 
     def __init__(self, file: str, models: Iterable[str]) -> None:

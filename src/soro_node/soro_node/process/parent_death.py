@@ -34,10 +34,8 @@ def die_with_parent(number: int = signal.SIGINT, parent: int | None = None) -> N
 
     Does nothing where there is no prctl.
 
-    Parameters
-    ----------
-    parent : int, optional
-        Process id of who started it. Where it is gone already, this process ends here and now.
+    - `parent`: process id of who started it. Where it is gone already, this process ends here and
+      now.
     """
     if _prctl is None:
         return
@@ -49,11 +47,8 @@ def die_with_parent(number: int = signal.SIGINT, parent: int | None = None) -> N
 def until_parent_dies(own_group: bool = False) -> Callable[[], None]:
     """Return a `preexec_fn` by which a child ends with this process.
 
-    Parameters
-    ----------
-    own_group : bool
-        The child leaves the process group: a Ctrl-C then reaches this process only, which passes
-        it on.
+    - `own_group`: the child leaves the process group: a Ctrl-C then reaches this process only,
+      which passes it on.
     """
     parent = os.getpid()
 

@@ -25,25 +25,15 @@ class SimulatedBank:
 
     The safe action lets pressures go to rest and holds everything else where it is.
 
-    Parameters
-    ----------
-    actuators : sequence of Actuator
-    time_constant : float
-        Of a value behind its set-point [s]; each changes no faster than its rate besides.
-    boot : int
-        Identifies this run.
-    log : callable
-        Called with (event, time, **values).
-    now : float
-        [s]
+    - `time_constant`: of a value behind its set-point [s]; each changes no faster than its rate
+      besides.
+    - `boot`: identifies this run.
+    - `log`: called with (event, time, **values).
+    - `now` [s]
 
-    Attributes
-    ----------
-    values, targets : ndarray, shape (m,)
-        What the actuators do, and what they act on [SI].
-    state : State
-    blocked : ndarray of bool, shape (m,)
-        Actuators that do not move.
+    Has:
+    - `values`, `targets` (m,): what the actuators do, and what they act on [SI].
+    - `blocked` (m,): actuators that do not move.
     """
 
     def __init__(

@@ -26,18 +26,9 @@ BATTERY = 12000  # mV
 class Stm32Board:
     """One board; `advance` must be called every few milliseconds.
 
-    Parameters
-    ----------
-    properties : BoardProperties
-    bank : MuscleBank
-    log : EventLog
-    now : float
-        [s, CLOCK_MONOTONIC]
-    boot_id : int
-    sense : callable
-        Returns the counts of the length sensors.
-    wired : Pairing
-        The valves that the muscles of `bank` really hang on.
+    - `now` [s, CLOCK_MONOTONIC]
+    - `sense`: returns the counts of the length sensors.
+    - `wired`: the valves that the muscles of `bank` really hang on.
     """
 
     def __init__(

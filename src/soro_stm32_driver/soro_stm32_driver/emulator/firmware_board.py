@@ -18,13 +18,9 @@ from soro_stm32_driver.protocol import Status, StatusFlag
 class FirmwareBoard:
     """Stands for `Stm32Board`.
 
-    Attributes
-    ----------
-    state : SerialState
-    flags : int
-        Of the newest STATUS.
-    crc_errors, major, channels
-        Not used: the firmware counts and claims for itself.
+    Has:
+    - `flags`: of the newest STATUS.
+    - `crc_errors`, `major`, `channels`: not used: the firmware counts and claims for itself.
     """
 
     def __init__(

@@ -69,17 +69,12 @@ def read_muscles(section: Section) -> MuscleProperties:
 class MuscleBank:
     """All muscles of a robot, from the coils of the relays to lengths.
 
-    Attributes
-    ----------
-    pressure : ndarray, shape (m,) [Pa]
-    supply : float [Pa]
-        May be changed: a compressor that fails.
-    leak : ndarray, shape (m,) [1/s]
-        May be changed: a torn airbag.
-    blocked, stuck : ndarray of bool, shape (m,)
-        A blocked line; a deflation relay that does not pull in.
-    overlaps : int
-        How often both valves of a muscle let air through at the same time.
+    Has:
+    - `pressure` (m,) [Pa]
+    - `supply` [Pa]: may be changed: a compressor that fails.
+    - `leak` (m,) [1/s]: may be changed: a torn airbag.
+    - `blocked`, `stuck` (m,): a blocked line; a deflation relay that does not pull in.
+    - `overlaps`: how often both valves of a muscle let air through at the same time.
     """
 
     def __init__(

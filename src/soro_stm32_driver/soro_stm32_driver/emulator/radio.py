@@ -17,19 +17,11 @@ from soro_mechanics.core.errors import InvalidInput
 class RadioLine(SerialLine):
     """A serial line with the latency of a radio link.
 
-    Parameters
-    ----------
-    baudrate : int
-    generator : numpy.random.Generator
-    latency : (float, float) [s]
-        Every unit is late by something in between; order is kept.
+    - `latency` [s]: every unit is late by something in between; order is kept.
 
-    Attributes
-    ----------
-    reordered : int
-        Units that were held back for others to overtake them.
-    overtaking : int
-        Units that did overtake some.
+    Has:
+    - `reordered`: units that were held back for others to overtake them.
+    - `overtaking`: units that did overtake some.
     """
 
     def __init__(

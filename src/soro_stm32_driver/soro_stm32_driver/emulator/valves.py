@@ -45,14 +45,8 @@ class _Muscle:
 class Valves:
     """All muscles' valves.
 
-    Parameters
-    ----------
-    properties : BoardProperties
-    pairing : Pairing
-    switch : callable
-        Gets (kind, muscle, on) at every change of a coil.
-    vented : callable
-        Called when venting has ended.
+    - `switch`: gets (kind, muscle, on) at every change of a coil.
+    - `vented`: called when venting has ended.
     """
 
     def __init__(

@@ -48,13 +48,8 @@ def chosen(messages: Sequence[Any], per_rod: int = PER_ROD) -> list[Any]:
 def ellipsoids(messages: Sequence[Any], extent: float, radius: float = 0.0) -> Ellipsoids | None:
     """Return the ellipsoids of soro_msgs/Compliance messages, under a round force.
 
-    Parameters
-    ----------
-    messages : sequence of soro_msgs/Compliance
-    extent : float
-        Of the robot [m]; the largest ellipsoid stays well below it.
-    radius : float
-        Of the thickest rod [m]; the largest ellipsoid sticks out of it.
+    - `extent`: of the robot [m]; the largest ellipsoid stays well below it.
+    - `radius`: of the thickest rod [m]; the largest ellipsoid sticks out of it.
     """
     messages = [m for m in messages if np.all(np.isfinite(m.principal_compliance))]
     if not messages or max(m.principal_compliance[0] for m in messages) <= 0.0:

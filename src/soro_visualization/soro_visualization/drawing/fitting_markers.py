@@ -25,10 +25,7 @@ MUSCLES = 'muscles'  # drawn by `Markers` itself
 class FittingMarkers:
     """Makes the markers of one robot.
 
-    Parameters
-    ----------
-    parts : RigidParts, optional
-        What a URDF draws.
+    - `parts`: what a URDF draws.
     """
 
     def __init__(self, description: RobotDescription, parts: RigidParts | None) -> None:

@@ -32,14 +32,9 @@ ARROW = 0.35  # length of the load's arrow, of the robot's extent
 class Markers:
     """Makes MarkerArrays and remembers what must be deleted.
 
-    Parameters
-    ----------
-    frame_id : str
-        base_link of the robot, with its prefix.
-    muscles : Muscles, optional
-        Between disks of the backbone.
-    fittings : FittingMarkers, optional
-        Bodies that no URDF draws, and what is fitted to the rods.
+    - `frame_id`: base_link of the robot, with its prefix.
+    - `muscles`: between disks of the backbone.
+    - `fittings`: bodies that no URDF draws, and what is fitted to the rods.
     """
 
     def __init__(

@@ -37,10 +37,7 @@ class DrawnMuscles:
 class Muscles:
     """Where the muscles of a robot are.
 
-    Parameters
-    ----------
-    rest : float [m]
-        Length in the middle of the colour scale.
+    - `rest` [m]: length in the middle of the colour scale.
     """
 
     def __init__(self, backbone: MuscleBackbone, rest: float) -> None:

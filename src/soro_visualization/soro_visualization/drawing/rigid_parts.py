@@ -139,13 +139,9 @@ def turn(axis: Array, angle: float) -> Array:
 def read_urdf(text: str, prefix: str = '') -> RigidParts:
     """Return the rigid parts of a URDF.
 
-    Parameters
-    ----------
-    text : str
-        The XML.
-    prefix : str
-        Stands in front of every link's name, which is a frame, and is taken off. Joints have the
-        names of joint_states, without it.
+    - `text`: the XML.
+    - `prefix`: stands in front of every link's name, which is a frame, and is taken off. Joints
+      have the names of joint_states, without it.
 
     UrdfError: not XML, not a robot, a tree with several roots, or geometry other than primitives.
     """

@@ -18,12 +18,7 @@ THINNEST = 0.006  # of the extent: radius of the thinnest rod drawn
 
 
 class SceneMeshes:
-    """What is drawn, by name.
-
-    Parameters
-    ----------
-    scene : viser.SceneApi
-    """
+    """What is drawn, by name."""
 
     def __init__(self, scene: Any) -> None:
         self._scene = scene

@@ -12,11 +12,8 @@ from soro_visualization.drawing.shape import Array
 class History:
     """Rows of numbers over time, in a ring of fixed size.
 
-    Parameters
-    ----------
-    duration : float [s]
-    rate : float
-        Rows kept per second; more are left out.
+    - `duration` [s]
+    - `rate`: rows kept per second; more are left out.
     """
 
     def __init__(self, columns: int, duration: float, rate: float) -> None:

@@ -192,15 +192,9 @@ class ActuatorSliders:
 class ViewerPanel:
     """Everything beside the scene.
 
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    actuators, limits
-        Of the robot file.
-    controls : Controls, optional
-        None: a recording is shown, nothing can be asked for.
-    show : callable
-        ``show(name, on)``: shows or hides something in the scene.
+    - `actuators`, `limits`: of the robot file.
+    - `controls`: None: a recording is shown, nothing can be asked for.
+    - `show`: ``show(name, on)``: shows or hides something in the scene.
     """
 
     def __init__(

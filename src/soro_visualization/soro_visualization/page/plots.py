@@ -24,12 +24,8 @@ AXIS, GRID = '#868e96', '#868e9640'  # read on white and on dark grey
 class ViewerPlots:
     """Two plots: the actuators measured (and commanded, faint), and the error of the tip.
 
-    Parameters
-    ----------
-    gui : viser.GuiApi
-    actuators : sequence of Actuator
-        The first six are drawn.
-    duration : float [s]
+    - `actuators`: the first six are drawn.
+    - `duration` [s]
     """
 
     def __init__(self, gui: Any, actuators: Sequence[Actuator], duration: float) -> None:

@@ -86,7 +86,7 @@ class Snapshot:
 def readout_from_message(actuators: Sequence[Actuator], message: Any) -> ActuatorReadout | None:
     """Return the readout of a soro_msgs/ActuatorState, None where it is another robot's.
 
-    ValueError: A list has not one value for each name.
+    ValueError: a list has not one value for each name.
     """
     names = list(message.name)
     if sorted(names) != sorted(a.name for a in actuators):

@@ -41,16 +41,10 @@ def derived_port(namespace: str) -> int:
 class Viewer:
     """A page with the robot in 3D and a panel.
 
-    Parameters
-    ----------
-    host : str
-        Address to bind to.
-    port : int
-        Where it is taken, the next free one is used; see `address`.
-    controls : Controls, optional
-        None: a recording, nothing can be asked for.
-    history : float
-        Length of the plots [s].
+    - `host`: address to bind to.
+    - `port`: where it is taken, the next free one is used; see `address`.
+    - `controls`: None: a recording, nothing can be asked for.
+    - `history`: length of the plots [s].
     """
 
     def __init__(
