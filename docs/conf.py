@@ -72,7 +72,7 @@ autoapi_dirs = [str(ROOT / 'src/soro_mechanics/soro_mechanics')]
 autoapi_root = 'docs/api'
 autoapi_add_toctree_entry = False
 autoapi_options = ['members', 'show-module-summary']
-autoapi_ignore = ['*kernels*']
+autoapi_ignore = ['*kernels*', '*/old_names.py']
 suppress_warnings = [
     'autoapi.python_import_resolution',  # of the kernels, which are left out
     'ref.python',  # a word of a type, `shape` say, that is an attribute of two classes too

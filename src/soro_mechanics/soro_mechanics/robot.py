@@ -27,6 +27,7 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
+from soro_mechanics.core.old_names import argument_renamed, offer_old_names
 from soro_mechanics.core.robot_input import (
     checked_target,
     CONVERGED,
@@ -180,6 +181,7 @@ class Robot(RobotInput):
             raise InvalidInput(field, values.tolist(), COMPUTABLE)
         return q
 
+    @argument_renamed('elsewhere', 'multistart')
     def inverse(
         self,
         target: Any,
@@ -391,3 +393,6 @@ class Robot(RobotInput):
         if not all_finite(jacobian):
             raise InvalidInput('q', q.status.code.name, CONVERGED)
         return conditioning(jacobian, scale)
+
+
+offer_old_names(Robot)

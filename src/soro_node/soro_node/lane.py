@@ -1,0 +1,9 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Old name of `soro_node.executor.worker_queue`."""
+
+from functools import partial
+
+from soro_mechanics.core.old_names import renamed
+
+__getattr__ = partial(renamed, __name__)
