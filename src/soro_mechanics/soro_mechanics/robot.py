@@ -256,7 +256,6 @@ class Robot(RobotInput):
 
         Parameters
         ----------
-        q : Configuration
         wrench : array_like, shape (6,), optional
             Linearise at this tip load instead of the one in `q` (the equilibrium is solved again).
         method : 'tangent', 'integral', 'midpoint' or 'trapezoid'

@@ -213,12 +213,8 @@ def solve_path(
 
     Parameters
     ----------
-    robot : Robot
-    path : SampledPath
-    task : Task
     wrench : array_like, shape (6,), optional
         Dead load at the tip, axes of base_link.
-    loads : sequence of Load
     guess : Configuration or InverseSolution, optional
         To start the first point from.
     tolerances : tuple of float
@@ -274,7 +270,6 @@ def schedule(
 
     Parameters
     ----------
-    path : SampledPath
     actuation : array_like, shape (n, m)
         SI, at the points.
     speed : float

@@ -135,7 +135,6 @@ def sample_workspace(
 
     Parameters
     ----------
-    robot : Robot
     samples : int or array_like, shape (n, m)
         How many to draw (`sample_actuations`), or the actuations themselves.
     executor : concurrent.futures.Executor, optional
