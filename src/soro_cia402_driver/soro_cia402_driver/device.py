@@ -73,9 +73,10 @@ class Cia402Device(SessionDevice):
         states = t.states()
         failed = [s in (State.FAULT, State.FAULT_REACTION) for s in states]
         faults = int(Fault.DEVICE) if any(failed) else 0
-        for code, bad in zip(t.errors.tolist(), failed, strict=True):
-            if bad and code >> 12 in ERROR_WORDS:
-                faults |= 1 << DEVICE_FAULT_SHIFT + (code >> 12)
+        codes = [code for code, bad in zip(t.errors.tolist(), failed, strict=True) if bad]
+        for digit in ERROR_WORDS.keys() & {code >> 12 for code in codes}:
+            faults |= 1 << DEVICE_FAULT_SHIFT + digit
+        errors = ', '.join(f'0x{code:04X}' for code in codes)
         acts = np.array([s is State.ENABLED for s in states]) & (t.words & co.FOLLOWS != 0)
         return Reading(
             float(t.arrived.min()),
@@ -84,9 +85,5 @@ class Cia402Device(SessionDevice):
             np.where(t.words & co.LIMITED, int(Flag.RATE_LIMITED), 0).astype(np.uint16),
             faults | (int(Fault.REBOOT) if t.restarted else 0),
             self._armed and any(s is not State.ENABLED for s in states),
-            reason=t.names(failed) + self._codes(failed) if any(failed) else '',
+            reason=f'{t.names(failed)}: error {errors}' if errors else '',
         )
-
-    def _codes(self, failed: list[bool]) -> str:
-        rows = zip(self.transport.errors.tolist(), failed, strict=True)
-        return ': error ' + ', '.join(f'0x{code:04X}' for code, bad in rows if bad)

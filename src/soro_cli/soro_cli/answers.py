@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 import math
 from typing import Any
 
@@ -124,8 +124,3 @@ def warning_names(bits: int) -> list[str]:
     from soro_mechanics.core.status import Warnings
 
     return [str(w.name).lower() for w in Warnings if w & bits]
-
-
-def as_json(answer: Any) -> dict[str, Any]:
-    """Return an answer as what ``--json`` prints."""
-    return asdict(answer)

@@ -10,28 +10,12 @@ from typing import Any, TypeVar
 from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, Wrench
 from geometry_msgs.msg import Pose as PoseMessage
 
-from soro_cli.answers import (
-    ComparisonAnswer,
-    ComplianceAnswer,
-    CompliancePoint,
-    ConfigurationAnswer,
-    ForwardAnswer,
-    InverseAnswer,
-    JacobianAnswer,
-    Pose,
-    warning_names,
-)
+from soro_cli import answers
 from soro_cli.robot_choice import RunningRobot
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.robot_input import METHODS
+from soro_msgs import srv
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_msgs.srv import (
-    CompareModels,
-    ComputeCompliance,
-    ComputeJacobian,
-    SolveForward,
-    SolveInverse,
-)
 
 T = TypeVar('T')
 STABILITY = {0: 'unknown', 1: 'stable', 2: 'unstable'}
@@ -50,13 +34,13 @@ class OnlineMechanics:
 
     def forward(
         self, actuation: list[float], wrench: list[float], model: str, examine: bool = True
-    ) -> ForwardAnswer:
+    ) -> answers.ForwardAnswer:
         """Call solve_forward."""
-        request = SolveForward.Request(
+        request = srv.SolveForward.Request(
             actuation=actuation, wrench=wrench_message(wrench), model=model, examine=examine
         )
-        reply = self._call(SolveForward, 'kinematics_solver/solve_forward', request)
-        return _filled(ForwardAnswer, reply)
+        reply = self._call(srv.SolveForward, 'kinematics_solver/solve_forward', request)
+        return _filled(answers.ForwardAnswer, reply)
 
     def inverse(
         self,
@@ -65,23 +49,23 @@ class OnlineMechanics:
         task: int,
         wrench: list[float],
         model: str,
-    ) -> InverseAnswer:
+    ) -> answers.InverseAnswer:
         """Call solve_inverse."""
-        request = SolveInverse.Request(task=task, wrench=wrench_message(wrench), model=model)
+        request = srv.SolveInverse.Request(task=task, wrench=wrench_message(wrench), model=model)
         request.target = pose_message(position, quaternion)
-        reply = self._call(SolveInverse, 'kinematics_solver/solve_inverse', request)
-        return _filled(InverseAnswer, reply)
+        reply = self._call(srv.SolveInverse, 'kinematics_solver/solve_inverse', request)
+        return _filled(answers.InverseAnswer, reply)
 
     def jacobian(
         self, actuation: list[float] | None, wrench: list[float], model: str
-    ) -> JacobianAnswer:
+    ) -> answers.JacobianAnswer:
         """Call compute_jacobian; no actuation: the present one."""
-        request = ComputeJacobian.Request(
+        request = srv.ComputeJacobian.Request(
             actuation=actuation or [], wrench=wrench_message(wrench), model=model
         )
-        reply = self._call(ComputeJacobian, 'kinematics_solver/compute_jacobian', request)
+        reply = self._call(srv.ComputeJacobian, 'kinematics_solver/compute_jacobian', request)
         matrix = _rows(reply.matrix, len(reply.actuator_name))
-        return _filled(JacobianAnswer, reply, matrix=matrix)
+        return _filled(answers.JacobianAnswer, reply, matrix=matrix)
 
     def compliance(
         self,
@@ -90,29 +74,29 @@ class OnlineMechanics:
         model: str,
         method: str,
         along: bool,
-    ) -> ComplianceAnswer:
+    ) -> answers.ComplianceAnswer:
         """Call compute_compliance; no actuation: the present one."""
-        request = ComputeCompliance.Request(
+        request = srv.ComputeCompliance.Request(
             actuation=actuation or [],
             wrench=wrench_message(wrench),
             model=model,
             method=METHODS.index(method),
             along_backbone=along,
         )
-        reply = self._call(ComputeCompliance, 'compliance/compute_compliance', request)
+        reply = self._call(srv.ComputeCompliance, 'compliance/compute_compliance', request)
         points = [_point(c) for c in reply.compliance]
         model = reply.configuration.model
-        return _filled(ComplianceAnswer, reply, model=model, method=method, points=points)
+        return _filled(answers.ComplianceAnswer, reply, model=model, method=method, points=points)
 
     def compare(
         self, actuation: list[float], wrench: list[float], models: list[str]
-    ) -> ComparisonAnswer:
+    ) -> answers.ComparisonAnswer:
         """Call compare_models; no models: all of the robot."""
-        request = CompareModels.Request(
+        request = srv.CompareModels.Request(
             actuation=actuation, wrench=wrench_message(wrench), models=models
         )
-        reply = self._call(CompareModels, 'kinematics_solver/compare_models', request)
-        return _filled(ComparisonAnswer, reply)
+        reply = self._call(srv.CompareModels, 'kinematics_solver/compare_models', request)
+        return _filled(answers.ComparisonAnswer, reply)
 
     def spin(self, seconds: float) -> None:
         """Let time pass [s]."""
@@ -140,9 +124,9 @@ def wrench_message(values: list[float]) -> Wrench:
     return Wrench(force=Vector3(**force), torque=Vector3(**torque))
 
 
-def _pose(message: PoseMessage) -> Pose:
+def _pose(message: PoseMessage) -> answers.Pose:
     p, q = message.position, message.orientation
-    return Pose([p.x, p.y, p.z], [q.x, q.y, q.z, q.w])
+    return answers.Pose([p.x, p.y, p.z], [q.x, q.y, q.z, q.w])
 
 
 def _filled(kind: type[T], *messages: Any, **own: Any) -> T:
@@ -160,7 +144,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, 'tolist') else value  # arrays of numbers
 
 
-def _configuration(message: Any) -> ConfigurationAnswer:
+def _configuration(message: Any) -> answers.ConfigurationAnswer:
     backbones = [
         {
             'name': b.name,
@@ -170,19 +154,19 @@ def _configuration(message: Any) -> ConfigurationAnswer:
         for b in message.backbones
     ]
     return _filled(
-        ConfigurationAnswer,
+        answers.ConfigurationAnswer,
         message,
         message.status,
         backbones=backbones,
         stability=STABILITY.get(message.status.stability, 'unknown'),
-        warnings=warning_names(message.status.warnings),
+        warnings=answers.warning_names(message.status.warnings),
     )
 
 
-def _point(message: Any) -> CompliancePoint:
+def _point(message: Any) -> answers.CompliancePoint:
     axes = [[v.x, v.y, v.z] for v in message.principal_axis]
     matrix = _rows(message.matrix, 6)
-    return _filled(CompliancePoint, message, matrix=matrix, principal_axis=axes)
+    return _filled(answers.CompliancePoint, message, matrix=matrix, principal_axis=axes)
 
 
 def _rows(values: Any, width: int) -> list[list[float]]:

@@ -20,7 +20,7 @@ from soro_recording.recorded_robot import describe
 from soro_recording.run_data import choose_namespace
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.drawing.rigid_parts import read_urdf, RigidParts
-from soro_visualization.page.viewer import port_for, Viewer
+from soro_visualization.page.viewer import derived_port, Viewer
 from soro_visualization.playback import Playback, Recording
 
 
@@ -42,7 +42,7 @@ def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> 
             raise UserError(f'{bag} holds no shapes ({space}/configuration): nothing to see')
         parts = _parts(description)
         try:
-            viewer = Viewer(description, port=port_for(port, space), parts=parts)
+            viewer = Viewer(description, port=port or derived_port(space), parts=parts)
         except OSError as error:
             raise UserError(
                 f'the page cannot be served: {error.strerror or error}; choose another --port'

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 import errno
 from typing import Any
 
@@ -51,10 +52,8 @@ class PythonCanLink:
 
     def close(self) -> None:
         """Disconnect; never raises."""
-        try:
+        with suppress(self._can.CanError, OSError):  # it is gone already
             self._bus.shutdown()
-        except (self._can.CanError, OSError):
-            pass  # it is gone already
 
     def send(self, frames: Iterable[Raw]) -> None:
         """Send frames. Raises DeviceTimeout, DeviceLost."""

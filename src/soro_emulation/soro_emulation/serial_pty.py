@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 import os
 from pathlib import Path
 import select
@@ -219,7 +220,5 @@ class SerialPty:
 
 def prefer_this_thread() -> None:
     """Run before other work where this user may ask for it: a device has its own processor."""
-    try:
+    with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-    except PermissionError:
-        pass

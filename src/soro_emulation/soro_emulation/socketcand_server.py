@@ -11,6 +11,7 @@ second one is turned away.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 import re
 import select
 import socket
@@ -86,10 +87,8 @@ class SocketcandServer:
         """Pull the plug on the connected client."""
         client = self._client
         if client is not None:
-            try:
+            with suppress(OSError):  # it has gone by itself
                 client.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # it has gone by itself
 
     def _serve(self) -> None:
         assert self._listener is not None
@@ -160,12 +159,10 @@ class SocketcandServer:
         assert self._listener is not None
         if has_gone(client):
             return  # the other one is welcome then
-        try:
+        with suppress(OSError):  # gone already
             other, _ = self._listener.accept()
             with other:
                 other.sendall(b'< error the bus is in use >')
-        except OSError:
-            pass  # gone already
 
 
 def has_gone(client: socket.socket) -> bool:

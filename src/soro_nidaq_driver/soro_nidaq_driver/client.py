@@ -71,7 +71,7 @@ def translated(what: str) -> Iterator[None]:
         raise DeviceError(text) from None
     except errors.RpcError as error:
         text = f'{what}: device server: {_first_line(str(error))}'
-        if _is_deadline(error.rpc_code):
+        if error.rpc_code.name == 'DEADLINE_EXCEEDED':
             raise DeviceTimeout(text) from None
         raise DeviceLost(
             f'{text}; does the device server run, and is driver.nidaq.address right?'
@@ -186,12 +186,6 @@ def _open_channel(address: str, deadline: Callable[[], float]) -> tuple[Any, Any
         address, options=(('grpc.enable_http_proxy', 0), ('grpc.use_local_subchannel_pool', 1))
     )
     return base, grpc.intercept_channel(base, Deadline())
-
-
-def _is_deadline(code: Any) -> bool:
-    import grpc
-
-    return code is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def _code_name(code: int) -> str:

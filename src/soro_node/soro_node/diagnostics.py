@@ -47,7 +47,8 @@ class Diagnostics:
 
         Put numbers that vary into `values`, not into the message. Safe from any thread.
         """
-        entries = [KeyValue(key=k, value=_text(v)) for k, v in values.items()]
+        texts = {k: f'{v:.6g}' if isinstance(v, float) else str(v) for k, v in values.items()}
+        entries = [KeyValue(key=k, value=text) for k, text in texts.items()]
         status = DiagnosticStatus(
             level=bytes([int(level)]),
             name=f'{self._prefix}: {name}',
@@ -81,7 +82,3 @@ class Diagnostics:
         """Stop publishing."""
         self._node.destroy_timer(self._timer)
         self._node.destroy_publisher(self._publisher)
-
-
-def _text(value: Any) -> str:
-    return f'{value:.6g}' if isinstance(value, float) else str(value)

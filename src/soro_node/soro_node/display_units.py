@@ -206,13 +206,14 @@ def wrench(words: Sequence[str] | None) -> list[float]:
     if len(words) not in (3, 6):
         raise UserError('--wrench takes three forces, or three forces and three moments')
     forces = [number(w, 'N', f'f{axis}') for w, axis in zip(words[:3], 'xyz', strict=True)]
-    moments = [_moment(w, f'm{axis}') for w, axis in zip(words[3:], 'xyz', strict=False)]
+    spaced = [w.replace('Nm', 'N m') for w in words[3:]]  # Nm, Nmm and mNm, typed as one word
+    moments = [number(w, 'N m', f'm{axis}') for w, axis in zip(spaced, 'xyz', strict=False)]
     return forces + (moments or [0.0] * 3)
 
 
-def _moment(text: str, what: str) -> float:
-    spaced = text.replace('Nm', 'N m')  # Nm, Nmm and mNm, as one word on the command line
-    return number(spaced, 'N m', what)
+def limits(actuator: Actuator) -> str:
+    """Return the range of an actuator in words."""
+    return f'{shown(actuator.minimum, actuator.unit)} ... {shown(actuator.maximum, actuator.unit)}'
 
 
 def quaternion(values: Sequence[float]) -> list[float]:

@@ -21,6 +21,7 @@ from enum import Enum
 import os
 from pathlib import Path
 
+FAST_DDS = ('', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
 LOOPBACK = Path(__file__).with_name('soro_fastdds_loopback.xml')
 NETWORK = Path(__file__).with_name('soro_fastdds_network.xml')
 # The second is the older name of the first, which Fast DDS still knows.
@@ -44,7 +45,7 @@ class Reach(Enum):
 
 def reach(environment: Mapping[str, str]) -> Reach:
     """Return what the environment of a process asks for; this machine where it says nothing."""
-    if not _is_fastdds(environment):
+    if environment.get('RMW_IMPLEMENTATION', '') not in FAST_DDS:
         return Reach.OTHER_MIDDLEWARE
     named = _named(environment)
     if named and not _is_ours(named):
@@ -77,14 +78,6 @@ def set_middleware(environment: MutableMapping[str, str] = os.environ) -> None:
         environment.pop(DEPRECATED, None)  # it stands for LOCALHOST, whatever the range
     elif environment.get(PEERS) and environment.get(RANGE, '') in ('', 'SYSTEM_DEFAULT'):
         environment[RANGE] = 'LOCALHOST'  # these peers, nobody else
-
-
-def _is_fastdds(environment: Mapping[str, str]) -> bool:
-    return environment.get('RMW_IMPLEMENTATION', '') in (
-        '',
-        'rmw_fastrtps_cpp',
-        'rmw_fastrtps_dynamic_cpp',
-    )
 
 
 def _named(environment: Mapping[str, str]) -> str:

@@ -153,7 +153,8 @@ class RunData:
         def rows() -> Iterator[list[float]]:
             for entry in self.entries(topic):
                 message = entry.message
-                yield [self._since(entry.stamp), self._stamp(message.header), *row(message)]
+                sent = message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
+                yield [self._since(entry.stamp), self._since(sent), *row(message)]
 
         table = np.fromiter(rows(), np.dtype((np.float64, 2 + width)))
         received, sent, values = table[:, 0], without_jitter(table[:, 1]), table[:, 2:]
@@ -270,9 +271,6 @@ class RunData:
     def stamps(self, topic: str) -> Array:
         """Return when the sender stamped the messages of a topic, shape (n,) [s]."""
         return self.table(topic, lambda m: (), 0).time
-
-    def _stamp(self, header: Any) -> float:
-        return self._since(header.stamp.sec * 10**9 + header.stamp.nanosec)
 
     def _since(self, stamp: int) -> float:
         """Return a time since 1970 [ns] from the start of the recording [s]."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from importlib.resources import files
 import json
 from pathlib import Path
@@ -30,7 +31,8 @@ def write_player(run: RunData, path: Path) -> bool:
     page = files('soro_recording').joinpath('player.html').read_text(encoding='utf-8')
     # The only way out of the script element that holds the data.
     data = json.dumps(_data(run, shapes), allow_nan=False).replace('</', '<\\/')
-    page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', _escaped(run.description.title))
+    title = escape(run.description.title, quote=False)
+    page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', title)
     with writing(path):
         path.write_text(page, encoding='utf-8')
     return True
@@ -95,7 +97,3 @@ def _series(time: Array, values: Array, wanted: Array) -> list[Any]:
 
 def _numbers(values: Any, digits: int) -> Any:
     return np.round(np.nan_to_num(np.asarray(values, dtype=float)), digits).tolist()
-
-
-def _escaped(text: str) -> str:
-    return text.replace('&', '&amp;').replace('<', '&lt;')

@@ -55,17 +55,14 @@ class CurveRecorder:
         for place in range(wiring.per_module):
             chosen = np.arange(place, wiring.pairing.count, wiring.per_module)
             say(f'muscle {place + 1} of every module: venting')
-            self._vent()
+            self._transport.disarm()
+            self._until(lambda: self._transport.vented(self._transport.now()), PATIENCE, 'vented')
             self._transport.arm()
             say(f'muscle {place + 1} of every module: inflating, deflating')
             up, down = self._stroke(chosen, Action.INFLATE), self._stroke(chosen, Action.DEFLATE)
             for runs in (up, down):
                 yield from zip(chosen.tolist(), runs, strict=True)
         self._transport.disarm()
-
-    def _vent(self) -> None:
-        self._transport.disarm()
-        self._until(lambda: self._transport.vented(self._transport.now()), PATIENCE, 'vented')
 
     def _stroke(self, chosen: np.ndarray, action: Action) -> list[Run]:
         steps = self._steps if action is Action.INFLATE else 2 * self._steps

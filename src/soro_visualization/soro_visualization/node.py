@@ -207,9 +207,9 @@ class Visualization(GuardedLifecycleNode):
             requests.destroy()
 
     def _serve(self) -> None:
-        from soro_visualization.page.viewer import port_for, Viewer
+        from soro_visualization.page.viewer import derived_port, Viewer
 
-        port = port_for(self.table.port, self.get_namespace())
+        port = self.table.port or derived_port(self.get_namespace())
         self._viewer = Viewer(
             self._description,
             self.table.host,

@@ -21,15 +21,10 @@ from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
+from soro_cli.demo import viewer_picture
 from soro_cli.demo.experiment import play_experiment, Player
 from soro_cli.demo.journal import Tour
 from soro_cli.demo.questions import ask_mechanics
-from soro_cli.demo.viewer_picture import (
-    photograph_recording,
-    photograph_viewer,
-    viewer_address,
-    WITHOUT,
-)
 from soro_cli.mechanics_online import OnlineMechanics, pose_message
 from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.page_driver import find_browser
@@ -278,7 +273,7 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path) ->
     file.unlink(missing_ok=True)  # of an earlier tour into the same folder
     browser = find_browser()
     if browser is None:
-        tour.add(PICTURE, WITHOUT.format(robot=tour.robot.name))
+        tour.add(PICTURE, viewer_picture.WITHOUT.format(robot=tour.robot.name))
         return
     player, watch = Player(robot), MotionWatch(robot)
     posture = _posture(tour.robot, SHARES[-1], lopsided=True)
@@ -296,8 +291,8 @@ def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path) ->
 
     begin = time.monotonic()
     try:
-        address = viewer_address(process.output)
-        requests, still = photograph_viewer(browser, address, file, pose, held)
+        address = viewer_picture.viewer_address(process.output)
+        requests, still = viewer_picture.photograph_viewer(browser, address, file, pose, held)
         text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
         if not still:
             text += '; the browser takes so much of this computer that the robot does not hold'
@@ -313,7 +308,7 @@ def _look_at_recording(tour: Tour, browser: str, file: Path) -> None:
     """Take a picture of the recording instead: by now nothing else wants this computer."""
     begin = time.monotonic()
     try:
-        requests = photograph_recording(browser, tour.bag, NAMESPACE, file)
+        requests = viewer_picture.photograph_recording(browser, tour.bag, NAMESPACE, file)
         text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
         tour.view = file
     except UserError as error:

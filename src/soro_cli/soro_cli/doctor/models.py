@@ -15,7 +15,7 @@ from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code, Stability
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_node.display_units import shown
+from soro_node.display_units import limits, shown
 
 if TYPE_CHECKING:
     from soro_mechanics.core.configuration import Configuration
@@ -179,8 +179,7 @@ def _curves(description: RobotDescription) -> Iterator[Finding]:
         slack = 1e-6 * (a.maximum - a.minimum)
         if first > a.minimum + slack or last < a.maximum - slack:
             covered = f'{shown(first, a.unit)} ... {shown(last, a.unit)}'
-            limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
-            text = f'curve of {a.name} covers {covered} of {limits}'
+            text = f'curve of {a.name} covers {covered} of {limits(a)}'
             yield warn('curve', text, 'values beyond are extrapolated; measure up to the limits')
 
 

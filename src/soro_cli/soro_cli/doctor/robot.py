@@ -18,7 +18,7 @@ from soro_cli.doctor.network import check_network
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
-from soro_node.display_units import shown
+from soro_node.display_units import limits
 
 if TYPE_CHECKING:
     from soro_driver.settings import DriverSettings
@@ -64,16 +64,15 @@ def provenance(robot: RobotDescription) -> Iterator[Finding]:
 def actuators(robot: RobotDescription) -> Iterator[Finding]:
     """Ranges and rates."""
     for a in robot.actuators:
-        limits = f'{shown(a.minimum, a.unit)} ... {shown(a.maximum, a.unit)}'
         seconds = (a.maximum - a.minimum) / a.rate
         size = max(abs(a.minimum), abs(a.maximum))
         smallest, largest = PLAUSIBLE[a.quantity]
         if not smallest <= size <= largest:
-            yield warn(a.name, f'{a.quantity} {limits}', 'is the unit right?')
+            yield warn(a.name, f'{a.quantity} {limits(a)}', 'is the unit right?')
         elif not FASTEST <= seconds <= SLOWEST:
             yield warn(a.name, f'the whole range takes {seconds:g} s', 'is the rate right?')
         else:
-            yield ok(a.name, f'{a.quantity} {limits}, whole range in {seconds:.3g} s')
+            yield ok(a.name, f'{a.quantity} {limits(a)}, whole range in {seconds:.3g} s')
 
 
 def coupled_limits(robot: RobotDescription) -> Iterator[Finding]:

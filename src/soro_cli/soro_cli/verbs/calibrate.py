@@ -151,14 +151,8 @@ def _force(tour: Tour, seek: bool, note: str) -> tuple[Any, dict[str, Any], dict
     return found, values, {'frame': frame, 'mass': found.mass, **numbers}
 
 
-def _material(file: str) -> str:
-    from soro_mechanics.haptics.flex_calibration import read_calibration
-
-    known = read_calibration(file)
-    return f'; modulus {known.material:.3f} of the robot file, +-{known.material_deviation:.1%}'
-
-
 def _finish(arguments: argparse.Namespace, result: Any) -> int:
+    from soro_mechanics.haptics.flex_calibration import read_calibration
     from soro_node.display_units import shown
 
     columns = ('name', 'offset', 'gain', 'rms_residual', 'max_error')
@@ -181,5 +175,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
         head = ('sensor', 'offset', 'per count', 'RMS error', 'largest')
         print_table(f'{result.samples} readings', head, rows)
         if result.saved_to:
-            print(f'kept in {result.saved_to}{_material(result.saved_to)}')
+            known = read_calibration(result.saved_to)
+            modulus = f'{known.material:.3f} of the robot file, +-{known.material_deviation:.1%}'
+            print(f'kept in {result.saved_to}; modulus {modulus}')
     return conclude(result)

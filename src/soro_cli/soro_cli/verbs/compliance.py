@@ -9,12 +9,11 @@ import math
 from typing import TYPE_CHECKING
 
 from soro_cli.tables import note, print_table
-from soro_cli.verbs.mechanics_options import ACTUATION_HELP, add_mechanics_options, asked, finish
+from soro_cli.verbs import mechanics_options as options
 from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
     from soro_cli.pulls import MeasuredPulls
-    from soro_mechanics.analysis.measured_compliance import Pulls
 
 SUMMARY = 'how much the tip, or every point of the backbone, gives way under load'
 EPILOG = """\
@@ -27,12 +26,12 @@ examples:
 pulls.csv: fx [N], fy [N], fz [N], x [mm], y [mm], z [mm] of the tip, axes of base_link; a row
 without force says where it rests.
 """
-ROWS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
+MM_AND_DEG = (1e3,) * 3 + (180.0 / math.pi,) * 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('actuation', nargs='*', help=ACTUATION_HELP + '; none: the present one')
+    parser.add_argument('actuation', nargs='*', help=options.PRESENT_OR_TYPED)
     parser.add_argument(
         '--along', action='store_true', help='every station of the backbone instead of the tip'
     )
@@ -48,19 +47,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar='PULLS.csv',
         help='the tip only: predict each pull of a recorded table with the model, and compare',
     )
-    add_mechanics_options(parser)
+    options.add_mechanics_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     if arguments.measured and arguments.along:
         raise UserError('--measured is of the tip: leave out --along')
-    pulls = _pulls(arguments.measured) if arguments.measured else None
-    with asked(arguments) as (source, actuation, wrench):
+    pulls = measured = None
+    if arguments.measured:
+        from soro_mechanics.analysis.measured_compliance import read_pulls
+
+        pulls = read_pulls(arguments.measured)
+    with options.asked(arguments) as (source, actuation, wrench):
         answer = source.compliance(
             actuation, wrench, arguments.model, arguments.method, arguments.along
         )
-        measured = None
         if pulls is not None and answer.points:
             from soro_cli.pulls import compare_pulls
 
@@ -80,13 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     beside = None
     if measured is not None:
         beside = {'measured': _as_json(measured, answer.points[0].matrix)}
-    return finish(answer, arguments.json, show, beside)
-
-
-def _pulls(file: str) -> Pulls:
-    from soro_mechanics.analysis.measured_compliance import read_pulls
-
-    return read_pulls(file)
+    return options.finish(answer, arguments.json, show, beside)
 
 
 def _as_json(measured: MeasuredPulls, model: list[list[float]]) -> dict[str, object]:
@@ -166,7 +162,6 @@ def _show_measured(pulls: MeasuredPulls, model: list[list[float]]) -> None:
 
 
 def _show_point(point: object, model: str) -> None:
-
     rows = [
         (
             f'{value * 1e3:.4g} mm/N',
@@ -185,16 +180,11 @@ def _show_point(point: object, model: str) -> None:
     print_table(
         'matrix: mm and deg (rows) per N and N m (columns)',
         ('', 'fx', 'fy', 'fz', 'mx', 'my', 'mz'),
-        _matrix(point.matrix),
+        [
+            (label, *(f'{round(value * scale, 9) + 0.0:+.4g}' for value in line))
+            for label, scale, line in zip(options.ROWS, MM_AND_DEG, point.matrix, strict=True)
+        ],
     )
-
-
-def _matrix(matrix: list[list[float]]) -> list[tuple[str, ...]]:
-    scales = (1e3,) * 3 + (180.0 / math.pi,) * 3
-    return [
-        (label, *(f'{round(value * scale, 9) + 0.0:+.4g}' for value in line))
-        for label, scale, line in zip(ROWS, scales, matrix, strict=True)
-    ]
 
 
 def _show_along(points: list) -> None:

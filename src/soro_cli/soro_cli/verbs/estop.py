@@ -130,6 +130,7 @@ class _Button:
 
     def _doubts(self) -> dict[str, str]:
         """Return the robots of which it is not confirmed, and what their drivers say."""
+        from soro_driver.device import Fault
         from soro_driver.driver_report import LOST
         from soro_msgs.msg import ActuatorState
 
@@ -138,11 +139,6 @@ class _Button:
             state = self._states.get(space)
             if state is None or state.device_state != ActuatorState.ESTOP:
                 found[space] = ''
-            elif self._lost(space):
+            elif state.faults & Fault.COMMUNICATION:
                 found[space] = f' (latched; {LOST})'
         return found
-
-    def _lost(self, space: str) -> bool:
-        from soro_driver.device import Fault
-
-        return bool(self._states[space].faults & Fault.COMMUNICATION)

@@ -6,15 +6,7 @@ from __future__ import annotations
 
 import argparse
 
-from soro_cli.verbs.mechanics_options import (
-    ACTUATION_HELP,
-    add_mechanics_options,
-    asked,
-    finish,
-    is_request_error,
-    show_tip,
-    solved,
-)
+from soro_cli.verbs import mechanics_options as options
 
 SUMMARY = 'where an actuation brings the tip (forward kinematics under load)'
 EPILOG = """\
@@ -27,19 +19,17 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('actuation', nargs='+', help=ACTUATION_HELP)
-    add_mechanics_options(parser)
+    parser.add_argument('actuation', nargs='+', help=options.ACTUATION_HELP)
+    options.add_mechanics_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    with asked(arguments) as (source, actuation, wrench):
+    with options.asked(arguments) as (source, actuation, wrench):
         answer = source.forward(actuation, wrench, arguments.model)
 
     def show() -> None:
-        if is_request_error(answer.error_code):
-            return
-        if solved(*answer.configuration.tip.position):
-            show_tip(answer.configuration)
+        if options.solved(*answer.configuration.tip.position):
+            options.show_tip(answer.configuration)
 
-    return finish(answer, arguments.json, show)
+    return options.finish(answer, arguments.json, show)

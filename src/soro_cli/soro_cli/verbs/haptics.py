@@ -103,7 +103,6 @@ def _objects_of_file(arguments: argparse.Namespace) -> tuple[Any, ...]:
     from soro_mechanics.haptics.virtual_environment import read_objects
     from soro_mechanics.robot_file.reader import read_yaml
     from soro_mechanics.robot_file.section import Section
-    from soro_node.user_errors import UserError
 
     path = Path(arguments.environment)
     if not path.is_file():

@@ -7,13 +7,7 @@ from __future__ import annotations
 import argparse
 
 from soro_cli.tables import print_table
-from soro_cli.verbs.mechanics_options import (
-    add_mechanics_options,
-    finish,
-    is_request_error,
-    mechanics,
-    show_tip,
-)
+from soro_cli.verbs.mechanics_options import add_mechanics_options, finish, mechanics, show_tip
 from soro_cli.verbs.pose_options import add_pose_options, typed_pose
 from soro_node.user_errors import UserError
 
@@ -45,19 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     with mechanics(arguments) as source:
         answer = source.inverse(pose.position, pose.quaternion, pose.task, wrench, arguments.model)
         actuators = source.actuators
-
-    def show() -> None:
-        if not is_request_error(answer.error_code):
-            _show(answer, actuators)
-
-    return finish(answer, arguments.json, show)
+    return finish(answer, arguments.json, lambda: _show(answer, actuators))
 
 
 def _show(answer: object, actuators: tuple) -> None:
-    from soro_node.display_units import shown
+    from soro_node.display_units import limits, shown
 
     rows = [
-        (a.name, shown(value, a.unit), _limits(a), 'at limit' if a.name in answer.at_limit else '')
+        (a.name, shown(value, a.unit), limits(a), 'at limit' if a.name in answer.at_limit else '')
         for a, value in zip(actuators, answer.actuation, strict=True)
     ]
     found = 'actuation' if answer.error_code == 0 else 'nearest actuation (target not met)'
@@ -67,9 +56,3 @@ def _show(answer: object, actuators: tuple) -> None:
     others = [name for name in answer.at_limit if name not in [a.name for a in actuators]]
     stopped = f'; stopped by {", ".join(others)}' if others else ''
     print(f'away from the target: {errors}{stopped}')
-
-
-def _limits(actuator: object) -> str:
-    from soro_node.display_units import shown
-
-    return f'{shown(actuator.minimum, actuator.unit)} ... {shown(actuator.maximum, actuator.unit)}'

@@ -7,13 +7,7 @@ from __future__ import annotations
 import argparse
 
 from soro_cli.tables import print_table
-from soro_cli.verbs.mechanics_options import (
-    ACTUATION_HELP,
-    add_mechanics_options,
-    asked,
-    finish,
-    solved,
-)
+from soro_cli.verbs import mechanics_options as options
 
 SUMMARY = 'how the tip moves with each actuator'
 EPILOG = """\
@@ -21,33 +15,32 @@ examples:
   soro jacobian                       at the present actuation
   soro jacobian 0.9bar 0 0
 """
-ROWS = ('x', 'y', 'z', 'about x', 'about y', 'about z')
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('actuation', nargs='*', help=ACTUATION_HELP + '; none: the present one')
-    add_mechanics_options(parser)
+    parser.add_argument('actuation', nargs='*', help=options.PRESENT_OR_TYPED)
+    options.add_mechanics_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    with asked(arguments) as (source, actuation, wrench):
+    with options.asked(arguments) as (source, actuation, wrench):
         answer = source.jacobian(actuation, wrench, arguments.model)
         actuators = source.actuators
 
     def show() -> None:
-        if answer.matrix and solved(*(x for line in answer.matrix for x in line)):
+        if answer.matrix and options.solved(*(x for line in answer.matrix for x in line)):
             _show(answer.matrix, actuators)
 
-    return finish(answer, arguments.json, show)
+    return options.finish(answer, arguments.json, show)
 
 
 def _show(matrix: list[list[float]], actuators: tuple) -> None:
     from soro_node.display_units import SHOWN
 
     rows = []
-    for i, (label, line) in enumerate(zip(ROWS, matrix, strict=True)):
+    for i, (label, line) in enumerate(zip(options.ROWS, matrix, strict=True)):
         unit, size = SHOWN['m' if i < 3 else 'rad']
         cells = [
             f'{round(value / size * SHOWN[a.unit][1], 9) + 0.0:+.4g}'

@@ -22,8 +22,12 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.robot_file.catalogue import robot_files
 
     robots = [_describe(name, str(path)) for name, path in sorted(robot_files().items())]
-    running = _running() if arguments.running else None
+    running = None
+    if arguments.running:
+        from soro_cli.ros_session import RosSession
 
+        with RosSession() as session:
+            running = session.running_robots()
     if arguments.json:
         print_json({'robots': robots, **({} if running is None else {'running': running})})
     else:
@@ -59,10 +63,3 @@ def _describe(name: str, path: str) -> dict:
         'actuators': actuators,
         'error': problem,
     }
-
-
-def _running() -> list[str]:
-    from soro_cli.ros_session import RosSession
-
-    with RosSession() as session:
-        return session.running_robots()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, TYPE_CHECKING
 
 from soro_cli.robot_choice import add_robot_options, running_robot
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from soro_cli.mechanics_offline import OfflineMechanics
     from soro_cli.mechanics_online import OnlineMechanics
 
+ROWS = ('x', 'y', 'z', 'about x', 'about y', 'about z')  # of a twist
 ACTUATION_HELP = (
     'one value per actuator with its unit (0.9bar 0 0), or by name (pair_1=0.9bar; '
     'those left out stay at rest)'
 )
+PRESENT_OR_TYPED = f'{ACTUATION_HELP}; none: the present one'
 
 
 def add_mechanics_options(parser: argparse.ArgumentParser) -> None:
@@ -80,14 +83,11 @@ def finish(
 ) -> int:
     """Print an answer, or say why there is none; return the exit code.
 
-    beside : mapping, optional
-        What stands in the JSON after the answer's own fields.
+    `beside` is what stands in the JSON after the answer's own fields.
     """
-    from soro_cli.answers import as_json as as_dictionary
-
     if as_json:
-        print_json({**as_dictionary(answer), **(beside or {})})
-    else:
+        print_json({**asdict(answer), **(beside or {})})
+    elif not is_request_error(answer.error_code):
         show()
     configuration = getattr(answer, 'configuration', None)
     if answer.error_code == 0 and configuration is not None and configuration.doubt:

@@ -42,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from pathlib import Path
 
+    import yaml
+
     from soro_cli.robot_templates import robot_text, TEMPLATES
     from soro_mechanics.robot_file.reader import describe_robot
 
@@ -59,19 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
         for q in questions
     }
     text = robot_text(kind, arguments.name, answers)
-    describe_robot(_parsed(text), str(target))
+    describe_robot(yaml.safe_load(text), str(target))
     with writing(target):
         target.write_text(text, encoding='utf-8')
     note(f'written: {target}. Next: soro doctor {target}')
     path = target if target.is_absolute() else f'./{target}'
     note(f'         soro launch {path} namespace:={arguments.name} viewer:=true')
     return 0
-
-
-def _parsed(text: str) -> object:
-    import yaml
-
-    return yaml.safe_load(text)
 
 
 def _asked_kind() -> str:
@@ -85,7 +81,6 @@ def _asked_kind() -> str:
 
 
 def _answer(question: Question, silent: bool) -> str:
-
     if silent:
         return question.default
     while True:
@@ -96,7 +91,6 @@ def _answer(question: Question, silent: bool) -> str:
 
 
 def _read(text: str, default: str) -> str:
-
     try:
         return input(f'{text} [{default}]: ').strip() or default
     except EOFError:

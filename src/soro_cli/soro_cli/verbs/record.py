@@ -80,7 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(result: Any) -> None:
-
     rows = [(topic, str(count)) for topic, count in sorted(result.counts.items())]
     print_table(
         f'{result.seconds:.1f} s, {result.messages} messages, {result.size / 1e6:.2f} MB',

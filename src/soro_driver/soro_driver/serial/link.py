@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 import errno
 import fcntl
@@ -116,25 +117,16 @@ class SerialLink:
             return
         port, self._serial = self._serial, None
         self._closing.set()
-        try:
+        with suppress(OSError):  # the thread ends after READ_TIMEOUT
             port.cancel_read()
-        except OSError:
-            pass  # the thread ends after READ_TIMEOUT
         if self._thread is not None:
             self._thread.join()
-        try:
-            # What a peer does not read must not hold up closing.
-            port.reset_output_buffer()
-        except (OSError, termios.error):
-            pass
-        try:
+        with suppress(OSError, termios.error):
+            port.reset_output_buffer()  # what a peer does not read must not hold up closing
+        with suppress(OSError):  # it is gone already
             fcntl.ioctl(port.fileno(), termios.TIOCNXCL)
-        except OSError:
-            pass  # it is gone already
-        try:
+        with suppress(OSError):
             port.close()
-        except OSError:
-            pass  # it is gone already
         if self._use is not None:
             self._use.release()
 

@@ -175,7 +175,8 @@ class DspaceBoard:
                 return self._refuse(frame, sf.Reason.OUT_OF_RANGE)
             self._first = False
         self.target = np.minimum(wanted, self._maximum)
-        self._mark(f1.DeviceFault.LIMITED, bool(np.any(self.target != wanted)))
+        limited = bool(np.any(self.target != wanted)) * f1.DeviceFault.LIMITED
+        self.faults = self.faults & ~f1.DeviceFault.LIMITED | limited
         self._last, self._command_at = frame.seq, now
         self._ttl = 1e-3 * min(max(f1.TTL_COUNT * body.ttl, f1.MIN_TTL), f1.MAX_TTL)
         return []
@@ -289,9 +290,6 @@ class DspaceBoard:
         if state is not self.state:
             self.state = state
             self._log.write('state', now, state=state.name, faults=int(self.faults))
-
-    def _mark(self, bit: f1.DeviceFault, on: bool) -> None:
-        self.faults = self.faults | bit if on else self.faults & ~bit
 
     def _pressures(self, now: float) -> Array:
         return self._bench.monitors(now) * SCALE

@@ -21,12 +21,7 @@ def how_to_install(requirement: str, extra: str = '') -> str:
 
 
 def import_package(module: str, requirement: str, extra: str = '') -> Any:
-    """Return a module that not every installation has.
-
-    Raises
-    ------
-    MissingPackage
-    """
+    """Return a module that not every installation has. Raises MissingPackage."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -128,10 +128,7 @@ def placed(curve: Curve, pose: Array) -> Curve:
 def curve_from_poses(poses: Array, field: str = 'path') -> Curve:
     """Return the curve through given poses, shape (n, 4, 4), n >= 1.
 
-    Raises
-    ------
-    InvalidInput
-        It is empty, or a pose is not finite or not rigid.
+    Raises InvalidInput: it is empty, or a pose is not finite or not rigid.
     """
     if len(poses) == 0:
         raise InvalidInput(field, [], 'at least one pose', Code.INVALID_SIZE)
@@ -146,10 +143,7 @@ def read_curve(file: str | os.PathLike[str]) -> Curve:
     Columns ``x, y, z`` [m] in base_link, or ``x, y, z, qx, qy, qz, qw`` with a unit quaternion. A
     first row of column names and lines that begin with # are skipped.
 
-    Raises
-    ------
-    InvalidInput
-        With the line and what stands there.
+    Raises InvalidInput: with the line and what stands there.
     """
     path = Path(file)
     try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import contextlib
 import functools
+from glob import escape
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -101,7 +102,7 @@ def _drop(file: Any, error: Exception) -> None:
     """Remove index and data of one function, and say so once in a process."""
     folder, index = Path(file._cache_path), Path(file._index_path)
     with contextlib.suppress(OSError):
-        for data in folder.glob(f'{_escaped(index.name.removesuffix(".nbi"))}.*.nbc'):
+        for data in folder.glob(f'{escape(index.name.removesuffix(".nbi"))}.*.nbc'):
             data.unlink(missing_ok=True)
         index.unlink(missing_ok=True)
     reason = str(error) or type(error).__name__
@@ -117,7 +118,3 @@ def _say(folder: str, text: str) -> None:
     if folder not in _told:
         _told.add(folder)
         print(f'soro: {text}', file=sys.stderr, flush=True)
-
-
-def _escaped(name: str) -> str:
-    return ''.join(f'[{c}]' if c in '*?[' else c for c in name)

@@ -15,10 +15,7 @@ from soro_mechanics.core.errors import InvalidInput
 def write_whole(path: Path, write: Callable[[BinaryIO], object], field: str = 'file') -> None:
     """Write a file whole or not at all, also where the power fails; `write` fills the open file.
 
-    Raises
-    ------
-    InvalidInput
-        Of `field`: the disk does not take it; what was there before stays.
+    Raises InvalidInput of `field`: the disk does not take it; what was there before stays.
     """
     part = path.with_name(f'{path.name}.part')
     try:

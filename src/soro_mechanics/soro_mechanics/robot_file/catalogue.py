@@ -47,11 +47,8 @@ def robot_files() -> dict[str, Path]:
 def find_robot_file(robot: str | os.PathLike[str]) -> Path:
     """Return the file of a robot given by name or by path.
 
-    Raises
-    ------
-    UnknownName
-        With the names that are valid and the folders that were searched, when it is neither.
-        `MissingFile` where a path leads to no file.
+    Raises UnknownName: with the names that are valid and the folders that were searched, when it
+    is neither. `MissingFile` where a path leads to no file.
     """
     text = os.fspath(robot)
     # Those of os.path: they answer for any text, also for one that can be no path.

@@ -16,10 +16,7 @@ def path_keys(path: str) -> list[str]:
 def key_in(node: Any, key: str) -> Any:
     """Return a key as its node takes it: a whole number in a list.
 
-    Raises
-    ------
-    LookupError
-        The node has no such entry.
+    Raises LookupError: the node has no such entry.
     """
     if isinstance(node, dict) and key in node:
         return key

@@ -83,10 +83,7 @@ def units_of(si_unit: str) -> tuple[str, ...]:
 def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     """Read `size` numbers with a unit of the dimension of `si_unit` ('1': none), in SI.
 
-    Raises
-    ------
-    QuantityError
-        With a message that says what to write.
+    Raises QuantityError: with a message that says what to write.
     """
     example = ' '.join(['0'] * (size - 1) + ['1'])
     wanted = f'{size} number{"s" * (size > 1)}' + (

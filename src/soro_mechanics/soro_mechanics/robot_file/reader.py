@@ -83,23 +83,14 @@ class RobotDescription:
 
 
 def read_robot_file(path: Path | str) -> RobotDescription:
-    """Read and check a robot file.
-
-    Raises
-    ------
-    RobotFileError
-        With the path to the field, the value found and the remedy.
-    """
+    """Read and check a robot file. Raises RobotFileError."""
     return describe_robot(read_yaml(Path(path)), str(path))
 
 
 def describe_robot(data: Any, file: str) -> RobotDescription:
     """Check what a robot file holds; `data` is its parsed YAML, `file` where it came from.
 
-    Raises
-    ------
-    RobotFileError
-        As `read_robot_file`.
+    Raises RobotFileError: as `read_robot_file`.
     """
     root = Section(data, '', file)
     schema = root.integer('schema')
@@ -257,10 +248,7 @@ def _entries(node: yaml.Node, known: dict[int, int]) -> int:
 def read_yaml(path: Path) -> Any:
     """Read a YAML file as this library takes them: of bounded size, no key twice.
 
-    Raises
-    ------
-    RobotFileError
-        It cannot be read, or is not such a file.
+    Raises RobotFileError: it cannot be read, or is not such a file.
     """
     file = str(path)
     try:

@@ -25,53 +25,20 @@ PARSERS: dict[str, str] = {
     'force_sensor': 'robot_file.sensor_sections:read_force_sensor',
 }
 
-# Model name -> (section it is built from, class, one line for people).
-MODELS: dict[str, tuple[str, str, str]] = {
-    'ncm': (
-        'segments',
-        'models.segments.cosserat:NonlinearCosserat',
-        'nonlinear Cosserat rod (Shi 2023)',
-    ),
-    'lcm': (
-        'segments',
-        'models.segments.cosserat:LinearCosserat',
-        'linear Cosserat rod (Shi 2023)',
-    ),
-    'npcc': (
-        'segments',
-        'models.segments.pcc:NonlinearPcc',
-        'nonlinear piecewise constant curvature (Shi 2023)',
-    ),
-    'lpcc': (
-        'segments',
-        'models.segments.pcc:LinearPcc',
-        'linear piecewise constant curvature (Shi 2023)',
-    ),
+# Model name -> section it is built from, class.
+MODELS: dict[str, tuple[str, str]] = {
+    'ncm': ('segments', 'models.segments.cosserat:NonlinearCosserat'),
+    'lcm': ('segments', 'models.segments.cosserat:LinearCosserat'),
+    'npcc': ('segments', 'models.segments.pcc:NonlinearPcc'),
+    'lpcc': ('segments', 'models.segments.pcc:LinearPcc'),
     'constant_curvature': (
         'constant_curvature',
         'models.constant_curvature.model:ConstantCurvature',
-        'one arc of constant curvature, closed form (Akbari 2021)',
     ),
-    'ancf': (
-        'ancf',
-        'models.ancf.model:Ancf',
-        'absolute nodal coordinates, published formulation (Huang 2022)',
-    ),
-    'kirchhoff': (
-        'kirchhoff',
-        'models.kirchhoff.model:Kirchhoff',
-        'backbone of least energy in quaternions (Chen 2022)',
-    ),
-    'kirchhoff_published': (
-        'kirchhoff',
-        'models.kirchhoff.model:KirchhoffPublished',
-        'the same with the moduli as printed (Chen 2022)',
-    ),
-    'network': (
-        'network',
-        'models.network.model:Network',
-        'beam network: geometrically exact rods between rigid bodies',
-    ),
+    'ancf': ('ancf', 'models.ancf.model:Ancf'),
+    'kirchhoff': ('kirchhoff', 'models.kirchhoff.model:Kirchhoff'),
+    'kirchhoff_published': ('kirchhoff', 'models.kirchhoff.model:KirchhoffPublished'),
+    'network': ('network', 'models.network.model:Network'),
 }
 
 # Section -> models that are built from it: they share their numerics.

@@ -35,10 +35,8 @@ class UnitTable:
     def columns(self, wanted: Mapping[str, str]) -> dict[str, Column]:
         """Return where each column is that is wanted (name -> SI unit, '' for text), and no other.
 
-        Raises
-        ------
-        InvalidInput
-            A column that is missing, unknown, there twice, or of another dimension.
+        Raises InvalidInput: a column that is missing, unknown, there twice, or of another
+        dimension.
         """
         where = f'{self.file}, header'
         found: dict[str, Column] = {}
@@ -85,10 +83,7 @@ class UnitTable:
 def read_unit_table(file: str | os.PathLike[str]) -> UnitTable:
     """Read a file.
 
-    Raises
-    ------
-    InvalidInput
-        It cannot be read, is too large, or has no row below its header.
+    Raises InvalidInput: it cannot be read, is too large, or has no row below its header.
     """
     path = Path(file)
     try:

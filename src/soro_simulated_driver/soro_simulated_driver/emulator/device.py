@@ -95,7 +95,8 @@ class SimulatedEmulator(DeviceEmulator):
             elif fault == 'silent':
                 self._silent_until = now + finite(values, 'duration', 1.0)
             elif fault == 'garbage':
-                self._babble(whole_number(values, 'count', 100, MAX_GARBAGE))
+                for _ in range(whole_number(values, 'count', 100, MAX_GARBAGE)):
+                    self._send(self._random.bytes(int(self._random.integers(1, 64))))
             elif fault in ('disconnect', 'reboot'):
                 if self._client is not None:
                     self._client.shutdown(socket.SHUT_RDWR)  # the serving thread finds out
@@ -189,14 +190,8 @@ class SimulatedEmulator(DeviceEmulator):
     def _send(self, data: bytes) -> None:
         if self._client is None:
             return
-        try:
+        with contextlib.suppress(OSError):  # it does not read, or has gone: receiving finds out
             self._client.send(data)
-        except OSError:
-            pass  # it does not read and misses states, or has gone and receiving finds out
-
-    def _babble(self, count: int) -> None:
-        for _ in range(count):
-            self._send(self._random.bytes(int(self._random.integers(1, 64))))
 
     def _hang_up(self, now: float) -> None:
         if self._client is not None:

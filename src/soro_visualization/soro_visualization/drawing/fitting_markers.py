@@ -69,7 +69,7 @@ class FittingMarkers:
         lines.pose.orientation.w = 1.0
         lines.scale.x = 2.0 * float(tubes.scales[:, 0].max())
         lines.color = colours[0]
-        lines.points = _points(ends.reshape(-1, 3))
+        lines.points = points_of(ends.reshape(-1, 3))
         lines.colors = [each for each in colours for _ in range(2)]
         return [lines]
 
@@ -79,7 +79,7 @@ def _surface(hull: Hull, number: int, pose: Array, colour: ColorRGBA) -> Marker:
     marker.pose = pose_to_message(pose)
     marker.scale = Vector3(x=1.0, y=1.0, z=1.0)
     marker.color = colour
-    marker.points = _points(hull.vertices[hull.faces].reshape(-1, 3))
+    marker.points = points_of(hull.vertices[hull.faces].reshape(-1, 3))
     return marker
 
 
@@ -104,5 +104,6 @@ def _rgba(colour: tuple[int, ...]) -> ColorRGBA:
     return ColorRGBA(r=r, g=g, b=b, a=1.0)
 
 
-def _points(rows: Array) -> list[Point]:
+def points_of(rows: Array) -> list[Point]:
+    """Return positions (n, 3) as messages."""
     return [Point(x=x, y=y, z=z) for x, y, z in rows.tolist()]

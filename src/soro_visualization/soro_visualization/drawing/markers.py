@@ -7,15 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Quaternion, Vector3
+from geometry_msgs.msg import Quaternion, Vector3
 import numpy as np
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from soro_visualization.drawing.ellipsoids import Ellipsoids, quaternions_wxyz
-from soro_visualization.drawing.fitting_markers import FittingMarkers
+from soro_visualization.drawing.fitting_markers import FittingMarkers, points_of
 from soro_visualization.drawing.muscles import DrawnMuscles, Muscles
-from soro_visualization.drawing.shape import Array, Rod, Shape
+from soro_visualization.drawing.shape import Rod, Shape
 
 TUBE = ColorRGBA(r=0.16, g=0.5, b=0.56, a=1.0)
 MUSCLE = ColorRGBA(r=0.78, g=0.38, b=0.3, a=1.0)
@@ -96,7 +96,7 @@ def tube(rod: Rod, number: int, namespace: str, colour: ColorRGBA) -> Marker:
     else:
         marker.type, points = Marker.LINE_STRIP, rod.positions
         marker.scale.x = 2 * radius
-    marker.points = [Point(x=x, y=y, z=z) for x, y, z in points.tolist()]
+    marker.points = points_of(points)
     return marker
 
 
@@ -105,7 +105,7 @@ def muscle_lines(drawn: DrawnMuscles, colour: ColorRGBA) -> Marker:
     marker = Marker(ns='muscles', type=Marker.LINE_LIST, action=Marker.ADD, color=colour)
     marker.pose.orientation.w = 1.0
     marker.scale.x = 2.0 * drawn.radius
-    marker.points = [Point(x=x, y=y, z=z) for x, y, z in drawn.ends.reshape(-1, 3).tolist()]
+    marker.points = points_of(drawn.ends.reshape(-1, 3))
     return marker
 
 
@@ -117,10 +117,10 @@ def load(shape: Shape) -> list[Marker]:
     start = end - ARROW * extent * force / size
     arrow = Marker(ns='load', id=0, type=Marker.ARROW, action=Marker.ADD, color=FORCE)
     arrow.pose.orientation.w = 1.0
-    arrow.points = [_point(start), _point(end)]
+    arrow.points = points_of(np.array([start, end]))
     arrow.scale = Vector3(x=0.02 * extent, y=0.05 * extent, z=0.08 * extent)
     text = Marker(ns='load', id=1, type=Marker.TEXT_VIEW_FACING, action=Marker.ADD, color=FORCE)
-    text.pose.position = _point(start)
+    text.pose.position = arrow.points[0]
     text.pose.orientation.w = 1.0
     text.scale.z = 0.08 * extent
     arrow.lifetime.sec = text.lifetime.sec = LOAD_LIFETIME
@@ -131,7 +131,7 @@ def load(shape: Shape) -> list[Marker]:
 def ellipsoid_markers(found: Ellipsoids) -> Iterator[Marker]:
     """Yield a SPHERE for every ellipsoid; its axes are diameters."""
     rows = zip(
-        found.centres,
+        points_of(found.centres),
         quaternions_wxyz(found.rotations).tolist(),
         (2.0 * found.half_axes).tolist(),
         strict=True,
@@ -139,12 +139,7 @@ def ellipsoid_markers(found: Ellipsoids) -> Iterator[Marker]:
     for i, (centre, (w, x, y, z), (a, b, c)) in enumerate(rows):
         marker = Marker(ns='compliance', id=i, type=Marker.SPHERE, action=Marker.ADD)
         marker.color = ELLIPSOID
-        marker.pose.position = _point(centre)
+        marker.pose.position = centre
         marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
         marker.scale = Vector3(x=a, y=b, z=c)
         yield marker
-
-
-def _point(position: Array) -> Point:
-    x, y, z = (float(v) for v in position)
-    return Point(x=x, y=y, z=z)

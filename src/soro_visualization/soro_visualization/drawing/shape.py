@@ -149,27 +149,10 @@ def _check(backbones: Sequence[Any]) -> None:
 
 def _rods(backbones: Sequence[Any]) -> tuple[Rod, ...]:
     # One pass over all messages: attribute access is what costs here.
-    rows = np.array(
-        [
-            (p.x, p.y, p.z, o.x, o.y, o.z, o.w)
-            for p, o in (
-                (pose.position, pose.orientation)
-                for backbone in backbones
-                for pose in backbone.poses
-            )
-        ]
-    ).reshape(-1, 7)
-    rods, first = [], 0
-    for backbone in backbones:
-        end = first + len(backbone.poses)
-        rods.append(
-            Rod(
-                backbone.name,
-                rows[first:end, :3],
-                rows[first:end, 3:],
-                np.array(backbone.radius),
-                np.array(backbone.arc_length),
-            )
-        )
-        first = end
-    return tuple(rods)
+    places = ((p.position, p.orientation) for backbone in backbones for p in backbone.poses)
+    rows = np.array([(p.x, p.y, p.z, o.x, o.y, o.z, o.w) for p, o in places])
+    parts = np.split(rows, np.cumsum([len(backbone.poses) for backbone in backbones])[:-1])
+    return tuple(
+        Rod(b.name, part[:, :3], part[:, 3:], np.array(b.radius), np.array(b.arc_length))
+        for b, part in zip(backbones, parts, strict=True)
+    )

@@ -34,10 +34,6 @@ PATHS = '<small>&nbsp; blue: desired, green: actual</small>'
 FOLDED = 12  # more actuators than this start folded away
 
 
-def _warning(text: str) -> str:
-    return f'<small style="color:{WARNING}">&nbsp; {text}</small>'
-
-
 class ActuatorSliders:
     """A slider for every actuator, with limits and units.
 
@@ -171,7 +167,8 @@ class ActuatorSliders:
         return held
 
     def _say(self, text: str) -> None:
-        self._note.content = _warning(text) if text else ''
+        html = f'<small style="color:{WARNING}">&nbsp; {text}</small>'
+        self._note.content = html if text else ''
 
     def _table(self, readout: ActuatorReadout) -> str:
         if len(self._actuators) > FOLDED:

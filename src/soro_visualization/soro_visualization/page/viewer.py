@@ -218,8 +218,3 @@ class Viewer:
     def _draw_path(self, name: str) -> None:
         shown = self._paths[name] if self._layers['paths'] else np.zeros((0, 3))
         self.scene.show_path(f'/paths/{name}', shown)
-
-
-def port_for(port: int, namespace: str) -> int:
-    """Return the port asked for, or the derived one for zero."""
-    return port or derived_port(namespace)

@@ -69,10 +69,7 @@ def assemble(legs: SoftLegs) -> AncfState:
     Starts from straight parallel legs (platform as large as the base, an exact equilibrium) and
     shrinks the platform to its size, halving the step where Newton fails.
 
-    Raises
-    ------
-    AssemblyFailed
-        When the legs cannot reach.
+    Raises AssemblyFailed: when the legs cannot reach.
     """
     count = len(legs.names)
     loads = no_loads()

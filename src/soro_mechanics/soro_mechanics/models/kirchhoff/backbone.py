@@ -67,10 +67,7 @@ class KirchhoffBackbone:
     def loads(self, load: LoadCase, unsupported: Refusal) -> tuple[Array, Array]:
         """Return the force beyond every node times its Simpson weight, and the tip moment.
 
-        Raises
-        ------
-        InvalidInput
-            A load that this rod does not know; `unsupported` makes the error.
+        Raises InvalidInput: a load that this rod does not know; `unsupported` makes the error.
         """
         body = self.body
         weight = body.mass * load.gravity / body.length

@@ -81,9 +81,7 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
 def load_cuts(structure: SegmentChain, loads: tuple[Load, ...]) -> tuple[tuple[float, ...], ...]:
     """Return where loads cut elements, per segment; refuses loads on what does not exist.
 
-    Raises
-    ------
-    UnknownName, InvalidInput
+    Raises UnknownName, InvalidInput.
     """
     names = [s.name for s in structure.segments]
     links = [f'{s.name}_link' for s in structure.segments if s.link > 0.0]

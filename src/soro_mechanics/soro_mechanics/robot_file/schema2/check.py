@@ -15,13 +15,7 @@ from soro_mechanics.robot_file.section import Section
 
 
 def check_table(section: Section, item: Table | Variants) -> None:
-    """Refuse whatever a table does not know.
-
-    Raises
-    ------
-    RobotFileError
-        With the path, the value found and the remedy.
-    """
+    """Refuse whatever a table does not know. Raises RobotFileError."""
     if isinstance(item, Variants):
         chosen = section.text(item.by, choices=tuple(item.tables))
         item = item.tables[chosen]

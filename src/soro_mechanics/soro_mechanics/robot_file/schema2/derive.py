@@ -37,10 +37,7 @@ LATER_LOADS = ('spring', 'field', 'contact')
 def derive(root: Section, data: dict[str, Any]) -> Derived:
     """Derive the trees of a checked file.
 
-    Raises
-    ------
-    RobotFileError
-        A part of it is computed by none of the models, or twice described.
+    Raises RobotFileError: a part of it is computed by none of the models, or twice described.
     """
     bare = plain(data)
     kind = bare['body']['kind']

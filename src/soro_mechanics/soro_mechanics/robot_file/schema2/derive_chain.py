@@ -54,7 +54,10 @@ def _segments(made: Derived) -> None:
     chain = []
     for i, segment in enumerate(body['segments']):
         item = {k: v for k, v in segment.items() if k not in (*OF_ARC, *OF_NETWORK)}
-        item['chambers'] = [_renamed(chamber) for chamber in segment['chambers']]
+        item['chambers'] = [
+            {('actuator' if k == 'drive' else k): v for k, v in chamber.items()}
+            for chamber in segment['chambers']
+        ]
         chain.append(item)
         _note_chambers(made, f'segments.chain[{i}].chambers', i)
     if 'mass' in body.get('tip', {}):
@@ -68,10 +71,6 @@ def _note_chambers(made: Derived, path: str, i: int) -> None:
     made.paths[path] = home
     for j in range(len(made.data['body']['segments'][i]['chambers'])):
         made.paths[f'{path}[{j}].actuator'] = f'{home}[{j}].drive'
-
-
-def _renamed(chamber: dict[str, Any]) -> dict[str, Any]:
-    return {('actuator' if k == 'drive' else k): v for k, v in chamber.items()}
 
 
 def _arc(made: Derived) -> None:

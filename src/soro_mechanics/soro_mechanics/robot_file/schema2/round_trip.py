@@ -32,13 +32,7 @@ def _yaml() -> YAML:
 
 
 class RoundTrip:
-    """A robot file whose values may be replaced.
-
-    Raises
-    ------
-    RobotFileError
-        It is no valid YAML.
-    """
+    """A robot file whose values may be replaced. Raises RobotFileError: it is no valid YAML."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
@@ -49,10 +43,7 @@ class RoundTrip:
     def put(self, path: str, value: Any) -> None:
         """Replace one value; no comment is lost, and a plain value keeps its origin.
 
-        Raises
-        ------
-        RobotFileError
-            The path leads nowhere.
+        Raises RobotFileError: the path leads nowhere.
         """
         keys = path_keys(path)
         node, last = self.tree, ''
@@ -89,10 +80,7 @@ class RoundTrip:
     def save(self, target: str | os.PathLike[str]) -> RobotDescription:
         """Write the file whole or not at all, after it has been read back.
 
-        Raises
-        ------
-        RobotFileError
-            The changed robot is impossible; nothing is written then.
+        Raises RobotFileError: the changed robot is impossible; nothing is written then.
         """
         return write_robot_file(self.written(), target)
 
@@ -100,10 +88,7 @@ class RoundTrip:
 def write_robot_file(text: str, target: str | os.PathLike[str]) -> RobotDescription:
     """Write a robot file whole or not at all, after it has been read back.
 
-    Raises
-    ------
-    RobotFileError
-        It describes no possible robot; nothing is written then.
+    Raises RobotFileError: it describes no possible robot; nothing is written then.
     """
     path = Path(target).resolve()  # what a link leads to is replaced, not the link
     fresh = path.with_name(f'.{path.stem}.new.yaml')
