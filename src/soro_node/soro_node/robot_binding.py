@@ -77,9 +77,9 @@ class RobotBinding:
         return self.robot_with('')
 
     @property
-    def compiles(self) -> bool:
-        """Whether the kernels of the node's model have never been compiled here."""
-        return not is_compiled(self.description.file, self._model)
+    def model(self) -> str:
+        """The node's model."""
+        return self._model
 
     def robot_with(self, model: str) -> Robot:
         """Return the robot with one of its models; empty: the node's model.

@@ -10,13 +10,22 @@ from typing import Any
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.parameters import Parameter, ParameterTable
+from soro_node.process.warm_up import is_compiled
 from soro_node.robot_binding import RobotBinding
 from soro_node.transforms import TransformListener
 
 COMPILING = 'compiling kernels, once: this takes minutes'
+
+
+def announce_kernels(node: Any, robot: RobotDescription, model: str) -> None:
+    """Say that a node is about to compile the kernels of a model, if so."""
+    if not is_compiled(robot.file, model):
+        node.get_logger().info(COMPILING)
+        node.diagnostics.report('kernels', Level.WARN, COMPILING)
 
 
 class RobotNode(GuardedLifecycleNode):
@@ -50,9 +59,7 @@ class RobotNode(GuardedLifecycleNode):
             No robot given, no such robot, or a wrong file.
         """
         self._binding = RobotBinding(self, self.table)
-        if self._binding.compiles:
-            self.get_logger().info(COMPILING)
-            self.diagnostics.report('kernels', Level.WARN, COMPILING)
+        announce_kernels(self, self._binding.description, self._binding.model)
         return self._binding.robot
 
     def make_kernels_ready(self) -> None:
