@@ -22,7 +22,8 @@ setup:  ## make or refresh the workspace: environment, messages, packages
 	@python3 scripts/setup_workspace.py
 
 run:  ## start a robot on its emulator, with a page to see it: make run ROBOT=name-or-file ARGS="namespace:=a"
-	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'
+	@echo 'starting $(ROBOT)'
+	@python3 scripts/setup_workspace.py --warm '$(ROBOT)' --beside
 	@$(in_workspace) exec soro launch '$(ROBOT)' $(if $(findstring viewer:=,$(ARGS)),,viewer:=true) $(ARGS)
 
 demo:  ## a tour of a robot on its emulator, with bag, figures and report in out/demo: make demo ROBOT=name

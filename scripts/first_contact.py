@@ -13,23 +13,29 @@ its sentence within a second of when it begins. A computer that does much else i
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 import os
 from pathlib import Path
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
-from soro_cli.robot_process import RobotProcess
+from soro_cli.robot_process import RobotProcess, STOP_PATIENCE
+from soro_node.process.parent_death import until_parent_dies
 from soro_rigs.page_client import PageClient
+from soro_trajectory.command_stream import Phase
 
+ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 1.0  # s
 PATIENCE = 400.0  # s, for a state that has to come about
 NAMESPACE = 'first_contact'
 WHY = re.compile(r'Does not move: ([^<]*)')
 VIEWER = re.compile(r'viewer: (http://\S+)')
+COMPILING = 'compiling kernels'
 
 
 class Stopwatch:
@@ -75,25 +81,54 @@ def planner(page: PageClient) -> str:
     return '' if found is None else found.group(1)
 
 
-def measure(robot: RobotProcess, watch: Stopwatch, cold: bool) -> None:
+@contextmanager
+def made(robot: str, output: Path, variables: dict[str, str]) -> Iterator[RobotProcess]:
+    """Have `make run` run a robot; ends it as Ctrl-C on a terminal does."""
+    made = RobotProcess((), output)
+    words = ['make', 'run', f'ROBOT={robot}', f'ARGS=namespace:={NAMESPACE} --runner soro']
+    with output.open('wb') as file:
+        made.process = subprocess.Popen(
+            words,
+            cwd=ROOT,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            preexec_fn=until_parent_dies(own_group=True),
+        )
+    try:
+        yield made
+    finally:
+        os.killpg(made.process.pid, signal.SIGINT)
+        made.process.wait(STOP_PATIENCE)
+
+
+def measure(robot: RobotProcess, watch: Stopwatch, cold: bool, start: float) -> None:
     """Bring the states about, one after the other."""
     until(lambda: line_of(robot, 0, r'\[emulator\] started, pid'))
     emulator = robot.node_pid('emulator')
     os.kill(emulator, signal.SIGSTOP)
     try:
-        if cold:
-            words = until(lambda: line_of(robot, 0, 'compiling kernels'))
-            watch.said('compiling', 'terminal', 0.0, words)  # the node says it before it begins
         address = VIEWER.search(until(lambda: line_of(robot, 0, 'viewer: http'))).group(1)
         with PageClient(address) as page:
             begin = time.monotonic()
+            print(f'the page is there {begin - start:.2f} s after `make run`', flush=True)
             until(lambda: page.text() and ' ', page)
             words = until(lambda: banner(page), page)
             watch.said('waiting for the device', 'page', time.monotonic() - begin, words)
             words = until(lambda: line_of(robot, 0, r'driver\].*(?:device|waiting|answer)'))
             watch.said('waiting for the device', 'terminal', time.monotonic() - begin, words)
+            if cold:  # the node says it before it begins
+                words = until(lambda: line_of(robot, 0, COMPILING), page)
+                said = time.monotonic()
+                watch.said('compiling', 'terminal', 0.0, words)
+                words = until(lambda: COMPILING in page.text() and COMPILING, page)
+                watch.said('compiling', 'page', time.monotonic() - said, words)
             os.kill(emulator, signal.SIGCONT)
-            until(lambda: '>ACTIVE<' in page.text() and not banner(page) and planner(page), page)
+            until(
+                lambda: '>ACTIVE<' in page.text() and planner(page) == Phase.IDLE.value and ' ',
+                page,
+            )
             move(page, watch)
             lose(robot, emulator, page, watch)
     finally:
@@ -102,11 +137,10 @@ def measure(robot: RobotProcess, watch: Stopwatch, cold: bool) -> None:
 
 def move(page: PageClient, watch: Stopwatch) -> None:
     """Move a slider."""
-    before = planner(page)
     name = next(n for n, element in page.gui.items() if element.get('step') and '[' in n)
     begin = time.monotonic()
     page.set(name, 0.5 * (page.gui[name]['min'] + page.gui[name]['max']))
-    words = until(lambda: planner(page) != before and planner(page) or '', page)
+    words = until(lambda: planner(page) == Phase.RAMP.value and planner(page), page)
     watch.said('moving', 'page', time.monotonic() - begin, words)
 
 
@@ -128,14 +162,14 @@ def main() -> int:
     arguments = parser.parse_args()
     watch = Stopwatch()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        words = [arguments.robot, f'namespace:={NAMESPACE}', 'viewer:=true', '--runner', 'soro']
         cache = {'NUMBA_CACHE_DIR': folder} if arguments.cold else {}
         variables = {'ROS_LOG_DIR': folder, **cache}
         begin = time.monotonic()
-        with RobotProcess(words, Path(folder) / 'output.txt', variables) as robot:
-            words = until(lambda: line_of(robot, 0, r'\[\w+\]'))
+        with made(arguments.robot, Path(folder) / 'output.txt', variables) as robot:
+            words = until(lambda: line_of(robot, 0, 'starting'))
             watch.said('starting', 'terminal', time.monotonic() - begin, words)
-            measure(robot, watch, arguments.cold)
+            measure(robot, watch, arguments.cold, begin)
+    print(f'load of this computer: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores')
     return 1 if watch.late else 0
 
 

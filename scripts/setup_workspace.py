@@ -51,6 +51,11 @@ def parse_arguments() -> argparse.Namespace:
         metavar='ROBOT',
         help='compile the kernels of this robot too, by name or file; all: of the catalogue',
     )
+    parser.add_argument(
+        '--beside',
+        action='store_true',
+        help='only beside a build that is due: else the nodes compile, and say so on the page',
+    )
     parser.add_argument('--check', action='store_true', help='only say whether anything is due')
     return parser.parse_args()
 
@@ -99,7 +104,8 @@ def main() -> int:
     robots = [arguments.warm] if arguments.warm else []
     if arguments.warm == 'all':
         robots = [file.stem for file in sorted(ROOT.glob('config/robots/*.yaml'))]
-    due = is_due() + [f'kernels of {robot}' for robot in robots if build.kernels_due(robot)]
+    alone = [] if arguments.beside else robots
+    due = is_due() + [f'kernels of {robot}' for robot in alone if build.kernels_due(robot)]
     if arguments.check or not due:
         if due:
             say('due: ' + ', '.join(due))
@@ -115,7 +121,7 @@ def main() -> int:
                 say(f'set-up of {ROOT} with {workspace.world_in_words()}')
                 set_up(workspace, say, robots)
                 say('the workspace is ready:  source scripts/env.sh')
-            for robot in filter(build.kernels_due, robots):
+            for robot in filter(build.kernels_due, alone):
                 with build.kernels_warming(robot):
                     pass
     except SetupError as error:

@@ -34,22 +34,14 @@ _prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 LOCAL = ('127.0.0.1', 'localhost', '')
 # Software rendering: the pictures look the same on every machine, with or without a GPU.
 FLAGS = (
-    '--headless=new',
-    '--no-sandbox',
-    '--use-angle=swiftshader',
-    '--enable-unsafe-swiftshader',
-    '--ignore-gpu-blocklist',
-    '--hide-scrollbars',
-    '--mute-audio',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--disable-default-apps',
-    '--disable-extensions',
-    '--disable-domain-reliability',
+    *"""
+--headless=new --no-sandbox --use-angle=swiftshader --enable-unsafe-swiftshader
+--ignore-gpu-blocklist --hide-scrollbars --mute-audio --no-first-run
+--disable-background-networking --disable-component-update --disable-sync
+--disable-default-apps --disable-extensions --disable-domain-reliability
+--remote-debugging-port=0
+""".split(),
     '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
-    '--remote-debugging-port=0',
 )
 
 
@@ -69,12 +61,10 @@ def _humble(prepare: Callable[[], None]) -> None:
 
 
 class Page:
-    """One page.
+    """One page of a browser (path of the program), of a size in pixels.
 
-    - `browser`: path of the program.
-    - `size`: width and height in pixels.
-    - `niceness`: of the browser, which takes all cores where it renders in software. Above zero it
-      is the least of all its processes: Chromium is kept from raising their priority.
+    `niceness` of the browser, which takes all cores where it renders in software. Above zero it is
+    the least of all its processes: Chromium is kept from raising their priority.
     """
 
     def __init__(

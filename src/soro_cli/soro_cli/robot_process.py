@@ -32,11 +32,9 @@ STOP_PATIENCE = 30.0  # s: SIGINT, SIGTERM and SIGKILL of the slowest node, and 
 
 
 class RobotProcess(AbstractContextManager['RobotProcess']):
-    """``soro launch`` in a subprocess.
+    """``soro launch`` with further words in a subprocess; a file receives what it prints.
 
-    - `words`: what stands behind ``soro launch``.
-    - `output`: file that receives everything the launcher prints.
-    - `environment`: variables that differ from those of this process.
+    `environment`: variables that differ from those of this process.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ import os
 import time
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
@@ -26,7 +27,7 @@ DISCOVERY = 5.0  # s; on one machine every node is found within half a second, u
 SETTLED = 1.0  # s in which no node comes or goes: all robots have been found
 LONGEST = 4.0 * DISCOVERY  # s until nothing comes or goes any more
 OWN_NODES = 'soro_cli_'  # of commands like this one, which come and go all the time
-PATIENT = 1.0  # s without a word, after which a person is told what is waited for
+PATIENT = 1.5  # s without a word, after which a person is told; nodes speak once a second
 AGAIN = 1.0  # s without an answer after which a request is sent again
 SLICE = 0.05  # s, longest time a Ctrl-C waits
 TIMED_OUT, CANCELED = 204, 400  # ErrorCode
@@ -48,6 +49,8 @@ class RosSession(AbstractContextManager['RosSession']):
         self._executor = SingleExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
+        self._compiling: dict[str, bool] = {}  # by node, as far as heard
+        self.node.create_subscription(DiagnosticArray, '/diagnostics', self._hear, 10)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -199,28 +202,35 @@ class RosSession(AbstractContextManager['RosSession']):
         client = self._client(kind, name)
         ready = client.service_is_ready
         if not self.spin_until(ready, PATIENT):
-            note(
-                f'soro: waiting for {name}: its node is starting (a first start compiles kernels)'
-            )
+            note(f'soro: waiting for {name}: its node {self._says(name, "is starting")}')
         if not self.spin_until(ready, DISCOVERY - PATIENT):
-            raise UserError(
-                f'there is no service {name}; the node has ended, is still starting (the very '
-                'first start compiles for a minute) or is not part of this launch',
-                TIMED_OUT,
-            )
+            gone = self._says(name, 'has ended, is still starting or is not part of this launch')
+            raise UserError(f'there is no service {name}; the node {gone}', TIMED_OUT)
         asked = time.monotonic()
         told: list[bool] = []
 
         def alive() -> bool:
             if not told and time.monotonic() - asked > PATIENT:
                 told.append(True)
-                note(f'soro: waiting for the answer of {name} (a first one compiles kernels)')
+                note(f'soro: waiting for the answer of {name}: it {self._says(name, "is busy")}')
             return True
 
         future = self.answered(lambda: client.call_async(request), timeout, again, alive)
         if future is None:
-            raise UserError(f'{name} did not answer within {timeout:g} s', TIMED_OUT)
+            said = self._says(name, 'is busy, or has ended')
+            raise UserError(f'{name} has not answered within {timeout:g} s: it {said}', TIMED_OUT)
         return future.result()
+
+    def _hear(self, message: DiagnosticArray) -> None:
+        """Take note of what nodes say of their kernels: while they compile they answer nothing."""
+        for status in message.status:
+            if status.name.endswith(': kernels'):
+                self._compiling[status.name.partition(':')[0]] = status.level[0] > 0
+
+    def _says(self, service: str, otherwise: str) -> str:
+        """Return what keeps the node of a service from answering."""
+        why = 'compiles its kernels, once, for minutes; ask again then'
+        return why if self._compiling.get(service.rpartition('/')[0]) else otherwise
 
     def parameter(self, node: str, name: str) -> str:
         """Return a parameter of a node as text; empty where it has no value."""

@@ -12,6 +12,8 @@ import pytest
 from rclpy.node import Node
 
 from soro_cli.ros_session import RosSession as Session
+from soro_cli.ros_session import TIMED_OUT
+from soro_node.diagnostics import Diagnostics, Level
 from soro_node.user_errors import UserError
 from soro_rigs.ros_session import own_domain, RosSession
 
@@ -62,3 +64,16 @@ def test_an_interrupt_cuts_no_callback_and_the_session_goes_on_hearing(interrupt
             assert len(whole) == count
         session.node.destroy_timer(timer)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.timeout(60)
+def test_who_asks_a_node_that_compiles_hears_so(monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', str(own_domain()))
+    with RosSession() as ros, Session() as session:
+        node = Node('device', namespace='/left', context=ros.context)  # nothing spins it
+        diagnostics = Diagnostics(node)
+        diagnostics.report('kernels', Level.WARN, 'as the base of all nodes says')
+        with diagnostics.repeated(), pytest.raises(UserError, match='compiles') as refused:
+            session.parameter('/left/device', 'robot')
+        assert refused.value.code == TIMED_OUT
+        node.destroy_node()

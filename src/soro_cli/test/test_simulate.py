@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
 from recorded_run import HOLD, RecordedRun
+from scipy.spatial.transform import Rotation
 
 from soro_cli.main import main
+from soro_cli.recorded_bodies import recorded_bodies
 from soro_cli.simulation_figure import ENERGIES
 from soro_mechanics import load_robot
 from soro_msgs.msg import Revision
@@ -81,7 +84,18 @@ def test_its_recording_is_played_and_drives_it_again(capsys, tmp_path):
     with open_bag(bag) as opened:
         assert opened.revision == Revision.CURRENT
         run = RunData(opened, '/stiff_flop')
-        assert write_player(run, tmp_path / 'player.html')
+        bodies = recorded_bodies(run)
+        assert write_player(run, tmp_path / 'player.html', bodies)
+        written = re.search(r'const run = (\{.*\});', (tmp_path / 'player.html').read_text())
+        drawn = dict(zip(bodies, json.loads(written[1])['bodies'], strict=True))
+        assert drawn['ground']['poses'] is None
+        # The plate across the end of the last segment is as wide as that, and stays at the tip.
+        (name,) = set(drawn) - {'ground'}
+        corners, poses = np.array(drawn[name]['corners']), np.array(drawn[name]['poses'])
+        places = Rotation.from_quat(poses[:, 3:]).apply(corners.mean(axis=0)) + 1e3 * poses[:, :3]
+        np.testing.assert_allclose(places, 1e3 * run.shapes().tip[:, :3], atol=1.0)
+        around = np.linalg.norm(corners - corners.mean(axis=0), axis=1).max()
+        assert around == pytest.approx(1e3 * run.shapes().radii[-1], rel=0.2)
         shapes = run.shapes()
         every = 4  # 20 ms, in steps
         places = np.stack([table[n][::every] for n in 'xyz'], axis=1)

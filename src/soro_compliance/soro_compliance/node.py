@@ -58,7 +58,7 @@ class Compliance(RobotNode):
 
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
-        self.diagnostics.report('solver', Level.WARN, 'preparing: kernels, compiled once')
+        self.diagnostics.report('solver', Level.WARN, 'preparing')
         self.load_robot()
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._wrench = WrenchInput(self, self.table.state_timeout, self._binding)

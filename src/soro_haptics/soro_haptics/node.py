@@ -56,6 +56,7 @@ from soro_node.main import interruptible, run
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
+from soro_node.robot_node import announce_kernels
 from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
 
@@ -319,8 +320,10 @@ class HapticRenderer(DriverNode):
         try:
             self._robot = read_description(self._table)
             self._period = read_driver_settings(self._robot).period
-            with interruptible():
+            announce_kernels(self, self._robot, self._robot.models[0])
+            with interruptible(), self._diagnostics.repeated():
                 self._haptics = self._load()
+            self._diagnostics.report('kernels', Level.OK, 'ready')
         except SoroError as error:
             self.get_logger().error(str(error))  # configuring says so again
         return super().autostart()

@@ -112,7 +112,7 @@ class KinematicsSolver(RobotNode):
 
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
-        self.diagnostics.report('solver', Level.WARN, 'preparing: kernels, compiled once')
+        self.diagnostics.report('solver', Level.WARN, 'preparing')
         robot = self.load_robot()
         self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
         self._feedback = StateStream(

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 import threading
 from typing import Any
@@ -77,6 +79,23 @@ class Diagnostics:
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
+
+    @contextmanager
+    def repeated(self) -> Iterator[None]:
+        """Go on publishing while the caller does what keeps the node's timers waiting."""
+        done = threading.Event()
+
+        def repeat() -> None:
+            while not done.wait(0.5 * PERIOD):  # who looks has to hear of it within a second
+                self.publish()
+
+        thread = threading.Thread(target=repeat, name='diagnostics', daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def destroy(self) -> None:
         """Stop publishing."""

@@ -104,8 +104,10 @@ def _word(name: str, value: float, si_unit: str) -> str:
     return shlex.quote(f'{name}={text}') if spaced else f'{name}={text.replace(" ", "")}'
 
 
-def check_units(words: Sequence[str]) -> None:
+def check_units(words: Sequence[str]) -> list[str]:
     """Refuse words whose unit no actuator has, before any robot is looked for.
+
+    Returns those without one: right for a stretch only, but which robot is not known yet.
 
     UserError: with the unit that was probably meant.
     """
@@ -117,6 +119,8 @@ def check_units(words: Sequence[str]) -> None:
             near = near or difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
             meant = f'; did you mean {near[0]!r}?' if near else f'; units are {", ".join(known)}'
             raise UserError(f'{word!r}: there is no unit {unit!r}{meant}', OUT_OF_RANGE)
+    numbers = [(word, word.split('=')[-1]) for word in words]
+    return [word for word, text in numbers if re.search(r'[\d.]\s*$', text) and not _is_zero(text)]
 
 
 def _unit_of(word: str) -> str:

@@ -172,6 +172,7 @@ def run(
     *,
     driver: bool = False,
     niceness: int = 0,
+    then: int = 0,
 ) -> NoReturn:
     """Run one node until it is told to stop, and end the process.
 
@@ -185,6 +186,7 @@ def run(
       (`interruptible`), nothing cuts `make_safe` short; started by hand, it ends with its parent.
     - `niceness`: how far the process stands back where the processor is short: `ASIDE` for what
       computes, `LAST` for what only shows; what a device waits for does not.
+    - `then`: the same from when the node has started on: a page is there before others compute.
     """
     global _signals
     use_kernel_cache()
@@ -199,7 +201,7 @@ def run(
     try:
         arguments = None if args is None else list(args)
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        code = _run_node(factory, signals, safety) or safety.exit_code
+        code = _run_node(factory, signals, safety, then) or safety.exit_code
     except StopRequested:
         code = safety.exit_code
     except SoroError as error:
@@ -212,7 +214,7 @@ def run(
     _end_process(code)
 
 
-def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) -> int:
+def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety, then: int) -> int:
     node = safety.node = factory()
     executor: Executor | None = None
     try:
@@ -220,6 +222,8 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) 
         executor.add_node(node)
         if _wants_start(node) and not node.autostart() and node.exit_when_autostart_fails:
             return 1
+        if then:  # Linux keeps a priority for each thread
+            _each_thread(lambda thread: os.setpriority(os.PRIO_PROCESS, thread, then))
         signals.spinning = True
         spin(executor, signals.stop)
         return 0
@@ -231,6 +235,13 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety) 
         if executor is not None:
             executor.shutdown(timeout_sec=1.0)
         node.destroy_node()
+
+
+def _each_thread(act: Callable[[int], None]) -> None:
+    """Do something to every thread of this process (Linux)."""
+    for thread in os.listdir('/proc/self/task') if sys.platform == 'linux' else ():
+        with contextlib.suppress(OSError):  # it has just ended
+            act(int(thread))
 
 
 def _gather_threads() -> None:
@@ -245,9 +256,7 @@ def _gather_threads() -> None:
         return
     cores = sorted(os.sched_getaffinity(0))
     core = {cores[os.getpid() % len(cores)]}
-    for thread in os.listdir('/proc/self/task'):
-        with contextlib.suppress(OSError):  # it has just ended
-            os.sched_setaffinity(int(thread), core)
+    _each_thread(lambda thread: os.sched_setaffinity(thread, core))
 
 
 def _end_at_last() -> None:

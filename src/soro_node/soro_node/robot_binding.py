@@ -69,6 +69,11 @@ class RobotBinding:
         """The robot with the node's model."""
         return self.robot_with('')
 
+    @property
+    def model(self) -> str:
+        """The node's model."""
+        return self._model
+
     def robot_with(self, model: str) -> Robot:
         """Return the robot with one of its models; empty: the node's model.
 
@@ -89,7 +94,8 @@ class RobotBinding:
         seconds = warm_up(self.robot)
         others = [self._robot(m) for m in self.description.models if m != self._model]
         waiting = self._compilation.models if self._compilation is not None else set()
-        ready = [r for r in others if r.model not in waiting and is_compiled(r)]
+        file = self.description.file
+        ready = [r for r in others if r.model not in waiting and is_compiled(file, r.model)]
         seconds += sum(warm_up(robot) for robot in ready)
         if self._compilation is None:
             missing = {r.model for r in others} - {r.model for r in ready}

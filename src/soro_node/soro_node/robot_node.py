@@ -7,13 +7,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+
 from soro_mechanics.robot import Robot
-from soro_node.diagnostics import Diagnostics
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.process.warm_up import is_compiled
 from soro_node.robot_binding import RobotBinding
 from soro_node.transforms import TransformListener
+
+COMPILING = 'compiling kernels, once: this takes minutes'
+
+
+def announce_kernels(node: Any, robot: RobotDescription, model: str) -> None:
+    """Say that a node is about to compile the kernels of a model, if so."""
+    if not is_compiled(robot.file, model):
+        node.get_logger().info(COMPILING)
+        node.diagnostics.report('kernels', Level.WARN, COMPILING)
 
 
 class RobotNode(GuardedLifecycleNode):
@@ -35,17 +47,21 @@ class RobotNode(GuardedLifecycleNode):
         InvalidInput, UnknownName, RobotFileError: no robot given, no such robot, or a wrong file.
         """
         self._binding = RobotBinding(self, self.table)
+        announce_kernels(self, self._binding.description, self._binding.model)
         return self._binding.robot
 
     def make_kernels_ready(self) -> None:
         """Compile or load the kernels of the robot's models, see `RobotBinding.prepare`."""
-        robot = self._binding.robot
-        if not is_compiled(robot):
-            self.get_logger().info('compiling kernels, once: this takes minutes')
-        seconds = self._binding.prepare()
+        robot, seconds = self._binding.robot, self._binding.prepare()
+        self.diagnostics.report('kernels', Level.OK, 'ready')
         self.get_logger().info(
             f'{robot.name}, model {robot.model}: kernels ready in {seconds:.1f} s'
         )
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Configure; what is reported goes on being published, however long that takes."""
+        with self.diagnostics.repeated():
+            return super().on_configure(state)
 
     def model_changed(self) -> None:
         """Follow a change of the model or of gravity; the binding has it already."""

@@ -54,7 +54,7 @@ def compiled(monkeypatch, tmp_path):
     models, warmed = set(), []
     Compiler.started = []
     for place in ('soro_node.process.background_compilation', 'soro_node.robot_binding'):
-        monkeypatch.setattr(f'{place}.is_compiled', lambda robot: robot.model in models)
+        monkeypatch.setattr(f'{place}.is_compiled', lambda file, model: model in models)
         monkeypatch.setattr(f'{place}.warm_up', lambda robot: warmed.append(robot.model) or 0.0)
     monkeypatch.setattr(background_compilation.subprocess, 'Popen', Compiler)
     yield models, warmed
@@ -135,7 +135,7 @@ def test_a_real_process_compiles_and_ends(tmp_path, monkeypatch):
         second.require(robot)
     assert wait_until(lambda: first._process.poll() is not None, 500.0)
     assert first._process.returncode == 0
-    assert is_compiled(robot)
+    assert is_compiled(FILE, robot.model)
     second.require(robot)
     assert second._process is None
 

@@ -21,7 +21,7 @@ LONGER = 1.0 + main_module.PATIENCE + main_module.LEAVE_TIME  # s, than a busy t
 
 PROGRAM = """
 import sys, threading
-from test_main import busy, cores_of_threads, keep_interpreter, LONGER, Slow
+from test_main import busy, cores_of_threads, keep_interpreter, LONGER, niceness_of_threads, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import interruptible, run
 from soro_node.parameters import Parameter, ParameterTable
@@ -63,6 +63,9 @@ class Probe(GuardedLifecycleNode):
     def activate(self):
         if self.table.mode == 'heavy':
             sys.modules['__main__'].kernels = Slow()
+        if self.table.mode == 'show':
+            say(niceness_of_threads())
+            self.spins = self.create_timer(0.01, self.show)
         say('ready')
         if self.table.mode in busy:
             self.create_timer(0.01, self.work)
@@ -71,6 +74,9 @@ class Probe(GuardedLifecycleNode):
     def work(self):
         say('works')
         busy[self.table.mode]()
+    def show(self):
+        self.spins.cancel()
+        say(niceness_of_threads())
     def stop_outputs(self):
         say('safe begin')
         if self.table.mode == 'slow_safe':
@@ -84,7 +90,7 @@ class Probe(GuardedLifecycleNode):
             say(cores_of_threads())
         super().destroy_node()
 
-sys.exit(run(Probe, driver='driver' in sys.argv))
+sys.exit(run(Probe, driver='driver' in sys.argv, then=7 if 'shows' in sys.argv else 0))
 """
 
 SAFE = ['safe begin', 'safe end']
@@ -121,6 +127,12 @@ def keep_interpreter():
 def cores_of_threads():
     """Return how many cores the threads of this process may use together."""
     return len(set().union(*(os.sched_getaffinity(int(t)) for t in os.listdir('/proc/self/task'))))
+
+
+def niceness_of_threads():
+    """Return the nice values of the threads of this process, each once."""
+    threads = map(int, os.listdir('/proc/self/task'))
+    return sorted({os.getpriority(os.PRIO_PROCESS, thread) for thread in threads})
 
 
 busy = {'kernel': kernel, 'pool': pool, 'queue': queue, 'child': child}
@@ -254,6 +266,14 @@ def test_threads_share_a_core_while_the_middleware_is_taken_down(start):
     process.read_until('ready')
     process.child.send_signal(signal.SIGINT)
     assert process.finish() == (0, [*SAFE, '1'], '')
+
+
+def test_what_only_shows_stands_back_once_it_has_started(start):
+    process = start('shows', *mode('show'))
+    process.read_until(str([os.nice(0)]))
+    process.read_until('[7]')
+    process.child.send_signal(signal.SIGINT)
+    assert process.finish() == (0, SAFE, '')
 
 
 def test_what_the_interpreter_takes_apart_at_its_end_is_not_waited_for(start):

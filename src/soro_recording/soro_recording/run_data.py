@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 import tempfile
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from soro_recording.bag_reader import BagReader, NANOSECONDS
 from soro_recording.recorded_robot import describe, order_of
 from soro_recording.series import Array, at, clock_fault, Series, without_jitter
 
+T = TypeVar('T')
 NOT_TOLD = (float('nan'),) * 3
 NOT_FOLLOWED = (3, 4, 5)  # device states SAFE, FAULT, ESTOP: the last command stands, unheeded
 PRESENT, COMMANDED, TRUTH = 'configuration', 'commanded_configuration', 'emulator/configuration'
@@ -246,10 +247,22 @@ class RunData:
 
         Each (k, 3) [m], in base_link; each model has stations of its own.
         """
+        return self._chosen(topic, chosen, _lines)
+
+    def body_poses(self, name: str, chosen: NDArray[np.int_]) -> list[list[float]]:
+        """Return where a body was: position [m] and quaternion; no numbers where nobody said."""
+
+        def pose(m: Any) -> list[float]:
+            named = dict(zip(m.body_name, m.body_pose, strict=True)) | {'tip': m.tip}
+            return np.round(_pose(named[name]), 5).tolist() if name in named else []
+
+        return self._chosen(PRESENT, chosen, pose)
+
+    def _chosen(self, topic: str, chosen: NDArray[np.int_], take: Callable[[Any], T]) -> list[T]:
         wanted = set(chosen.tolist())
         # Only what is wanted is decoded.
-        lines = {i: _lines(e.message) for i, e in enumerate(self.entries(topic)) if i in wanted}
-        return [lines[i] for i in chosen.tolist()]
+        found = {i: take(e.message) for i, e in enumerate(self.entries(topic)) if i in wanted}
+        return [found[i] for i in chosen.tolist()]
 
     def tip(self) -> tuple[Array, Array]:
         """Return times (n,) [s] and poses (n, 7) of tip_pose."""

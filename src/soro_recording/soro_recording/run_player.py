@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 import json
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.models.network.description.spec import GROUND
 from soro_node.display_units import SHOWN
 from soro_node.file_errors import writing
 from soro_recording.run_data import COMMANDED, PRESENT, RunData, Shapes, TRUTH
@@ -23,14 +25,17 @@ FRAMES = 1500  # at most; the page stays below some megabytes
 STATIONS = 24  # points of a backbone that are kept
 
 
-def write_player(run: RunData, path: Path) -> bool:
-    """Write the page; False where the recording holds no shape."""
+def write_player(run: RunData, path: Path, bodies: Mapping[str, Array] | None = None) -> bool:
+    """Write the page; False where the recording holds no shape.
+
+    `bodies`: corners (n, 3) [m] of what is rigid, in the frames of the bodies of that name.
+    """
     shapes = run.shapes(PRESENT)
     if shapes is None:
         return False
     page = files('soro_recording').joinpath('player.html').read_text(encoding='utf-8')
     # The only way out of the script element that holds the data.
-    data = json.dumps(_data(run, shapes), allow_nan=False).replace('</', '<\\/')
+    data = json.dumps(_data(run, shapes, bodies or {}), allow_nan=False).replace('</', '<\\/')
     title = escape(run.description.title, quote=False)
     page = page.replace('"RUN_DATA"', data).replace('RUN_TITLE', title)
     with writing(path):
@@ -38,7 +43,7 @@ def write_player(run: RunData, path: Path) -> bool:
     return True
 
 
-def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
+def _data(run: RunData, shapes: Shapes, bodies: Mapping[str, Array]) -> dict[str, Any]:
     step = max(1, -(-len(shapes.time) // FRAMES))
     keep = np.arange(0, len(shapes.time), step)
     time = shapes.time[keep]
@@ -58,6 +63,13 @@ def _data(run: RunData, shapes: Shapes) -> dict[str, Any]:
         'shapes': _lines(run, PRESENT, keep, np.full(len(keep), True)),
         'source': actuation.source,
         'radii': [_numbers([1e3 * r], 2)[0] for r in shapes.radii],
+        'bodies': [
+            {
+                'corners': _numbers(1e3 * corners, 2),
+                'poses': None if name == GROUND else run.body_poses(name, keep),
+            }
+            for name, corners in bodies.items()
+        ],
         **companions,
         'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
         'actuators': [a.name for a in run.actuators],

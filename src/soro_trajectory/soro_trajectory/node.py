@@ -137,7 +137,7 @@ class TrajectoryPlanner(RobotNode):
 
     def configure(self) -> None:
         """Load the robot and warm its kernels."""
-        self.diagnostics.report('stream', Level.WARN, 'preparing: kernels, compiled once')
+        self.diagnostics.report('stream', Level.WARN, 'preparing')
         robot = self.load_robot()
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]

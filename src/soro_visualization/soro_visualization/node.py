@@ -421,4 +421,4 @@ class Visualization(GuardedLifecycleNode):
 
 def main() -> None:
     """Run the node."""
-    run(Visualization, niceness=LAST)
+    run(Visualization, then=LAST)

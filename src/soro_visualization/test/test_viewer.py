@@ -19,6 +19,7 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_rigs import page_client
 from soro_rigs.page_client import PageClient
 from soro_visualization.drawing.ellipsoids import Ellipsoids
+from soro_visualization.drawing.scene_meshes import LINEAR
 from soro_visualization.drawing.shape import rotation_matrix
 from soro_visualization.page.readout import ActuatorReadout, Snapshot
 from soro_visualization.page.scene import FIELD_OF_VIEW, GIZMO, PANEL, STALE
@@ -145,7 +146,7 @@ def test_the_shape_of_a_silent_solver_is_grey_and_cannot_be_dragged(arm):
         return page.scene['/robot']['batched_colors'].reshape(-1, 3)
 
     page.wait(lambda: 'solved' in page.text(), 5.0, 'status')
-    assert not (colours() == STALE).all()
+    assert not (colours() == LINEAR[list(STALE)]).all()
     words = {'kinematics_solver: solver': (2, 'no convergence')}
     for silent, word in ((True, 'no convergence'), (False, 'solved')):
         viewer._panel_due = 0.0
@@ -154,7 +155,7 @@ def test_the_shape_of_a_silent_solver_is_grey_and_cannot_be_dragged(arm):
         )
         page.wait(lambda word=word: word in page.text(), 5.0, word)
         assert ('solved' in page.text()) is not silent
-        assert (colours() == STALE).all() == silent
+        assert (colours() == LINEAR[list(STALE)]).all() == silent
         assert page.scene['/target']['visible'] is not silent
 
 
@@ -174,7 +175,8 @@ def test_the_last_shape_of_a_recording_is_not_a_silent_solvers():
         Playback(viewer, recording, description).step(5.0)
         with PageClient(viewer.address) as page:
             page.wait(lambda: '/robot' in page.scene and 'solved' in page.text(), 10.0, 'shape')
-            assert not (page.scene['/robot']['batched_colors'].reshape(-1, 3) == STALE).all()
+            colours = page.scene['/robot']['batched_colors'].reshape(-1, 3)
+            assert not (colours == LINEAR[list(STALE)]).all()
             assert 'no configuration' not in page.text()
     finally:
         viewer.close()
@@ -293,6 +295,7 @@ def test_ports_differ_between_namespaces_and_stay(monkeypatch):
             'safe; press Clear',
         ),
         (replace(STATE, device_state=3, stopped=True), {}, 'stopped, or commands or device lost'),
+        (STATE, {'trajectory_planner: kernels': (1, 'compiling')}, 'trajectory_planner: compil'),
     ],
 )
 def test_a_robot_that_does_not_move_says_why_and_takes_no_targets(arm, actuators, words, said):

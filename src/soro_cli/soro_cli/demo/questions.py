@@ -22,8 +22,7 @@ AGAIN = 2.0  # s between two questions to somebody who is busy
 class Patience:
     """Asks again who answers BUSY: on a fresh machine models are compiled when first needed.
 
-    - `tour`: gets a line for what was waited for.
-    - `wait`: for one answer [s].
+    The tour gets a line for what was waited for; an answer at most for `wait` [s].
     """
 
     def __init__(self, tour: Tour, mechanics: OnlineMechanics, wait: float = COMPILING) -> None:

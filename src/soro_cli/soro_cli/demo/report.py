@@ -43,11 +43,7 @@ def photograph(player: Path, picture: Path) -> bool:
 
 
 def in_order(tour: Tour, figures: Sequence[Path], player: Path | None) -> list[Path]:
-    """Return the figures of the page: the viewer first, or the shape where it has no picture.
-
-    - `figures`: of the recording.
-    - `player`: picture of the player.
-    """
+    """Return the figures of the page: the viewer first, or the shape where it has no picture."""
     rest = sorted(figures, key=lambda figure: figure.stem != SHAPE)  # stable: the shape first
     seen = [picture for picture in (tour.view, player) if picture is not None]
     return seen + list(figures) if tour.view is not None else rest[:1] + seen + rest[1:]

@@ -39,10 +39,7 @@ WITHOUT = (
 
 
 def viewer_address(output: str) -> str:
-    """Return the address that a launch has printed.
-
-    UserError: it has printed none.
-    """
+    """Return the address that a launch has printed; UserError: none."""
     found = ADDRESS.search(output)
     if found is None:
         raise UserError('the launch has not said where its viewer is')
@@ -52,16 +49,11 @@ def viewer_address(output: str) -> str:
 def photograph_viewer(
     browser: str, address: str, file: Path, pose: Callable[[], None], held: Callable[[], bool]
 ) -> tuple[int, bool]:
-    """Save what the viewer of a running robot shows; return the page's requests, and `held`.
+    """Save what the viewer at an address shows of a running robot, as PNG.
 
     Opening the page costs most (shaders are compiled); what the robot does meanwhile is its
-    affair. Then it is posed and the picture is taken, again while the robot has not held still.
-
-    - `browser`: path of a Chromium.
-    - `address`: of the viewer.
-    - `file`: PNG.
-    - `pose`: brings the robot into its posture.
-    - `held`: whether it still is.
+    affair. Then `pose` brings it into its posture and the picture is taken, again while it has not
+    `held` that. Returns how many requests the page made, and whether the robot held still.
 
     UserError: the browser does not start or draw, the page complains, or asks another machine.
     """
@@ -70,7 +62,7 @@ def photograph_viewer(
 
 
 def photograph_recording(browser: str, bag: Path, namespace: str, file: Path) -> int:
-    """Save what the viewer shows in the middle of a recording; return how much the page asked.
+    """Save what the viewer shows in the middle of a recording; how many requests that made.
 
     UserError: as `photograph_viewer`; or nothing in the recording can be shown.
     """

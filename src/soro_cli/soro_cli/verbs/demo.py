@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from soro_cli.demo.report import in_order, photograph, PICTURE, write_report
     from soro_cli.demo.tour import NAMESPACE, run_tour
+    from soro_cli.recorded_bodies import recorded_bodies
     from soro_recording.bag_reader import BagReader
     from soro_recording.run_data import RunData
     from soro_recording.run_figures import draw_all
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         recorded = RunData(bag, f'/{NAMESPACE}')
         figures = [one.save(folder) for one in draw_all(recorded)]
         player = folder / 'player.html'
-        write_player(recorded, player)
+        write_player(recorded, player, recorded_bodies(recorded))
     links = [player, tour.bag]
     picture = folder / PICTURE if photograph(player, folder / PICTURE) else None
     figures = in_order(tour, figures, picture)

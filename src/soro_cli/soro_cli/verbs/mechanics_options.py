@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, TYPE_CHECKING
@@ -54,6 +54,17 @@ def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | Offli
         yield OnlineMechanics(robot)
 
 
+def check_units(words: Sequence[str]) -> None:
+    """Check the units of an actuation, before any robot is looked for.
+
+    UserError: no actuator has one of them.
+    """
+    from soro_node import display_units
+
+    for word in map(str.strip, display_units.check_units(words)):
+        note(f'soro: {word!r} has no unit, as only a stretch may: {word}bar, {word}mm ...')
+
+
 @contextmanager
 def asked(
     arguments: argparse.Namespace,
@@ -66,7 +77,7 @@ def asked(
 
     words = arguments.actuation
     wrench = display_units.wrench(arguments.wrench)
-    display_units.check_units(words)
+    check_units(words)
     with mechanics(arguments) as source:
         values = display_units.actuation(words, source.actuators) if words else None
         if values and arguments.offline:  # computed all the same

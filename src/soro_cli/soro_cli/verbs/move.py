@@ -9,6 +9,7 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options, running_robot
 from soro_cli.tables import note, print_json, print_table
+from soro_cli.verbs.mechanics_options import check_units
 from soro_cli.verbs.pose_options import add_pose_options, typed_pose, TypedPose
 from soro_node.user_errors import UserError
 
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     pose = typed_pose(arguments)
     if sum(1 for x in (pose, arguments.actuation, arguments.rest or None) if x) != 1:
         raise UserError('write one target: a position, --actuation or --rest', 2)
-    display_units.check_units(arguments.actuation or ())
+    check_units(arguments.actuation or ())
     with running_robot(arguments) as robot:
         if pose is not None:
             return _move_to_pose(robot, arguments, pose, tolerance)

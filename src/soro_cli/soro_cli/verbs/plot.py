@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
+    from soro_cli.recorded_bodies import recorded_bodies
     from soro_recording.open_bag import default_folder, open_bag
     from soro_recording.run_data import choose_namespace, RunData
     from soro_recording.run_figures import draw_all, FIGURES
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
                 (folder / name).unlink(missing_ok=True)
         files = [one.save(folder, arguments.format) for one in drawn]
         player = folder / PLAYER
-        if write_player(run_data, player):
+        if write_player(run_data, player, recorded_bodies(run_data)):
             files.append(player)
         for topic, fault in run_data.clock_faults.items():
             note(f'soro: {namespace}/{topic}: {fault}; drawn by the times of its receipt')

@@ -64,7 +64,7 @@ class BackgroundCompilation:
         with self._lock:
             if model not in self.models:
                 return
-            if not is_compiled(robot) and self._running():
+            if not is_compiled(self._file, model) and self._running():
                 seconds = time.monotonic() - self._begin
                 raise ModelCompiling(
                     f'the kernels of model {model} are being compiled, once, for {seconds:.0f} s '
@@ -108,9 +108,8 @@ def main(parent: int, file: str, models: Sequence[str]) -> None:
     die_with_parent(signal.SIGTERM, parent)
     os.nice(MIN_PRIORITY)
     for model in models:
-        robot = load_robot(file, model)
-        if not is_compiled(robot):
-            warm_up(robot)
+        if not is_compiled(file, model):
+            warm_up(load_robot(file, model))
 
 
 if __name__ == '__main__':

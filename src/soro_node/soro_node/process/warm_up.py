@@ -33,22 +33,22 @@ def warm_up(robot: Robot) -> float:
     start = time.monotonic()
     compile_robot(robot)
     with contextlib.suppress(OSError):  # a folder that cannot be written: compiled every time
-        _mark(robot).touch()
+        _mark(robot.description.file, robot.model).touch()
     return time.monotonic() - start
 
 
-def is_compiled(robot: Robot) -> bool:
-    """Whether a robot's kernels were compiled before, so that `warm_up` only loads them."""
-    return _mark(robot).exists()
+def is_compiled(file: str | Path, model: str) -> bool:
+    """Whether kernels of a robot file were compiled before, so that `warm_up` only loads them."""
+    return _mark(file, model).exists()
 
 
-def _mark(robot: Robot) -> Path:
+def _mark(file: str | Path, model: str) -> Path:
     """Return the file that stands where a robot's kernels have been compiled.
 
     One for each robot file: the same model of another robot runs other kernels (loads, bodies);
     and for each path of the library, because Numba keeps one cache per path of a source.
     """
-    return _cache() / f'warm-{robot_key(robot.description.file, robot.model)}'
+    return _cache() / f'warm-{robot_key(file, model)}'
 
 
 def robot_key(file: str | Path, model: str = '') -> str:

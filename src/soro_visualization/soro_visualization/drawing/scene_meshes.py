@@ -15,6 +15,10 @@ from soro_visualization.drawing.shape import Array
 from soro_visualization.drawing.tubes import Cylinders, unit_box, unit_cylinder, unit_sphere
 
 THINNEST = 0.006  # of the extent: radius of the thinnest rod drawn
+# The page takes the colours of a batch for linear light, all others for sRGB (IEC 61966-2-1).
+_SRGB = np.arange(256) / 255.0
+LINEAR = np.where(_SRGB > 0.04045, ((_SRGB + 0.055) / 1.055) ** 2.4, _SRGB / 12.92)
+LINEAR = np.round(255.0 * LINEAR).astype(np.uint8)
 
 
 class SceneMeshes:
@@ -52,7 +56,7 @@ class SceneMeshes:
         colours: Any,
         opacity: float | None,
     ) -> None:
-        rows = np.asarray(colours, dtype=np.uint8)
+        rows = LINEAR[np.asarray(colours, dtype=np.uint8)]
         if rows.ndim == 1:
             rows = np.broadcast_to(rows, (len(positions), 3)).copy()
         handle = self._handles.get(name)

@@ -38,6 +38,8 @@ FLAGS = (
 )
 NO_STATE, ACTIVE, SAFE = -1, 2, 3
 HELD = 'stopped, or commands or device lost; look why, press Clear, then send a new target'
+KERNELS = ': kernels'  # status of the nodes that compile
+PLANNER = f'trajectory_planner{KERNELS}'
 DRIVERS = ('driver: device', 'haptic_renderer: device')  # who speaks for the device
 
 
@@ -137,15 +139,22 @@ def flag_words(flags: int) -> str:
 
 
 def why_still(snapshot: Snapshot) -> str:
-    """Say why no target moves the robot, in the driver's own words; empty: one does."""
+    """Say why no target moves the robot, in the words of its nodes; empty: one does."""
     readout = snapshot.actuators
     if readout is not None and readout.device_state in (ACTIVE, SAFE):
-        return HELD if readout.stopped else ''
+        return HELD if readout.stopped else said_of_kernels(snapshot, PLANNER)
     said = next((snapshot.words[d][1] for d in DRIVERS if d in snapshot.words), '')
     if readout is None:
         return said or 'no driver answers: it is still starting, or has ended'
     name, _, hint = DEVICE_STATES.get(readout.device_state, ('?', '', ''))
     return said or f'{name}: {hint}'
+
+
+def said_of_kernels(snapshot: Snapshot, end: str = KERNELS) -> str:
+    """Return what nodes say whose kernels are not ready; empty: none says so."""
+    said = {k: text for k, (level, text) in snapshot.words.items() if level and k.endswith(end)}
+    names = ', '.join(name.removesuffix(KERNELS) for name in said)
+    return f'{names}: {next(iter(said.values()))}' if said else ''
 
 
 def banner(snapshot: Snapshot) -> str:
@@ -177,7 +186,8 @@ def status_html(snapshot: Snapshot) -> str:
     """Return the status lines as HTML."""
     from html import escape
 
-    rows = []
+    kernels = said_of_kernels(snapshot)
+    rows = [('kernels', f'<span style="color:{WARNING}">{escape(kernels)}</span>')] * bool(kernels)
     readout = snapshot.actuators
     if readout is None:
         rows.append(('device', _pill('silent', '#666b70') + ' no actuator_state'))
