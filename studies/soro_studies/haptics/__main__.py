@@ -15,12 +15,24 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='python -m soro_studies.haptics', description=__doc__)
     parser.add_argument(
         'study',
-        choices=('rendering', 'z_width', 'held', 'drift', 'force', 'free', 'workspace', 'loop'),
+        choices=(
+            'rendering',
+            'z_width',
+            'dynamic',
+            'held',
+            'drift',
+            'force',
+            'free',
+            'workspace',
+            'loop',
+        ),
     )
     parser.add_argument('--robot', default='haptic_5dof')
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
     parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
-    parser.add_argument('--go-on', action='store_true', help='held, drift: keep what is measured')
+    parser.add_argument(
+        '--go-on', action='store_true', help='held, drift, dynamic: keep what is measured'
+    )
     loop = parser.add_argument_group('loop', 'what goes over the wire in real time')
     loop.add_argument('--minutes', type=float, default=1.0, help='length of each run')
     loop.add_argument('--priority', type=int, default=0, help='SCHED_FIFO priority')
@@ -54,6 +66,12 @@ def main(words: list[str] | None = None) -> int:
         store = page.with_suffix('.json')
         measure_held(robot, store, not arguments.go_on)
         write_held_page(robot.name, store, page)
+    elif arguments.study == 'dynamic':
+        from soro_studies.haptics.dynamic import measure_dynamic, write_dynamic_page
+
+        store = page.with_suffix('.json')
+        measure_dynamic(robot, store, not arguments.go_on)
+        write_dynamic_page(robot.name, store, page)
     elif arguments.study == 'drift':
         from soro_studies.haptics.drift import measure_drifts, write_drift_page
 

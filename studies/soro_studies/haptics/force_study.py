@@ -40,7 +40,7 @@ from soro_studies.haptics.virtual_bench import (
     VirtualBench,
 )
 
-SEEDS = {False: 200, True: 50}  # devices whose strips follow at once, and slide as built
+SEEDS = {False: 200, True: 200}  # devices whose strips follow at once, and slide as built
 DIRECTIONS = ('x', 'y', 'z', 'turn 1', 'turn 2')
 E_WITHIN = 0.2
 WEIGHT = np.array([0.0, 0.0, -1.962, 0.0, 0.0, 0.0])  # N: 200 g

@@ -68,6 +68,7 @@ def free_space(
     setup = BenchSetup(errors=DEVICES[device], energy=DEFAULTS['energy'], step=5e-4)
     rig = MovingBench(robot, calibration, signals, (), setup, LIGHT_GRIP)
     rig.rest_force = DEFAULTS['rest_force']
+    rig.guarded(calibration)
     start, rows = rig.place.copy(), []
 
     def lead(shares: np.ndarray) -> None:
