@@ -25,6 +25,8 @@ def main(words: list[str] | None = None) -> int:
             'free',
             'workspace',
             'loop',
+            'live',
+            'bare',
         ),
     )
     parser.add_argument('--robot', default='haptic_5dof')
@@ -54,6 +56,22 @@ def main(words: list[str] | None = None) -> int:
         measure_runs(arguments.robot, page, arguments.runs, seconds, arguments.priority)
         write_loop_page(arguments.robot, page)
         print(page)
+        return 0
+    if arguments.study == 'live':
+        from soro_studies.haptics.live import measure_live, write_live_page
+
+        page = pages / f'{arguments.robot}_live.md'
+        measure_live(arguments.robot, page.with_suffix('.json'), arguments.priority)
+        write_live_page(arguments.robot, page.with_suffix('.json'), page)
+        print(page)
+        return 0
+    if arguments.study == 'bare':
+        from soro_studies.haptics.bare_loop import keep_bare_loop
+        from soro_studies.haptics.loop_page import write_loop_page
+
+        page = pages / f'{arguments.robot}_loop.md'
+        keep_bare_loop(page.with_suffix('.json'), 60.0 * arguments.minutes, arguments.priority)
+        write_loop_page(arguments.robot, page)
         return 0
     from soro_mechanics.robot import load_robot
 
