@@ -19,13 +19,7 @@ CREEP = 0.02
 
 
 class MotorLeash:
-    """Keeps a command near a resting place, which creeps after it.
-
-    Parameters
-    ----------
-    period : float
-        Of the loop [s].
-    """
+    """Keeps a command near a resting place, which creeps after it; `period` of the loop [s]."""
 
     def __init__(self, period: float) -> None:
         self._step = CREEP * period
@@ -38,8 +32,7 @@ class MotorLeash:
     def shorten(self, command: Array, ports: CondensedPorts) -> None:
         """Shorten a command, shape (na,) [rad], in place.
 
-        Held where it is, the handle feels at most `MAX_FORCE` and `MAX_MOMENT` more than with
-        the motors at rest.
+        A handle that is held feels at most `MAX_FORCE`, `MAX_MOMENT` more than of motors at rest.
         """
         if self._rest is None:
             self._rest = command.copy()
