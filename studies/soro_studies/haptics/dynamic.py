@@ -48,7 +48,7 @@ COLUMNS = {
 }
 IDEAL, *_ = COLUMNS
 ARM = hand('arm', 0.05, 4.0, 400.0)  # as stiff as the hand of the ideal bench; the rest assumed
-SPRINGS, SPEED, TICKS = (60.0, 120.0, 240.0, 320.0), 0.1, 500  # N/m, m/s, of a sensed direction
+SPRINGS, SPEED, TICKS = (120.0, 320.0), 0.1, 500  # N/m, m/s, of a sensed direction
 DIRECTIONS = 'x', 'y', 'z', 'turn 1', 'turn 2'
 
 
