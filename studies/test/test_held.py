@@ -17,6 +17,7 @@ pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's 
         ('wall', 'tapping', 'E -20 %'),
         ('box', 'fingertip', 'lag 10 ms'),
         ('circle', 'light grip', 'backlash 0.5 deg'),
+        ('circle', 'light grip', 'real motors'),
         ('circle', 'firm grip', 'lag 10 ms'),  # what is pressed outward turns with the hand, late
     ],
 )

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The action against a robot that exists in messages only: each error code, and a kept fit."""
 
+from contextlib import contextmanager
 import errno
+from functools import partial
 import os
 import threading
 
@@ -23,11 +25,11 @@ from soro_mechanics.haptics.flex_calibration import read_calibration, UNKNOWN_MA
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_rigs.legs import legs_file
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
-NAMES = [f'motor_{i + 1}' for i in range(6)]
 STRIPS = [f'flex_{i + 1}' for i in range(6)]
 OFFSET, GAIN = 3500.0, 4e5
 
@@ -35,10 +37,12 @@ OFFSET, GAIN = 3500.0, 4e5
 class FakeRobot(Node):
     """Follows target_actuation at once and publishes motors and sensors with equal stamps."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, robot='haptic_5dof', **kwargs):
         super().__init__('haptic_renderer', **kwargs)
-        self.device = HapticDevice(load_robot('haptic_5dof'))
-        self.angle, self.at = np.zeros(6), np.zeros(6)
+        self.device = HapticDevice(load_robot(robot))
+        self.motors = [a.name for a in self.device.description.actuators]
+        self.strips = [strip.name for strip in self.device.spec.strips]
+        self.angle, self.at = np.zeros(len(self.motors)), np.zeros(len(self.motors))
         self.follows, self.talks, self.active, self.stuck = True, True, True, False
         self.reloads, self.refuses, self.flagged = 0, False, 0
         self.load = np.zeros(3)  # N, on the handle
@@ -67,28 +71,29 @@ class FakeRobot(Node):
         self.device.update(self.at, self.device.ports.axes[:3].T @ self.load)
         self.count += 1
         stamp = self.get_clock().now().to_msg()
-        state = ActuatorState(name=NAMES, measured=self.at.tolist(), flags=[0] * 6)
+        flags = [0] * len(self.motors)
+        state = ActuatorState(name=self.motors, measured=self.at.tolist(), flags=flags)
         state.device_state = ActuatorState.ACTIVE if self.active else ActuatorState.SAFE
         raw = OFFSET + GAIN * self.device.ports.sensor
         flex = FlexState(
-            name=STRIPS,
-            value=[float('nan')] * 6,
-            flags=[self.flagged] * 6,
-            raw=[OFFSET] * 6 if self.stuck else np.round(raw).tolist(),
+            name=self.strips,
+            value=[float('nan')] * len(self.strips),
+            flags=[self.flagged] * len(self.strips),
+            raw=[OFFSET] * len(self.strips) if self.stuck else np.round(raw).tolist(),
         )
         state.header.stamp = flex.header.stamp = stamp
         self._states.publish(state)
         self._flex.publish(flex)
 
 
-@pytest.fixture
-def rig(tmp_path):
+@contextmanager
+def rigged(tmp_path, name='haptic_5dof'):
     with RosSession('/arm') as ros:
-        robot = ros.node(FakeRobot, '/arm')
+        robot = ros.node(partial(FakeRobot, name), '/arm')
         node = ros.node(
             FlexCalibrationNode,
             '/arm',
-            robot='haptic_5dof',
+            robot=name,
             speed=4.0,
             settle_time=0.01,
             calibration_file=str(tmp_path / 'c.yaml'),
@@ -100,6 +105,12 @@ def rig(tmp_path):
         rig = Rig(ros, robot, node, client, tmp_path / 'c.yaml')
         rig.weigher = ros.action_client(CalibrateFlexSensors, 'flex_calibration/weigh')
         yield rig
+
+
+@pytest.fixture
+def rig(tmp_path):
+    with rigged(tmp_path) as made:
+        yield made
 
 
 class Rig:
@@ -150,6 +161,16 @@ def test_a_calibration_is_fitted_kept_and_used(rig):
     assert again.saved_to == ''
     assert rig.file.read_text() == before
     np.testing.assert_array_equal(rig.robot.at, moved)
+
+
+@pytest.mark.parametrize('legs', [5, 7])
+def test_another_number_of_legs_is_calibrated(tmp_path, legs):
+    with rigged(tmp_path, str(legs_file(tmp_path, legs))) as rig:
+        result = rig.run(keep=True, poses=4)
+        assert result.error_code == Code.NONE, result.error_message
+        assert list(result.name) == [f'flex_{i + 1}' for i in range(legs)]
+        np.testing.assert_allclose(result.gain, 1.0 / GAIN, rtol=0.02)
+        assert len(read_calibration(rig.file, f'legs_{legs}').sensors) == legs
 
 
 def test_a_known_weight_shows_the_modulus_and_the_next_calibration_keeps_it(rig):

@@ -60,8 +60,8 @@ class SensorGuard:
     paused : bool
         Whether the encoders alone are used for a while.
     unchecked : bool
-        Whether so few sensors are used that a drift contradicts nothing: no force above
-        `WORTH_SEEING` is believed then.
+        Whether a drift may feel like a force `WORTH_SEEING` and contradict nothing: strips slide
+        by much, or so few are used that none does; no larger force is believed then.
     """
 
     def __init__(
@@ -223,8 +223,14 @@ class SensorGuard:
         used = np.zeros(len(self.names), bool) if self._paused else self._watch.good
         na, ne, _ = self._sensing.sizes
         self._sensing.use(np.ones(na, bool), used)
-        self.unchecked = 0 < int(used.sum()) <= ne
-        self._sensing.limit_force(WORTH_SEEING if self.unchecked else np.inf)
+        few = 0 < int(used.sum()) <= ne
+        self._sensing.limit_force(WORTH_SEEING if few else np.inf)
+        self.unchecked = bool(used.any()) and self._conceals()
+
+    def _conceals(self) -> bool:
+        _, wrench = self._watch.unseen()
+        sizes = np.linalg.norm(wrench[:3], axis=0), np.linalg.norm(wrench[3:], axis=0)
+        return any(s.max() > w for s, w in zip(sizes, WORTH_SEEING[[0, -1]], strict=True))
 
     def _note(self, reason: str) -> None:
         self.reason = f'{self.reason}; {reason}' if self.reason else reason

@@ -367,9 +367,13 @@ def test_an_error_that_the_sensors_are_known_to_have_moves_nothing_in_free_space
         sensed = max(sensed, np.linalg.norm(wrench / [1.0, 1.0, 1.0, 0.04, 0.04, 0.04]))
     assert sensed > 0.15, 'more than the force that is given'
     assert np.abs(rig.angle).max() < 0.05
+    pull = np.array([-3.0, 0.0, 0.0, 0.0, 0.0])
+    natural = plant.held(STILL, pull).pose[0, 3]
     for _ in range(300):
-        rig.angle = rig.tick((-3.0, 0.0, 0.0, 0.0, 0.0), faulty=lost).values
-    assert plant.ports.pose[0, 3] < -0.02, 'a hand is felt all the same'
+        rig.angle = rig.tick(pull, faulty=lost).values
+    # With five strips the motors are on a leash: what 1 N moves the legs by, and their creeping.
+    gives = -3e-3 if lost else -1e-2
+    assert plant.ports.pose[0, 3] < natural + gives, 'a hand is felt all the same'
 
 
 def test_while_the_motors_follow_a_target_no_hand_is_said_to_be_felt(plant):

@@ -2,39 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any number of legs, motors and strips: the loop is made for what the robot file has."""
 
+import os
+
 import numpy as np
 import pytest
 from recorded_rig import nominal_calibration, PERIOD, values
-import yaml
 
 from soro_haptics.haptic_setup import make_haptics
+from soro_launch.arguments import parse_assignments
+from soro_launch.errors import LaunchError
+from soro_launch.launch_target import find_launch_target
+from soro_launch.run import command_lines
 from soro_mechanics.core.status import Code
-from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_rigs.legs import legs_file
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
 
 @pytest.mark.parametrize('legs', [3, 8])
 def test_a_device_of_another_number_of_legs_senses_and_renders(tmp_path, legs):
-    """The first legs of the catalogue's device, or two more 5 mm beside them."""
-    text = yaml.safe_load(find_robot_file('haptic_5dof').read_text(encoding='utf-8'))
-    rods, drives, strips = text['body']['rods'], text['drives'], text['sensors'][0]['strips']
-    for number in range(7, legs + 1):
-        like = yaml.safe_load(yaml.safe_dump(rods[number - 7]))
-        for end, radius in (('from', '155 mm'), ('to', '15 mm')):
-            like[end]['polar']['radius'] = radius
-        rods.append({**like, 'name': f'leg_{number}'})
-        act = [{'drives': 'angle', 'rods': [f'leg_{number}']}]
-        drives.append({**drives[0], 'name': f'motor_{number}', 'acts': act})
-        strips.append({**strips[0], 'name': f'flex_{number}', 'rod': f'leg_{number}'})
-    for part in (rods, drives, strips):
-        del part[legs:]
-    text['driver']['can']['zero'] = ' '.join(['0'] * legs) + ' deg'
-    file = tmp_path / 'other.yaml'
-    file.write_text(yaml.safe_dump(text, allow_unicode=True), encoding='utf-8')
     calibration = nominal_calibration(tuple(f'flex_{i + 1}' for i in range(legs)))
-    made = make_haptics(read_robot_file(file), calibration, PERIOD, values())
+    made = make_haptics(read_robot_file(legs_file(tmp_path, legs)), calibration, PERIOD, values())
     device, law = made.loop.device, made.loop.law
     assert device.ports.sizes == (legs, 5, legs)
     assert made.guard.unchecked == (legs <= 5) and 0 < made.guard.rank <= min(legs, 5)
@@ -47,3 +36,20 @@ def test_a_device_of_another_number_of_legs_senses_and_renders(tmp_path, legs):
     if legs > 5:  # fewer do not see all directions
         np.testing.assert_allclose(law.sensing.force()[:3], push[:3], atol=0.1)
     assert np.abs(law.command).max() > 0.01, 'the motors give way'
+
+
+def test_a_robot_file_with_a_handle_is_launched_with_its_renderer(tmp_path):
+    file = legs_file(tmp_path, 7)
+
+    def started(*words):
+        target = find_launch_target([str(file), 'namespace:=seven', *words], os.environ)
+        lines = command_lines(target.file, parse_assignments(target.arguments), os.environ)
+        return {os.path.basename(line[0]): ' '.join(line) for line in lines}
+
+    nodes = started()
+    assert {'haptic_renderer', 'flex_calibration', 'emulator'} <= set(nodes)
+    assert 'driver' not in nodes and str(file) in nodes['haptic_renderer']
+    assert 'haptic_renderer' not in started('haptics:=off')
+    file.write_text('[]')
+    with pytest.raises(LaunchError, match='file = '):
+        started()

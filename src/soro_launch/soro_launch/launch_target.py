@@ -62,7 +62,7 @@ def _single(name: str, arguments: tuple[str, ...], environment: Mapping[str, str
         known = ', '.join(sorted(robots)) or 'none'
         raise LaunchError(f'there is no robot {name!r}; known: {known}; {searched()}')
     machinery = _launch_folder(environment) / MACHINERY
-    return LaunchTarget(machinery, (f'robot:={name}', *arguments))
+    return LaunchTarget(machinery, (f'robot:={name}', *_haptics(robots[name]), *arguments))
 
 
 def _robot_file(
@@ -76,7 +76,23 @@ def _robot_file(
             f'soro launch {path} namespace:={path.stem}'
         )
     machinery = _launch_folder(environment) / MACHINERY
-    return LaunchTarget(machinery, (f'robot:={path.resolve()}', *arguments))
+    return LaunchTarget(machinery, (f'robot:={path.resolve()}', *_haptics(path), *arguments))
+
+
+def _haptics(file: Path) -> tuple[str, ...]:
+    """Return what starts the renderer of a robot that a hand holds; later arguments win."""
+    from soro_mechanics.core.errors import RobotFileError  # rarely
+    from soro_mechanics.robot_file.reader import read_yaml
+
+    try:
+        text = read_yaml(file)
+    except RobotFileError:
+        return ()  # what is started says what is wrong with it
+    if not isinstance(text, dict):
+        return ()
+    control = text.get('control')
+    held = 'haptic' in text or (isinstance(control, dict) and 'haptic' in control)
+    return ('haptics:=direct',) if held else ()
 
 
 def _launch_folder(environment: Mapping[str, str]) -> Path:

@@ -15,12 +15,26 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog='python -m soro_studies.haptics', description=__doc__)
     parser.add_argument(
         'study',
-        choices=('rendering', 'z_width', 'held', 'drift', 'force', 'free', 'workspace', 'loop'),
+        choices=(
+            'rendering',
+            'z_width',
+            'dynamic',
+            'held',
+            'drift',
+            'force',
+            'free',
+            'workspace',
+            'loop',
+            'live',
+            'bare',
+        ),
     )
     parser.add_argument('--robot', default='haptic_5dof')
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
     parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
-    parser.add_argument('--go-on', action='store_true', help='held, drift: keep what is measured')
+    parser.add_argument(
+        '--go-on', action='store_true', help='held, drift, dynamic: keep what is measured'
+    )
     loop = parser.add_argument_group('loop', 'what goes over the wire in real time')
     loop.add_argument('--minutes', type=float, default=1.0, help='length of each run')
     loop.add_argument('--priority', type=int, default=0, help='SCHED_FIFO priority')
@@ -43,6 +57,22 @@ def main(words: list[str] | None = None) -> int:
         write_loop_page(arguments.robot, page)
         print(page)
         return 0
+    if arguments.study == 'live':
+        from soro_studies.haptics.live import measure_live, write_live_page
+
+        page = pages / f'{arguments.robot}_live.md'
+        measure_live(arguments.robot, page.with_suffix('.json'), arguments.priority)
+        write_live_page(arguments.robot, page.with_suffix('.json'), page)
+        print(page)
+        return 0
+    if arguments.study == 'bare':
+        from soro_studies.haptics.bare_loop import keep_bare_loop
+        from soro_studies.haptics.loop_page import write_loop_page
+
+        page = pages / f'{arguments.robot}_loop.md'
+        keep_bare_loop(page.with_suffix('.json'), 60.0 * arguments.minutes, arguments.priority)
+        write_loop_page(arguments.robot, page)
+        return 0
     from soro_mechanics.robot import load_robot
 
     robot = load_robot(arguments.robot)
@@ -54,6 +84,12 @@ def main(words: list[str] | None = None) -> int:
         store = page.with_suffix('.json')
         measure_held(robot, store, not arguments.go_on)
         write_held_page(robot.name, store, page)
+    elif arguments.study == 'dynamic':
+        from soro_studies.haptics.dynamic import measure_dynamic, write_dynamic_page
+
+        store = page.with_suffix('.json')
+        measure_dynamic(robot, store, not arguments.go_on)
+        write_dynamic_page(robot.name, store, page)
     elif arguments.study == 'drift':
         from soro_studies.haptics.drift import measure_drifts, write_drift_page
 

@@ -27,7 +27,7 @@ DEVICES = {
     'as built, strips follow at once': PlantErrors(play=0.0),
     'as built': PlantErrors(),
 }
-SETTLE, THERE_AND_BACK, ASIDE, FREE, RINGING = 0.5, 4.0, 1.0, 10.0, 0.5  # s
+SETTLE, THERE_AND_BACK, ASIDE, FREE, RINGING = 0.5, 4.0, 1.0, 10.0, 1.0  # s
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def free_space(
     setup = BenchSetup(errors=DEVICES[device], energy=DEFAULTS['energy'], step=5e-4)
     rig = MovingBench(robot, calibration, signals, (), setup, LIGHT_GRIP)
     rig.rest_force = DEFAULTS['rest_force']
+    rig.guarded(calibration)
     start, rows = rig.place.copy(), []
 
     def lead(shares: np.ndarray) -> None:
@@ -142,7 +143,8 @@ def write_free_page(name: str, store: Path, page: Path) -> None:
         f'once more and lets go; drift is that of the next {FREE:g} s after {RINGING:g} s. '
         f'Devices [as built]({name}_rendering.md#a-device-as-built); every number: '
         f'[{store.name}]({store.name}).\n\n{page_table(head, rows)}\n\n'
-        'Strips that slide by +-0.21 mm set the limit of the last rows: the other way, no reading '
+        f'Strips that slide by +-0.21 mm put the motors on a [leash]({name}_drift.md) and set the '
+        'limit of the last rows: the other way, no reading '
         'changes before the legs have moved back by 0.42 mm of elongation, which takes 2.0 N '
         'across the handle, 1.4 N along it, 0.14 N m, or 8 mm. A strip that is fixed better, or '
         'motors that shake the legs against each other, would show a hand earlier. Sensed with '

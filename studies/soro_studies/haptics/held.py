@@ -31,7 +31,8 @@ from soro_mechanics.haptics.rendering import RenderingSetup
 from soro_mechanics.haptics.stable_limits import stable_limits, StableLimits
 from soro_mechanics.haptics.virtual_environment import PRESETS, published_environment, Shape
 from soro_mechanics.robot import Robot
-from soro_studies.haptics.moving_bench import MovingBench
+from soro_studies.haptics.as_built import PlantErrors
+from soro_studies.haptics.moving_bench import MovingBench, REAL_MOTOR
 from soro_studies.haptics.virtual_bench import BenchSetup
 
 DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
@@ -58,6 +59,7 @@ HANDS: dict[str, tuple[HandImpedance, str]] = {
     'tapping': (FINGERTIP, 'taps'),
     'letting go': (LIGHT_GRIP, 'lets go'),
 }
+AS_BUILT = 'as built, real motors'
 DRIFT = 10.0  # counts/s, of the first sensor: a fifth of the emulated fault
 PLANTS: dict[str, BenchSetup] = {
     'E': BenchSetup(material=1.0),
@@ -66,6 +68,8 @@ PLANTS: dict[str, BenchSetup] = {
     'backlash 0.5 deg': BenchSetup(material=1.0, backlash=math.radians(0.25)),
     'lag 10 ms': BenchSetup(material=1.0, delay=7),
     'drift': BenchSetup(material=1.0),
+    'real motors': BenchSetup(material=1.0, motor=REAL_MOTOR),
+    AS_BUILT: BenchSetup(errors=PlantErrors(), motor=REAL_MOTOR),
 }
 
 

@@ -10,7 +10,18 @@ from pathlib import Path
 
 from soro_mechanics.haptics.virtual_environment import PRESETS
 from soro_mechanics.robot import Robot
-from soro_studies.haptics.held import cells, CORNER, DRIFT, FORCE, HANDS, Held, held_bench, MOTION
+from soro_studies.haptics.as_built import PlantErrors
+from soro_studies.haptics.held import (
+    AS_BUILT,
+    cells,
+    CORNER,
+    DRIFT,
+    FORCE,
+    HANDS,
+    Held,
+    held_bench,
+    MOTION,
+)
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 
@@ -18,12 +29,14 @@ from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 def measure_held(robot: Robot, store: Path, anew: bool = True) -> None:
     """Measure every cell of the table, and store it after each; `anew`: forget those stored."""
     signals = bench_signals(len(robot.description.structure['haptic'].strips))
-    calibration = calibrated_report(robot, signals).calibration()
+    ideal = calibrated_report(robot, signals).calibration()
+    built = calibrated_report(robot, signals, errors=PlantErrors()).calibration()
     found = [] if anew or not store.is_file() else read_held(store)
     known = {(c.environment, c.hand, c.plant) for c in found}
     for cell in cells():
         if cell in known:
             continue
+        calibration = built if cell[2] == AS_BUILT else ideal
         found.append(held_bench(robot, calibration, signals, *cell))
         rows = ',\n'.join(json.dumps(vars(c)) for c in found)
         store.write_text(f'[\n{rows}\n]\n', encoding='utf-8')
@@ -52,7 +65,9 @@ def write_held_page(name: str, store: Path, page: Path) -> None:
         f'{FORCE:g} N. **{quiet} of {len(found)} cells** are that. Hands: `none` is a handle that '
         'was pushed, `tapping` a fingertip at 2 Hz, `letting go` a light grip that opens. Plants '
         'differ from the model in the modulus, by half the backlash either way, by 10 ms more of '
-        f'delay, by a sensor that drifts {DRIFT:g} counts/s. Every cell: '
+        f'delay, by a sensor that drifts {DRIFT:g} counts/s; motors settle as published, or are '
+        '*real*: with inertia, friction and a limit of torque; *as built* with sliding strips. '
+        'Every cell: '
         f'[{store.name}]({store.name}).\n\n'
         '*slow*: in so many of the cells the watch made the motors follow slowly (0.5 s).\n\n'
         f'## Worst of the plants\n\n{by_environment}\n\n'

@@ -110,7 +110,14 @@ class LoopResult:
 class LoopBench:
     """Processes of one variant, and a client beside them."""
 
-    def __init__(self, robot_file: Path, folder: Path, variant: LoopVariant, priority: int):
+    def __init__(
+        self,
+        robot_file: Path,
+        folder: Path,
+        variant: LoopVariant,
+        priority: int,
+        log: Path | None = None,
+    ):
         set_middleware()
         self.context = Context()
         rclpy.init(context=self.context)
@@ -125,7 +132,7 @@ class LoopBench:
         self._environment = {**os.environ, 'XDG_DATA_HOME': str(folder)}
         self._folder, self._file = folder, robot_file
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.start('emulator', rate=0.0)
+        self.start('emulator', rate=0.0, **({} if log is None else {'log_file': log}))
         if variant.loop == 'topics':
             self.start('driver', connect_timeout=START, priority=priority)
         self.start('haptic_renderer', loop=variant.loop, connect_timeout=START, priority=priority)
@@ -177,8 +184,12 @@ class LoopBench:
 
     def clear_timing(self) -> None:
         """Have the renderer begin its statistics anew."""
-        client = self.node.create_client(Trigger, 'haptic_renderer/clear_timing')
-        self.wait(client.service_is_ready, START, 'clear_timing')
+        self.trigger('haptic_renderer/clear_timing')
+
+    def trigger(self, service: str) -> None:
+        """Call a service without arguments."""
+        client = self.node.create_client(Trigger, service)
+        self.wait(client.service_is_ready, START, service)
         self.wait(client.call_async(Trigger.Request()).done, 10.0, 'answer')
 
     def spin(self, seconds: float) -> None:
@@ -221,9 +232,11 @@ class LoopBench:
         """Let a hand go to the wall and back all the time."""
         count = int(seconds / (0.5 * SWING)) + 2
         way = [[0.5 * SWING * k, -REACH * (k % 2), 0.0, 0.0, 0.0, 0.0] for k in range(count)]
-        self.faults.publish(
-            String(data=json.dumps({'fault': 'hand', 'way': way, 'stiffness': GRIP}))
-        )
+        self.inject({'fault': 'hand', 'way': way, 'stiffness': GRIP})
+
+    def inject(self, fault: dict[str, Any]) -> None:
+        """Inject a fault of the emulator, a hand among them."""
+        self.faults.publish(String(data=json.dumps(fault)))
 
     @staticmethod
     def stop(process: subprocess.Popen[bytes]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from soro_mechanics.actuator_models.motor import Motor, MotorProperties
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.flex_signal import FlexSignal
@@ -32,6 +33,16 @@ from soro_studies.haptics.as_built import Play
 from soro_studies.haptics.virtual_bench import BenchSetup, VirtualBench
 
 LONGEST = 2e-3  # s between two solutions of the nonlinear model
+# At the output of the capstan. Published: torque limit, ratio, 22 ms to settle. Assumed: a rotor
+# of 70 g cm^2, friction of 5 mN m, the stiffest position loop that settles so without overshoot.
+REAL_MOTOR = MotorProperties(
+    inertia=7e-6 * 6.42**2,
+    torque_limit=0.3,
+    viscous=1e-3,
+    coulomb=5e-3,
+    stiffness=40.0,
+    damping=40.0 * MOTOR_LAG,
+)
 
 
 class MovingBench(VirtualBench):
@@ -72,6 +83,8 @@ class MovingBench(VirtualBench):
         self.x, self.v = self.place.copy(), np.zeros(5)
         self._last_hand, self.hand_force = np.zeros(5), np.zeros(5)
         self._gear, self.turned = Play(self.setup.backlash), self.angle.copy()
+        motor = self.setup.motor
+        self.motor = None if motor is None else Motor(motor, self.angle)
 
     @property
     def energy(self) -> float:
@@ -107,7 +120,14 @@ class MovingBench(VirtualBench):
         half = np.exp(-0.5 * h / MOTOR_LAG)
         speed = (end - start) / duration
         for i in range(steps):
-            middle = target + half * (self.angle - target)
+            if self.motor is None:
+                middle = target + half * (self.angle - target)
+                last = target + half * (middle - target)
+            else:
+                bent = self.turned - angle0 - p.ae @ (self.force - p.force)
+                load = p.torque + np.linalg.solve(p.aa, bent)
+                last = self.motor.advance(target, load, h)
+                middle = 0.5 * (self.angle + last)
             self.turned = self._gear.follow(middle) + self.zero
             elastic = p.force + k @ (self.x - at - jacobian @ (self.turned - angle0))
             wanted = start + (i + 0.5) * h * speed
@@ -115,7 +135,7 @@ class MovingBench(VirtualBench):
             middle_speed = solve @ (2.0 / h * (mass @ self.v) + force - elastic)
             self.x = self.x + h * middle_speed
             self.v = 2.0 * middle_speed - self.v
-            self.angle = target + half * (middle - target)
+            self.angle, self.force = last, elastic
         self.turned = self._gear.follow(self.angle) + self.zero
         self.force = p.force + k @ (self.x - at - jacobian @ (self.turned - angle0))
         self.plant.update(self.turned, self.force)

@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from soro_haptics.sensor_guard import SensorGuard
+from soro_mechanics.actuator_models.motor import MotorProperties
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -76,6 +77,8 @@ class BenchSetup:
     step : float
         Of the integration where the bench moves [s]; 1e-4 is a fiftieth of the fastest mode's
         period.
+    motor : MotorProperties, optional
+        Of the motors of a bench that moves; None: they settle as published, whatever they hold.
     """
 
     rate: float = 500.0
@@ -88,6 +91,7 @@ class BenchSetup:
     material: float = SOFTER
     backlash: float = 0.0
     step: float = 1e-4
+    motor: MotorProperties | None = None
 
 
 def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:

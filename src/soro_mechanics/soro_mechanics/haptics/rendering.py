@@ -22,6 +22,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
+from soro_mechanics.haptics.motor_leash import MotorLeash
 from soro_mechanics.haptics.oscillation import OscillationWatch, SLOW
 from soro_mechanics.haptics.sensing import Sensing
 from soro_mechanics.haptics.sensing_kernels import Ports
@@ -227,7 +228,7 @@ class HapticLaw:
     oscillation : OscillationWatch
         While it is `slow` the low-pass of the motors is.
     careful : bool
-        Whether the motors go no faster than at the start of an approach.
+        Whether the motors go no faster than at the start of an approach, and on a `leash`.
     odd_strip : int
         The one strip that keeps the last sample from being that of a handle without a hand, or -1.
     """
@@ -254,6 +255,7 @@ class HapticLaw:
         self._started = False
         self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
         self.careful, self.odd_strip = False, -1
+        self.leash = MotorLeash(setup.period)
         self._drift = np.zeros(sensing.sizes[2])  # of the odd strip [m]
         self.approach()
 
@@ -261,6 +263,7 @@ class HapticLaw:
         """Forget contacts, energy and velocity, and start again from the sensed angles."""
         self._started = False
         self._periods = 0
+        self.leash.reset()
         self.approach()
         self.environment.reset()
         self.monitor.reset()
@@ -399,6 +402,10 @@ class HapticLaw:
         )
         target = self.rendering.angle
         kernels.limit_command(sensing.port_arrays, sensing.z, sensing.wrench, target, commanded)
+        if self.careful:
+            self.leash.shorten(self.command, sensing.ports)
+        else:
+            self.leash.reset()
         return Code.NONE
 
     def watch_oscillation(self) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.haptics.sensing import Sensing
+from soro_mechanics.haptics.strip_play import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,29 @@ class SensorWatch:
     def consistent(self) -> bool:
         """Whether the measurements agree with each other and with the model."""
         return self.misfit <= self._limits.misfit
+
+    def unseen(self) -> tuple[Array, Array]:
+        """Find the drift of each used sensor beside a hand below which nothing is contradicted.
+
+        What no force explains of it is as large as the limit of `misfit`, in deviations of
+        readings and of what resting strips conceal.
+
+        Returns
+        -------
+        ndarray, ndarray, shapes (n,) and (6, n)
+            The drifts, and the wrenches they are taken for; infinite where any drift is.
+        """
+        sensing, used = self._sensing, self.good
+        setup, _, change = sensing.setup, *sensing.without_hand()
+        deviation = np.hypot(setup.sensor_deviation, UNSEEN * setup.sensor_play)[used]
+        rows = change[used] / deviation[:, None]
+        na, ne, _ = sensing.sizes
+        if not len(rows) > ne:
+            return np.full(len(rows), math.inf), np.full((6, len(rows)), math.inf)
+        rest = np.linalg.norm(np.linalg.svd(rows)[0][:, ne:], axis=1)
+        free = len(rows) + int(np.isfinite(setup.force_deviation).sum()) - ne
+        drift = self._limits.misfit * math.sqrt(free) * deviation / np.maximum(rest, 1e-9)
+        return drift, sensing.ports.axes @ np.linalg.pinv(rows) / deviation * drift
 
     def reset(self) -> None:
         """Believe every sensor again."""

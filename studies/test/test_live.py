@@ -1,0 +1,50 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""The study over the wire: what it filters, the hand it asks for, the bare loop beside it."""
+
+import numpy as np
+import pytest
+
+from soro_can_driver.emulator.device import read_hand
+from soro_mechanics.haptics.hand_impedance import LIGHT_GRIP
+from soro_studies.haptics.bare_loop import bare_loop
+from soro_studies.haptics.held import AFTER, CONTACT, LOOK
+from soro_studies.haptics.live import _components, hand_fault
+
+
+def test_fast_components_of_uneven_notes_are_found_and_slow_ones_are_not():
+    random, begin = np.random.default_rng(1), 100.0
+    times = begin + np.cumsum(random.uniform(0.008, 0.012, 300))
+    notes = [
+        {
+            'time': t,
+            'place': [0.01 * np.sin(2.0 * t) + 5e-4 * np.sin(63.0 * t), 0.0, 0.0, 0.0, 0.0],
+            'wrench': [-2.0 + 0.3 * np.sin(1.0 * t), 0.0, 0.1 * np.sin(63.0 * t), 0.0, 0.0, 0.0],
+        }
+        for t in times
+    ]
+    assert times[-1] - begin > CONTACT + AFTER + LOOK
+    motion, force, _, pressed = _components(notes, begin)
+    assert motion == pytest.approx(5e-4, rel=0.15)
+    assert force == pytest.approx(0.1, rel=0.15)
+    assert 1.6 < pressed < 2.4
+
+
+def test_the_hand_is_a_light_grip_that_comes_to_its_place_and_stays():
+    reach = np.array([0.01, 0.0, -0.02, 0.1, 0.0])
+    fault = hand_fault(reach)
+    assert fault.pop('fault') == 'hand'
+    hand = read_hand(fault, now=50.0)
+    np.testing.assert_array_equal(hand.stiffness, LIGHT_GRIP.stiffness)
+    np.testing.assert_array_equal(hand.mass, LIGHT_GRIP.mass)
+    np.testing.assert_allclose(hand.at(50.0 + 0.5 * CONTACT).place, 0.5 * reach)
+    np.testing.assert_allclose(hand.at(60.0).place, reach)
+    assert not hand.at(60.0).speed.any()
+    assert set(hand_fault(None)) == {'fault'}
+
+
+def test_a_bare_loop_counts_every_slot():
+    found = bare_loop(0.5, 0, rate=200.0, work=1e-4)
+    assert found['ticks'] + found['missed'] == pytest.approx(100, abs=1)
+    slow = bare_loop(0.5, 0, rate=200.0, work=8e-3)  # two slots for one
+    assert slow['missed'] > 0.4 * (slow['ticks'] + slow['missed'])
