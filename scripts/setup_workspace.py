@@ -51,6 +51,9 @@ def parse_arguments() -> argparse.Namespace:
         metavar='ROBOT',
         help='compile the kernels of this robot too, by name or file; all: of the catalogue',
     )
+    parser.add_argument(
+        '--all', action='store_true', help='also what a robot runs without: control_msgs'
+    )
     parser.add_argument('--check', action='store_true', help='only say whether anything is due')
     return parser.parse_args()
 
@@ -90,7 +93,7 @@ def main() -> int:
     except SetupError as error:
         say(f'set-up failed: {error}')
         return 1
-    workspace = Workspace(ROOT, arguments.distribution)
+    workspace = Workspace(ROOT, arguments.distribution, arguments.all)
     build = Build(workspace, say)
 
     def is_due() -> list[str]:
