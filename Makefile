@@ -19,7 +19,7 @@ help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /  \1\t/p' Makefile | expand -t 14
 
 setup:  ## make or refresh the workspace: environment, messages, packages
-	@python3 scripts/setup_workspace.py
+	@python3 scripts/setup_workspace.py --all
 
 run:  ## start a robot on its emulator, with a page to see it: make run ROBOT=name-or-file ARGS="namespace:=a"
 	@echo 'starting $(ROBOT)'
@@ -31,11 +31,11 @@ demo:  ## a tour of a robot on its emulator, with bag, figures and report in out
 	@$(in_workspace) exec soro demo '$(ROBOT)' $(ARGS)
 
 test:  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"
-	@python3 scripts/setup_workspace.py $(if $(ARGS),,--warm stiff_flop)
+	@python3 scripts/setup_workspace.py --all $(if $(ARGS),,--warm stiff_flop)
 	@$(in_workspace) exec python scripts/run_tests.py $(ARGS)
 
 test-jazzy:  ## build, unit tests and one robot with ROS 2 Jazzy
-	@python3 scripts/setup_workspace.py --distribution jazzy $(if $(ARGS),,--warm stiff_flop)
+	@python3 scripts/setup_workspace.py --distribution jazzy --all $(if $(ARGS),,--warm stiff_flop)
 	@$(in_jazzy) exec python scripts/run_tests.py --smoke $(ARGS)
 
 test-ros: setup  ## one robot with the real ros2 launch, CLI, bags, RViz and ament lint, where they are installed

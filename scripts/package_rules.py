@@ -89,6 +89,7 @@ ROS_PACKAGES = {
     'ament_index_python',
     'ament_pep257',
     'builtin_interfaces',
+    'control_msgs',
     'diagnostic_msgs',
     'geometry_msgs',
     'interactive_markers',

@@ -56,6 +56,9 @@ def parse_arguments() -> argparse.Namespace:
         action='store_true',
         help='only beside a build that is due: else the nodes compile, and say so on the page',
     )
+    parser.add_argument(
+        '--all', action='store_true', help='also what a robot runs without: control_msgs'
+    )
     parser.add_argument('--check', action='store_true', help='only say whether anything is due')
     return parser.parse_args()
 
@@ -95,7 +98,7 @@ def main() -> int:
     except SetupError as error:
         say(f'set-up failed: {error}')
         return 1
-    workspace = Workspace(ROOT, arguments.distribution)
+    workspace = Workspace(ROOT, arguments.distribution, arguments.all)
     build = Build(workspace, say)
 
     def is_due() -> list[str]:

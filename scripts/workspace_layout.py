@@ -17,6 +17,8 @@ INSTALLED_DATA = {
     'soro_description': ('config/robots', 'urdf', 'config/rviz'),
     'soro_bringup': ('launch', 'config/nodes'),
 }
+# Stand-ins that a robot runs without: `make run` does not wait for their build.
+OPTIONAL = ('control_msgs',)
 # Files of a package that its build reads; Python modules are linked, not copied.
 BUILD_INPUTS = (
     'package.xml',
@@ -87,8 +89,9 @@ def _has_rclpy(prefix: str) -> bool:
 class Workspace:
     """Folders of one build of this workspace, and the packages in it."""
 
-    def __init__(self, root: Path, distribution: str) -> None:
+    def __init__(self, root: Path, distribution: str, optional: bool = False) -> None:
         self.root = root
+        self.optional = optional
         self.distribution = distribution
         self.prefixes = [] if distribution == 'jazzy' else installed_ros_prefixes()
         self.installed = bool(self.prefixes)
@@ -119,6 +122,9 @@ class Workspace:
         found = {}
         for folder in sorted((self.root / 'underlay').glob('*/package.xml')):
             name = folder.parent.name
+            wanted = self.optional or name not in OPTIONAL
+            if not (wanted or (self.build_root / 'install' / name).is_dir()):
+                continue
             if not any(Path(p, 'share', name).is_dir() for p in self.prefixes):
                 found[name] = folder.parent
         return found

@@ -118,6 +118,16 @@ def test_stand_ins_are_left_out_where_ros_provides_them(workspace, tmp_path, ros
     assert Workspace(tmp_path, 'kilted').underlay_packages() == {}
 
 
+def test_what_a_robot_runs_without_is_built_when_asked_for_and_kept(workspace, tmp_path):
+    folder = tmp_path / 'underlay/control_msgs'
+    folder.mkdir(parents=True)
+    (folder / 'package.xml').write_text(MANIFEST.format('control_msgs'))
+    assert 'control_msgs' not in workspace.packages()
+    assert 'control_msgs' in Workspace(tmp_path, 'kilted', optional=True).packages()
+    (tmp_path / 'install/control_msgs').mkdir(parents=True)
+    assert 'control_msgs' in workspace.packages()
+
+
 def test_another_checkout_that_is_sourced_is_no_ros(tmp_path, ros, monkeypatch):
     other = tmp_path / 'other'
     (other / 'src/soro_msgs').mkdir(parents=True)

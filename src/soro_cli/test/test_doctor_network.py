@@ -76,6 +76,12 @@ def test_what_is_suspicious_is_said(tmp_path, changes, level, words):
     assert any(f.level is level and words in f'{f.text} {f.remedy}' for f in found), found
 
 
+def test_tendons_that_are_slack_at_rest_are_not_called_idle():
+    robot = read_robot_file(find_robot_file('config/robots/examples/tendon_arm_servos.yaml'))
+    found = [f for f in check_network(robot) if f.subject == 'jacobian']
+    assert [f.level for f in found] == [Level.OK]
+
+
 def test_robots_without_a_network_are_left_alone():
     assert list(check_network(read_robot_file(find_robot_file('spatial_cc')))) == []
 

@@ -183,7 +183,7 @@ class Autostart:
                 self.connected, self._answered = node.connect(), now
             loop = self.connected
             if not loop.ready():
-                self.reason, self._answered = 'it is still starting', now
+                self.reason, self._answered = loop.device.not_ready, now
             # A computer that is busy for ever would keep the robot from ever being armed.
             elif self._is_calm(loop) or now - self._answered > self._timeout:
                 self.reason = ''

@@ -173,6 +173,8 @@ class Device(ABC):
 
     fault_text: ClassVar[dict[int, str]] = {}
     """Meaning of the device's own fault bits (16-31)."""
+    not_ready: str = 'it is still starting'
+    """What is said while `ready` is False."""
     io_timeout: float = 0.05
     """Longest time any call but `open` may take [s]."""
     open_timeout: float = 0.5

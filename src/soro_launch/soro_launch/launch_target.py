@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import glob
 from pathlib import Path
+import re
 
 from soro_launch.errors import LaunchError
 from soro_launch.packages import is_file, NotFound, package_share
@@ -71,10 +72,8 @@ def _robot_file(
     if not is_file(path):
         raise LaunchError(f'there is no robot file {path}')
     if not any(a.startswith('namespace:=') for a in arguments):
-        raise LaunchError(
-            f'{path.name} is a file, so its namespace must be given: '
-            f'soro launch {path} namespace:={path.stem}'
-        )
+        token = re.sub(r'[^a-zA-Z0-9_]|^(?=[0-9])', '_', path.stem)
+        arguments = (f'namespace:={token}', *arguments)
     machinery = _launch_folder(environment) / MACHINERY
     return LaunchTarget(machinery, (f'robot:={path.resolve()}', *_haptics(path), *arguments))
 

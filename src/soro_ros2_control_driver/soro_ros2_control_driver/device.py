@@ -29,8 +29,11 @@ from soro_ros2_control_driver.wiring import read_wiring, Ros2ControlWiring
 
 OTHERS, NOBODY = 1 << dev.DEVICE_FAULT_SHIFT, 2 << dev.DEVICE_FAULT_SHIFT
 GUARD = 'soro_ros2_control_driver.guard'
-NOTHING = np.empty(0)
+UNANSWERED, NOTHING = 'no answer of the guard process', np.empty(0)
 SILENT = 0.2  # s without joint states
+# By command topic: settings, link and process of a guard that did not answer in time. On a busy
+# computer it may still be loading, and is there for the next attempt.
+_waiting: dict[str, tuple[str, socket.socket | None, subprocess.Popen[bytes] | None]] = {}
 SLACK = ('pressure', 'force', 'torque')  # safe at rest; what has a place holds it
 
 
@@ -52,6 +55,7 @@ class Ros2ControlDevice(dev.Device):
         OTHERS: 'another node publishes commands to the controller',
         NOBODY: 'no controller listens to the commands',
     }
+    not_ready = 'the commands need one controller that listens, and no other publisher'
     io_timeout = 0.1
     open_timeout = 6.0  # a process that loads ROS
 
@@ -84,6 +88,27 @@ class Ros2ControlDevice(dev.Device):
         """Start the guard, wait for joint states, and make the hardware hold."""
         self.close()
         self._use.acquire()
+        topic, w = self.wiring.command_topic, self.wiring
+        settings, self._link, self._process = _waiting.pop(topic, ('', None, None))
+        if self._process is None or settings != self._settings:
+            self._start_guard()
+        assert self._link is not None and self._process is not None  # noqa: S101 - for mypy
+        missing = (
+            f'no {w.measured} of {", ".join(w.joints)} on {w.state_topic}: start the '
+            'joint_state_broadcaster (`ros2 control list_controllers`)'
+        )
+        try:
+            finite = lambda r: bool(np.isfinite(r.measured).all())  # noqa: E731
+            self._await(finite, 0.9 * self.open_timeout, missing)
+            self.make_safe()
+        except dev.DeviceTimeout as error:
+            _waiting[topic] = self._settings, self._link, self._process
+            self._link = self._process = None
+            raise dev.DeviceLost(str(error)) from None
+        return dev.Identity('ros2_control', topic, '', self._process.pid)
+
+    def _start_guard(self) -> None:
+        self._end_guard()
         self._link, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._link.setblocking(False)
         # Its own session: Ctrl-C in the driver's terminal must not reach it.
@@ -94,14 +119,6 @@ class Ros2ControlDevice(dev.Device):
             start_new_session=True,
         )
         its.close()
-        try:
-            self._await(lambda r: bool(np.isfinite(r.measured).all()), 0.9 * self.open_timeout)
-        except dev.DeviceTimeout:
-            what = f'{self.wiring.measured} of {", ".join(self.wiring.joints)}'
-            remedy = 'start the joint_state_broadcaster (`ros2 control list_controllers`)'
-            raise dev.DeviceLost(f'no {what} on {self.wiring.state_topic}: {remedy}') from None
-        self.make_safe()
-        return dev.Identity('ros2_control', self.wiring.command_topic, '', self._process.pid)
 
     def read(self) -> dev.Reading:
         """Return the newest joint states."""
@@ -117,6 +134,7 @@ class Ros2ControlDevice(dev.Device):
 
     def ready(self) -> bool:
         """Whether a controller listens, to this driver alone."""
+        self._poll()  # nobody reads before
         r = self._report
         return r is not None and r.listeners > 0 and r.publishers <= 1
 
@@ -149,12 +167,15 @@ class Ros2ControlDevice(dev.Device):
     def close(self) -> None:
         """Let the guard go, which makes the hardware safe; never raises."""
         self._armed, self._report = False, None
+        self._end_guard()
+        self._use.release()
+
+    def _end_guard(self) -> None:
         if self._link is not None and self._process is not None:
             self._link.close()
             with contextlib.suppress(subprocess.TimeoutExpired):  # one that loads ends after that
                 self._process.wait(1.0)
         self._link = self._process = None
-        self._use.release()
 
     def _request(self, kind: Kind, armed: bool) -> None:
         number = self._send(kind)
@@ -172,12 +193,14 @@ class Ros2ControlDevice(dev.Device):
             raise dev.DeviceLost(f'the guard process has ended: {error}') from None
         return self._number
 
-    def _await(self, wanted: Callable[[Report], Any], timeout: float) -> None:
+    def _await(
+        self, wanted: Callable[[Report], Any], timeout: float, missing: str = UNANSWERED
+    ) -> None:
         end = time.monotonic() + timeout
         while self._report is None or not wanted(self._report):
             left = end - time.monotonic()
             if left <= 0.0:
-                raise dev.DeviceTimeout('no answer of the guard process')
+                raise dev.DeviceTimeout(missing)
             select.select([self._link], [], [], left)
             self._poll()
 

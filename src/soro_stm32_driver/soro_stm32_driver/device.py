@@ -37,6 +37,7 @@ class Stm32Device(SessionDevice):
         DeviceFault.SENSOR << DEVICE_FAULT_SHIFT: 'a length sensor is open',
         BUDGET: 'a muscle has used up its inflation budget',
     }
+    not_ready = 'the muscles are still being vented'
     io_timeout = 0.6
     open_timeout = 1.5
 

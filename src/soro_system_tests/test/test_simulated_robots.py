@@ -5,8 +5,14 @@
 import math
 import signal
 
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory
+from control_msgs.msg import JointTolerance
 import numpy as np
 import pytest
+from rclpy.action import ActionClient
+from trajectory_msgs.msg import JointTrajectoryPoint
 
 from soro_driver.device import DeviceState
 from soro_mechanics.robot import load_robot
@@ -31,6 +37,26 @@ def test_stewart_gough_answers_moves_and_holds_when_its_actuators_go(tmp_path):
         assert robot.process.stop() == 128 + signal.SIGKILL, robot.process.output
 
 
+def follow(robot, values):
+    """Follow a joint trajectory of 4 s; return what became of it, by status and code."""
+    name = f'{robot.robot.namespace}/trajectory_planner/follow_joint_trajectory'
+    client = ActionClient(robot.session.node, FollowJointTrajectory, name)
+    robot.wait(client.server_is_ready, 10.0, name)
+    goal, actuators = FollowJointTrajectory.Goal(), robot.robot.description.actuators
+    goal.trajectory.joint_names = [a.name for a in actuators]
+    point = JointTrajectoryPoint(positions=list(values), time_from_start=Duration(sec=4))
+    goal.trajectory.points = [point]
+    goal.goal_tolerance = [
+        JointTolerance(name=a.name, position=0.01 * (a.maximum - a.minimum)) for a in actuators
+    ]
+    sent = client.send_goal_async(goal)
+    robot.wait(sent.done, 10.0, 'answer')
+    ended = sent.result().get_result_async()
+    robot.wait(ended.done, 40.0, 'end')
+    client.destroy()
+    return ended.result().status, ended.result().result.error_code
+
+
 def test_a_robot_file_of_ones_own_moves_at_once(tmp_path):
     folder = find_robot_file('stewart_gough').parent
     file = str(folder / 'examples' / 'planar_chain.yaml')
@@ -42,8 +68,12 @@ def test_a_robot_file_of_ones_own_moves_at_once(tmp_path):
         assert math.dist(robot.watch.tip, tip) < 2e-3
         assert robot.call('driver/stop').success
         robot.wait(lambda: robot.state() == DeviceState.SAFE, 5.0, 'stop')
+        codes = FollowJointTrajectory.Result
+        assert follow(robot, goal) == (GoalStatus.STATUS_ABORTED, codes.INVALID_GOAL)
         cleared = robot.call('driver/clear_fault')
         assert (cleared.success, cleared.message) == (True, 'active: send a new target')
         robot.wait(lambda: robot.state() == DeviceState.ACTIVE, 5.0, 'arming by one call')
-        robot.move([a.rest for a in actuators])
+        rest = [a.rest for a in actuators]
+        assert follow(robot, rest) == (GoalStatus.STATUS_SUCCEEDED, codes.SUCCESSFUL)
+        assert robot.watch.near_actuation(rest, 0.02)
         assert robot.process.stop() == 0, robot.process.output

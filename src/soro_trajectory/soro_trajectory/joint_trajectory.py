@@ -19,11 +19,19 @@ from soro_trajectory.targets import Goal
 ROUNDING = 1e-6  # of a rate: durations are whole nanoseconds
 
 
-def goal_of_trajectory(robot: Robot, message: Any, rates: Array) -> Goal:
+def seconds(message: Any) -> float:
+    """Return a time or duration [s]."""
+    return float(message.sec + 1e-9 * message.nanosec)
+
+
+def goal_of_trajectory(
+    robot: Robot, message: Any, rates: Array, start: Array | None = None
+) -> Goal:
     """Return the first point of a trajectory and, as the goal's schedule, all of it.
 
     Straight lines between the points. The first is approached at the planner's own pace; from
-    there on the differences of `time_from_start` count.
+    there on the differences of `time_from_start` count. With a `start` (m,), and time before the
+    first point, that is the first point, at time zero.
 
     `message`: every actuator once, positions in SI. `rates` (m,): allowed of a motion [SI/s].
     Raises InvalidInput: INVALID_SIZE, NOT_FINITE, UNKNOWN_NAME; OUT_OF_RANGE: beyond a limit,
@@ -48,12 +56,16 @@ def goal_of_trajectory(robot: Robot, message: Any, rates: Array) -> Goal:
         if found:
             expected = f'values within the limits ({"; ".join(found)})'
             raise InvalidInput(f'{field}.positions', values[-1].tolist(), expected)
-        times.append(point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec)
+        times.append(seconds(point.time_from_start))
+    if start is not None and times[0] > 0.0:
+        values.insert(0, start)
+        times.insert(0, 0.0)
+    own = len(points) - len(times)
     actuation, time = np.array(values), np.array(times) - times[0]
     for i, (ways, step) in enumerate(zip(np.diff(actuation, axis=0), np.diff(time), strict=True)):
         needed = float(np.max(np.abs(ways) / rates)) * (1.0 - ROUNDING)
         if not step > 0.0 or step < needed:
-            expected = f'at least {times[i] + needed:.6g} s, later than points[{i}]'
-            raise InvalidInput(f'points[{i + 1}].time_from_start', times[i + 1], expected)
+            expected = f'at least {times[i] + needed:.6g} s, later than what is before'
+            raise InvalidInput(f'points[{i + 1 + own}].time_from_start', times[i + 1], expected)
     end = Schedule(time, actuation, np.zeros((len(time), 3)), 0.0)
     return Goal(actuation[0], lambda: '', schedule=end if len(time) > 1 else None)

@@ -38,6 +38,7 @@ from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.follow_joint_trajectory import FollowAction
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
 from soro_trajectory.joint_trajectory import goal_of_trajectory
 from soro_trajectory.nearest_feasible import nearest_feasible
@@ -126,6 +127,7 @@ class TrajectoryPlanner(RobotNode):
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
         self._track: TrackAction | None = None
+        self._follow: FollowAction | None = None
         self._targets_heard: list[AnyPublisherSubscription] = []
         self._release: Any = None
         self._timer: Any = None
@@ -156,6 +158,8 @@ class TrajectoryPlanner(RobotNode):
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
         self._goals.create_action(TrackTrajectory, '~/track_trajectory', self._on_goal)
+        self._follow = FollowAction(self, robot, self._stream, self._feedback)
+        self._follow.offer(self._goals)
         self.diagnostics.report('stream', Level.OK, 'inactive')
 
     def activate(self) -> None:
@@ -258,6 +262,18 @@ class TrajectoryPlanner(RobotNode):
         now = time.monotonic()
         return self._stream.go_to(target, feedback, now, generation, keep, schedule)
 
+    def present(self) -> Array | None:
+        """Return what the body feels of what is sent (m,), or else where the actuators are."""
+        felt, state = self._stream.felt, self._feedback.first()
+        if felt is None and state is not None and state.known:
+            return nearest_feasible(self._binding.robot, state.present)
+        return felt
+
+    def check_no_path(self, more: bool = False) -> None:
+        """Raise StreamError while a path, or what else the caller knows of, is followed."""
+        if self._track is None or self._track.busy or more:
+            raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
+
     def model_changed(self) -> None:
         """Solve anew what is near."""
         self._near = None
@@ -328,8 +344,7 @@ class TrajectoryPlanner(RobotNode):
         self, topic: str, solved: Callable[[Any], Goal], message: Any, generation: int
     ) -> None:
         try:
-            if self._track is None or self._track.busy:
-                raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
+            self.check_no_path(self._follow.busy)
             goal = solved(message)
             shaping = self._begin(goal, generation)
             doubt = goal.doubt()
@@ -356,9 +371,7 @@ class TrajectoryPlanner(RobotNode):
         kind, robot = self.table.input_shaping, self._binding.robot
         if kind != 'none' and schedule is None and not robot.violations(first):
             found = slowest_modes(robot, first)  # takes its time: the set-point goes on meanwhile
-            start, state = self._stream.felt, self._feedback.first()
-            if start is None and state is not None:
-                start = nearest_feasible(robot, state.present)
+            start = self.present()
             if start is not None:
                 shaped = shaped_motion(kind, found, start, first, self._stream.rates)
         if shaped is not None:

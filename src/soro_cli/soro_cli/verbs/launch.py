@@ -15,7 +15,7 @@ EPILOG = """\
 examples:
   soro launch stiff_flop                          a robot of the catalogue, on its emulator
   soro launch stiff_flop namespace:=left          the same under another namespace
-  soro launch ./my_robot.yaml namespace:=mine     a robot file
+  soro launch ./my_robot.yaml                     a robot file, under its name
   soro launch soro_bringup robot.launch.xml       a launch file of a package
 
 Ctrl-C stops everything in order; the exit code is the worst of all processes.

@@ -434,7 +434,7 @@ class ControlLoop:
     def _arm(self) -> None:
         self.safety.check_may_arm()
         if not self.device.ready():
-            raise NotAllowed('the device is still starting; try again', Code.BUSY)
+            raise NotAllowed(f'{self.device.not_ready}; try again', Code.BUSY)
         reading = self.device.read()
         age = self._clock() - reading.time
         if not age <= self._feedback.timeout:

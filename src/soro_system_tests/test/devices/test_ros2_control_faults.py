@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 import signal
+import time
 
 from channel_robots import ChannelRobot, controlled_robot
 import numpy as np
@@ -58,8 +59,8 @@ def held(robot, since):
 def test_a_driver_that_is_killed_or_frozen_leaves_it_held(robot, number):
     # On the way: what is held is not the target, and not the last command either.
     again(robot, lambda: robot.go(robot.rest))
-    robot.target = robot.rest + 2.0 * (goal_of(robot) - robot.rest)
-    robot.spin(0.1)
+    begin, robot.target = time.monotonic(), robot.rest + 2.0 * (goal_of(robot) - robot.rest)
+    robot.wait_event('output', begin, 5.0)
     since = robot.hit('driver', number)
     after, command = held(robot, since)
     assert after < TTL + 0.2 + BUSY
