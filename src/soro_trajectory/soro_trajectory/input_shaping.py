@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 import math
 
 import numpy as np
@@ -27,6 +28,22 @@ def impulses(kind: str, frequency: float, damping: float) -> tuple[Array, Array]
     decay = math.exp(-math.pi * damping / root)
     parts = np.array([math.comb(n, k) * decay**k for k in range(n + 1)])
     return np.arange(n + 1) * 0.5 / (frequency * root), parts / parts.sum()
+
+
+class ShapedValue:
+    """A value (m,) that comes in time, zero before, in pieces: times [s] and parts of each."""
+
+    def __init__(self, size: int) -> None:
+        self._given: deque[tuple[float, Array]] = deque([(-1e9, np.zeros(size))])
+
+    def add(self, now: float, value: Array, pieces: tuple[Array, Array]) -> Array:
+        """Take the value of a moment [s], later than the last one; return what is given then."""
+        times, parts = pieces
+        self._given.append((now, value))
+        while self._given[1][0] <= now - times[-1] and len(self._given) > 2:
+            self._given.popleft()
+        stamps, given = (np.array(x) for x in zip(*self._given, strict=True))
+        return np.array([parts @ np.interp(now - times, stamps, c) for c in given.T])
 
 
 def vibration(

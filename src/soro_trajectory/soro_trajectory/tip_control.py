@@ -31,6 +31,7 @@ from soro_node.parameters import Parameter
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
+from soro_trajectory.input_shaping import ShapedValue
 from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error, TipFeedback, Turn
@@ -44,7 +45,7 @@ PARAMETERS = (
     Parameter(
         'control_gain', 0.0, '1/s',
         "of the integral; 0: the robot file's, else 0.5 / response_time (or latency, if longer), "
-        'at most 2/3 zeta omega of the lowest mode',
+        'at most 2/3 zeta omega of the lowest mode, or what a shaper of it allows',
         minimum=0.0, maximum=100.0,
     ),
     Parameter(
@@ -106,6 +107,7 @@ class TipControl:
         self._defaults = robot.description.structure.get('control', ClosedLoop())
         self._mode = lowest_mode(robot)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
+        self._shaped = ShapedValue(len(self._ranges))
         self._aim: Aim | None = None
         self._used: TipSample | None = None
         self._linear: tuple[Configuration, Array] | None = None  # and the Jacobian there
@@ -143,6 +145,7 @@ class TipControl:
             begun = self._aim is None or self._aim.motion != motion
             if begun and not (feedback and self.live):
                 self._law.reset()
+                self._shaped = ShapedValue(len(self._ranges))
             self._aim = Aim(motion, desired, task, feedback)
             self.lost = 0.0
 
@@ -210,9 +213,8 @@ class TipControl:
         else:
             self._law.rest()
         q, jacobian = linear
-        self._stream.correct(
-            aim.motion, self._law.correction(jacobian, q.tip, aim.task, feedforward)
-        )
+        whole = self._law.correction(jacobian, q.tip, aim.task, feedforward)
+        self._stream.correct(aim.motion, self._shaped.add(now, whole, self._gains().pieces))
 
     def _turns(self, aim: Aim, sample: TipSample, since: float) -> tuple[Turn, Turn] | None:
         """Return how the path has turned `since` [s], and will until a correction acts."""
@@ -220,7 +222,8 @@ class TipControl:
         def at(time: float) -> Array:
             return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
 
-        acts = self.measured.latency + DEAD + self._node.table.response_time
+        times, parts = self._gains().pieces
+        acts = self.measured.latency + DEAD + self._node.table.response_time + times @ parts
         follows = self._stream.phase is Phase.FOLLOW
         return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None
 

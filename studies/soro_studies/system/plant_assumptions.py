@@ -24,7 +24,14 @@ DELAY = 0.1  # s
 SCENES = (
     STIFF_FLOP,
     Scene('spatial_cc', (0.0, 0.0, 0.188), 0.012, (0.004, -0.008, 0.188)),
-    Scene('soft_parallel', (0.0, 0.0, 0.180), 0.020, (0.006, -0.012, 0.180), 'body.'),
+    Scene('soft_parallel', (0.0, 0.0, 0.180), 0.020, (0.006, -0.012, 0.180), ('body.',)),
+    Scene(
+        'stiff_flop_two_segment',
+        (0.0, 0.0, 0.088),
+        0.008,
+        (-0.004, 0.006, 0.088),
+        ('body.segments.0.', 'body.segments.1.'),
+    ),
 )
 MOTIONS = (('at rest', 0.0), ('circle', 0.01), ('circle', 0.04))  # m/s
 BASE = Plant(inertia=True)

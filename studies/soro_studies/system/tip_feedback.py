@@ -75,7 +75,7 @@ class Scene:
     centre: tuple[float, float, float]
     size: float
     target: tuple[float, float, float]
-    stiff: str = 'body.segments.0.'  # where its stiffness stands
+    stiff: tuple[str, ...] = ('body.segments.0.',)  # where its stiffness stands
 
 
 STIFF_FLOP = Scene('stiff_flop', (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047))
@@ -228,8 +228,8 @@ class VirtualTip:
 
 def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
     """Return the body of the file, changed as the plant says; factors of a path multiply."""
-    stiff = (f'{plant.scene.stiff}{kind}_stiffness' for kind in ('axial', 'bending'))
-    factors = {path: plant.stiffness for path in stiff}
+    kinds = ('axial_stiffness', 'bending_stiffness')
+    factors = {place + kind: plant.stiffness for place in plant.scene.stiff for kind in kinds}
     changes = tuple(
         (path, factor * factors.pop(path, 1.0) if factor is not None else None, value)
         for path, factor, value in body.changes
