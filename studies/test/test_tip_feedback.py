@@ -34,6 +34,12 @@ def test_feedback_is_no_worse_than_feedforward_on_fast_paths(plant, curve):
     assert feedback < feedforward
 
 
+def test_a_load_that_bends_the_robot_by_a_third_of_its_length_is_answered_along_a_fast_path():
+    plant = PLANTS['0.5 N that nobody knows of']
+    feedforward, feedback = (path(plant, c, 'spiral', 0.04, DELAY)[0] for c in FIRST)
+    assert feedback < 0.15 * feedforward
+
+
 @pytest.mark.parametrize(
     ('fault', 'state'),
     [

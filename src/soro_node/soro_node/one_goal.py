@@ -23,16 +23,16 @@ class Busy(SoroError):
 class OneGoal:
     """Executes the goals of an action of type `kind`.
 
-    `node`: its state and logger.
+    `node`: its state and logger. `beside`: another action, of whose goals none runs meanwhile.
 
     Has:
     - `ending`: of the goal that runs, or ran last: one that outlasts `end` still ends by itself,
       and the next one is not touched.
     """
 
-    def __init__(self, node: Any, kind: Any) -> None:
+    def __init__(self, node: Any, kind: Any, beside: OneGoal | None = None) -> None:
         self._node, self._kind = node, kind
-        self._running = threading.Lock()
+        self._running = threading.Lock() if beside is None else beside._running
         self.ending = threading.Event()
 
     @property

@@ -8,12 +8,14 @@ import math
 from typing import Any
 
 from geometry_msgs.msg import Point, Pose, Quaternion, Vector3, Wrench
+import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ControlState
 from soro_node.conversions import pose_to_message
 from soro_trajectory.measured_tip import TipSample
+from soro_trajectory.tip_disturbance import TipDisturbance
 from soro_trajectory.tip_feedback import pose_error
 
 NAN = math.nan
@@ -27,6 +29,7 @@ def control_message(
     desired: Array | None,
     sample: TipSample | None,
     saturated: tuple[str, ...],
+    disturbance: TipDisturbance,
 ) -> ControlState:
     """Return the message; what is not known is NaN, and then `reference` is zero.
 
@@ -36,8 +39,14 @@ def control_message(
     message = ControlState(control=control, reason=reason, saturated=list(saturated))
     message.header.frame_id, message.header.stamp = frame_id, stamp
     unknown = Vector3(x=NAN, y=NAN, z=NAN)
-    message.disturbance = Wrench(force=unknown, torque=unknown)  # not estimated
+    message.disturbance = Wrench(force=unknown, torque=unknown)
     message.disturbance_covariance[0] = -1.0
+    if disturbance.covariance is not None:
+        force = dict(zip('xyz', disturbance.force.tolist(), strict=True))
+        message.disturbance = Wrench(force=Vector3(**force))  # all of it is taken for a force
+        covariance = np.zeros((6, 6))
+        covariance[:3, :3] = disturbance.covariance
+        message.disturbance_covariance = covariance.ravel()
     message.desired = _pose(desired)
     message.actual = _pose(None if sample is None else sample.pose)
     error = [NAN] * 6

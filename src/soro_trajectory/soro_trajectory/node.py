@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import time
 import traceback
 from typing import Any
@@ -18,7 +19,7 @@ from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_msgs.action import TrackTrajectory
+from soro_msgs.action import BenchProtocol, TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
@@ -36,12 +37,14 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_trajectory.bench_action import BenchAction
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
 from soro_trajectory.follow_joint_trajectory import FollowAction
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
 from soro_trajectory.joint_trajectory import goal_of_trajectory
 from soro_trajectory.nearest_feasible import nearest_feasible
+from soro_trajectory.stream_action import StreamAction
 from soro_trajectory.stream_error import EMERGENCY_STOP, StreamError
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.targets import Goal, goal_for_pose, goal_of_command, task_of
@@ -126,7 +129,7 @@ class TrajectoryPlanner(RobotNode):
         self._thread: StreamingThread | None = None
         self._stream: CommandStream | None = None
         self._feedback: PolledFeedback | None = None
-        self._track: TrackAction | None = None
+        self._actions: dict[Any, StreamAction] = {}  # while active; they share one busy goal
         self._follow: FollowAction | None = None
         self._targets_heard: list[AnyPublisherSubscription] = []
         self._release: Any = None
@@ -154,10 +157,14 @@ class TrajectoryPlanner(RobotNode):
             pause_of_driver(robot.description),
         )
         self.make_kernels_ready()
-        self.tip_control.configure(self._stream, self._binding)
+        self.tip_control.configure(self._stream, self._binding, self._feedback)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
-        self._goals.create_action(TrackTrajectory, '~/track_trajectory', self._on_goal)
+        for kind, name in (
+            (TrackTrajectory, 'track_trajectory'),
+            (BenchProtocol, 'bench_protocol'),
+        ):
+            self._goals.create_action(kind, f'~/{name}', functools.partial(self._on_goal, kind))
         self._follow = FollowAction(self, robot, self._stream, self._feedback)
         self._follow.offer(self._goals)
         self.diagnostics.report('stream', Level.OK, 'inactive')
@@ -165,7 +172,10 @@ class TrajectoryPlanner(RobotNode):
     def activate(self) -> None:
         """Listen to targets; nothing is sent before the first one."""
         self._failure = None
-        self._track = TrackAction(self, self._binding, self._stream, self._topics)
+        of, heard = (self._binding, self._stream), (self._feedback, self._wrench)
+        track = TrackAction(self, TrackTrajectory, *of, topics=self._topics)
+        bench = BenchAction(self, BenchProtocol, *of, track, inputs=heard)
+        self._actions = {TrackTrajectory: track, BenchProtocol: bench}
         self._feedback.open()
         self._wrench.open()
         self.transforms.open(moving=True)  # a target comes once: history must be there
@@ -201,9 +211,12 @@ class TrajectoryPlanner(RobotNode):
             self.get_logger().error('the command stream did not end')
         if not self.tip_control.close(STOP_TIMEOUT):
             self.get_logger().error('the feedback on the tip did not end')
-        track, self._track = self._track, None
-        if track is not None and not track.end(STOP_TIMEOUT):
-            self.get_logger().error('track_trajectory did not end')
+        actions, self._actions = self._actions, {}
+        for action in actions.values():
+            action.ending.set()  # of all: they wait for the same goal
+        for action in actions.values():
+            if not action.end(STOP_TIMEOUT):
+                self.get_logger().error(f'{action.name} did not end')
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self.destroy_service(self._release)
@@ -270,9 +283,9 @@ class TrajectoryPlanner(RobotNode):
         return felt
 
     def check_no_path(self, more: bool = False) -> None:
-        """Raise StreamError while a path, or what else the caller knows of, is followed."""
-        if self._track is None or self._track.busy or more:
-            raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
+        """Raise StreamError while a goal, or what else the caller knows of, is executed."""
+        if not self._actions or any(a.busy for a in self._actions.values()) or more:
+            raise StreamError(Code.BUSY, 'a goal is being executed; cancel it first')
 
     def model_changed(self) -> None:
         """Solve anew what is near."""
@@ -320,11 +333,11 @@ class TrajectoryPlanner(RobotNode):
     def _last_arrival(self, stops: int) -> int:
         return self._stream.note_arrival(time.monotonic(), self._feedback.fresh(), stops)
 
-    def _on_goal(self, handle: Any) -> Any:
-        track = self._track
-        if track is not None:
-            return track.execute(handle)
-        result = TrackTrajectory.Result()
+    def _on_goal(self, kind: Any, handle: Any) -> Any:
+        action = self._actions.get(kind)
+        if action is not None:
+            return action.execute(handle)
+        result = kind.Result()
         try:
             self.check_active()
         except SoroError as error:

@@ -10,6 +10,7 @@ correction stays until the motion ends: the robot does not go where nobody looks
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 import threading
@@ -26,14 +27,16 @@ from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.robot_file.closed_loop import ClosedLoop, MODES
 from soro_msgs.msg import ControlState
 from soro_node.diagnostics import Level
-from soro_node.inputs.actuator_feedback import NANOSECONDS
+from soro_node.inputs.actuator_feedback import LatestFeedback, NANOSECONDS
 from soro_node.parameters import Parameter
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
 from soro_trajectory.input_shaping import ShapedValue
 from soro_trajectory.measured_tip import MeasuredTip, TipSample
+from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.streaming_thread import StreamingThread
+from soro_trajectory.tip_disturbance import TipDisturbance
 from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error, TipFeedback, Turn
 
 PARAMETERS = (
@@ -66,6 +69,8 @@ PARAMETERS = (
 PERIOD = 0.02  # s, between two looks for a new measured tip
 DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
 NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
+REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
+SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
 LOST = 'no tip_measured'
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
@@ -97,13 +102,17 @@ class TipControl:
         self._thread: StreamingThread | None = None
         self._lock = threading.Lock()
 
-    def configure(self, stream: CommandStream, binding: RobotBinding) -> None:
+    def configure(
+        self, stream: CommandStream, binding: RobotBinding, feedback: LatestFeedback
+    ) -> None:
         """Begin anew, with the stream of a robot whose kernels are ready."""
         robot = binding.robot
-        self._stream, self._binding = stream, binding
+        self._stream, self._binding, self._feedback = stream, binding, feedback
+        self._felt: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
         length = body_length(robot)
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
+        self.disturbance = TipDisturbance(longest)
         self._defaults = robot.description.structure.get('control', ClosedLoop())
         self._mode = lowest_mode(robot)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
@@ -111,6 +120,7 @@ class TipControl:
         self._aim: Aim | None = None
         self._used: TipSample | None = None
         self._linear: tuple[Configuration, Array] | None = None  # and the Jacobian there
+        self._answer: Array = np.zeros(len(robot.limits))  # to the unknown load
         self._looked = time.monotonic()
         self._state = ControlState.IDLE, ''
         self._said = -1
@@ -146,6 +156,8 @@ class TipControl:
             if begun and not (feedback and self.live):
                 self._law.reset()
                 self._shaped = ShapedValue(len(self._ranges))
+                self.disturbance.reset()
+                self._answer = np.zeros(len(self._ranges))
             self._aim = Aim(motion, desired, task, feedback)
             self.lost = 0.0
 
@@ -169,9 +181,8 @@ class TipControl:
         desired = None if aim is None or sample is None else aim.desired(sample.stamp)
         saturated = self._law.saturated if control == ControlState.FEEDBACK else ()
         stamp = self._node.get_clock().now().to_msg()
-        return control_message(
-            control, reason, self._binding.frames.base_link, stamp, desired, sample, saturated
-        )
+        base, load = self._binding.frames.base_link, self.disturbance
+        return control_message(control, reason, base, stamp, desired, sample, saturated, load)
 
     def _gains(self) -> Gains:
         table = self._node.table
@@ -186,6 +197,7 @@ class TipControl:
         seconds, self._looked = min(now - self._looked, 1.0), now
         with self._lock:
             aim = self._current()
+            self._remember()
             if aim is None or not aim.feedback:
                 self._state = ControlState.FEEDFORWARD, ''
                 return
@@ -199,22 +211,49 @@ class TipControl:
             if sample is not self._used:
                 self._correct(aim, sample, now)
 
+    def _remember(self) -> None:
+        """Keep what the body feels, by the stamp at which the driver measured it."""
+        state, sent, felt = self._feedback.fresh(), self._stream.setpoint, self._stream.felt
+        newest = self._felt[-1][0] if self._felt else 0
+        if state is not None and state.known and state.stamp > newest:
+            past = 0.0 if sent is None or felt is None else felt - sent
+            self._felt.append((state.stamp, state.present + past))
+
     def _correct(self, aim: Aim, sample: TipSample, now: float) -> None:
         before, self._used = self._used, sample
         feedforward = self._stream.feedforward(now)
-        linear = None if feedforward is None else self._linearised(feedforward)
-        if feedforward is None or linear is None:
+        if feedforward is None:
+            return
+        seconds = 0.0 if before is None else (sample.stamp - before.stamp) * 1e-9
+        if seconds > 0.0:
+            self._observe(sample, seconds)
+        linear = self._linearised(feedforward, aim.task)
+        if linear is None:
             return
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
-            seconds = (sample.stamp - before.stamp) * 1e-9
             self._law.integrate(error, seconds, self._gains(), self._turns(aim, sample, seconds))
         else:
             self._law.rest()
         q, jacobian = linear
-        whole = self._law.correction(jacobian, q.tip, aim.task, feedforward)
-        self._stream.correct(aim.motion, self._shaped.add(now, whole, self._gains().pieces))
+        more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
+        whole = self._shaped.add(now, self._answer + more, self._gains().pieces)
+        self._stream.correct(aim.motion, whole)
+
+    def _observe(self, sample: TipSample, seconds: float) -> None:
+        """Explain a measured tip by a load; not where nobody knows what was felt then."""
+        times = [(stamp - sample.stamp) / NANOSECONDS for stamp, _ in self._felt]
+        if not times or times[0] > 0.0:
+            return
+        felt = np.array([np.interp(0.0, times, u) for u in np.array([u for _, u in self._felt]).T])
+        try:
+            q, _ = self._node.solved(felt)
+            if q is not None and q.status.converged:
+                robot, rate = self._binding.robot, SHARE * self._gains().integral
+                self.disturbance.see(robot, q, sample.pose[:3, 3], seconds, rate)
+        except SoroError:
+            return
 
     def _turns(self, aim: Aim, sample: TipSample, since: float) -> tuple[Turn, Turn] | None:
         """Return how the path has turned `since` [s], and will until a correction acts."""
@@ -233,20 +272,31 @@ class TipControl:
         wait = self.measured.latency + self._node.table.response_time
         return phase is Phase.FOLLOW or (phase is Phase.HOLD and since > wait)
 
-    def _linearised(self, feedforward: Array) -> tuple[Configuration, Array] | None:
-        """Return a configuration near the feedforward, and its Jacobian; None without any."""
+    def _linearised(self, feedforward: Array, task: Task) -> tuple[Configuration, Array] | None:
+        """Return a configuration near what is wanted, and its Jacobian; None without any.
+
+        That is the feedforward and what answers the unknown load, which takes a Newton step.
+        """
         last, robot = self._linear, self._binding.robot
-        if last is not None:
-            far = np.abs(last[0].actuation - feedforward) > NEAR * self._ranges
-            if last[0].model == robot.model and not np.any(far):
-                return last
         try:
-            q, _ = self._node.solved(feedforward)
-            if q is not None and q.model == robot.model:
-                self._linear = q, robot.jacobian(q)
+            q = wanted = self._node.solved(feedforward)[0]
+            if wanted is None or wanted.model != robot.model:
+                return last
+            there = nearest_feasible(robot, feedforward + self._answer)
+            if self.disturbance.force.any():
+                q = self.disturbance.loaded(robot, there, wanted)
+            if (
+                last is None
+                or last[0].model != robot.model
+                or np.any(np.abs(last[0].actuation - q.actuation) > NEAR * self._ranges)
+            ):
+                last = self._linear = q, robot.jacobian(q)
+            if q is not wanted:
+                step = self._law.step(last[1], q.tip, task, pose_error(wanted.tip, q.tip, True))
+                self._answer = nearest_feasible(robot, there + step) - feedforward
         except SoroError:  # where the model has no answer the last one has to do
             return last
-        return self._linear
+        return last
 
     def _failed(self, error: Exception) -> None:
         self._aim = None

@@ -154,6 +154,13 @@ class TipFeedback:
             offset[part] *= min(1.0, most / size) if size > 0.0 else 1.0
         return offset
 
+    def step(self, jacobian: Array, tip: Array, task: Task, twist: Array) -> Array:
+        """Return what moves the tip by a twist (6,) [m, rad], limits left aside: (m,) [SI]."""
+        select, scale = _directions(tip, task, self._length), self._limits.scale
+        damped, right = _damped(select @ jacobian * scale, select @ twist)
+        step: Array = scale * np.linalg.lstsq(damped, right, rcond=None)[0]
+        return step
+
     def correction(self, jacobian: Array, tip: Array, task: Task, feedforward: Array) -> Array:
         """Return what is added to the feedforward (m,), shape (m,) [SI].
 
@@ -165,11 +172,7 @@ class TipFeedback:
         select = _directions(tip, task, self._length)
         rows = select @ jacobian * limits.scale
         wanted = select @ (self.offset + self._ahead @ (self._along + self._share))
-        largest = float(np.linalg.norm(rows, 2))
-        if not largest > 0.0:
-            return np.zeros(len(feedforward))
-        damped = np.concatenate([rows, DAMPING * largest * np.eye(rows.shape[1])])
-        right = np.concatenate([wanted, np.zeros(rows.shape[1])])
+        damped, right = _damped(rows, wanted)
         free = np.linalg.lstsq(damped, right, rcond=None)[0]
         z = limits.scaled(feedforward)
         step, self.saturated = free, ()
@@ -179,6 +182,12 @@ class TipFeedback:
             self.offset = self.offset - np.linalg.pinv(select) @ (rows @ (free - step))
         correction: Array = limits.scale * step
         return correction
+
+
+def _damped(rows: Array, wanted: Array) -> tuple[Array, Array]:
+    """Return the rows (k, n) and right side (k,) of least squares with damping."""
+    damping = DAMPING * float(np.linalg.norm(rows, 2)) * np.eye(rows.shape[1])
+    return np.concatenate([rows, damping]), np.concatenate([wanted, np.zeros(rows.shape[1])])
 
 
 def _directions(tip: Array, task: Task, length: float) -> Array:

@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.configuration import Task
-from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import NANOSECONDS
-from soro_node.one_goal import OneGoal
 from soro_node.replies import fill_code
-from soro_node.robot_binding import RobotBinding
-from soro_trajectory.command_stream import CommandStream, Phase
+from soro_trajectory.command_stream import Phase
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
+from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_topics import (
@@ -37,49 +35,21 @@ from soro_trajectory.track_topics import (
 )
 
 FEEDBACK_PERIOD = 0.1  # s
-LOOK_PERIOD = 0.02  # s, between two looks at the stream
-APPROACH_SLACK = 2.0  # s, beyond what ramp and takeover need
 # After the last command: measurements that are still on their way [s].
 LAST_MEASUREMENTS = 0.2
 NOTED = 0.1  # s without the measured tip, which a result mentions
 FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error is kept
 
 
-class TrackAction(OneGoal):
-    """Executes goals of TrackTrajectory, one at a time.
+class TrackAction(StreamAction):
+    """Executes goals of TrackTrajectory; `node`: its transforms too."""
 
-    `node`: its table, transforms, `near` and `go_to`.
-    """
+    name = 'track_trajectory'
 
-    def __init__(
-        self, node: Any, binding: RobotBinding, stream: CommandStream, topics: TrackTopics
-    ) -> None:
-        super().__init__(node, TrackTrajectory)
-        self._binding = binding
-        self._stream = stream
+    def __init__(self, *shared: Any, topics: TrackTopics) -> None:
+        super().__init__(*shared)
         self._topics = topics
         self._extent: float | None = None
-        self._generation = 0  # of the present goal
-
-    def execute(self, handle: Any) -> Any:
-        """Execute a goal; what does not succeed is logged."""
-        result = self.carry_out(handle, self._run_or_hold)
-        if result.error_code != Code.NONE:
-            log, text = self._node.get_logger(), f'track_trajectory: {result.error_message}'
-            if result.error_code == Code.CANCELED and handle.is_cancel_requested:
-                log.info(text)
-            else:
-                log.error(text)
-        return result
-
-    def _run_or_hold(self, handle: Any, result: Any) -> None:
-        try:
-            self._run(handle, result)
-        except SoroError:
-            raise
-        except Exception:
-            self._stream.hold(time.monotonic())
-            raise
 
     def _run(self, handle: Any, result: Any) -> None:
         control, goal = self._node.tip_control, handle.request
@@ -165,20 +135,8 @@ class TrackAction(OneGoal):
         control, pose = self._node.tip_control, plan.path.poses[0]
         motion: int = self._node.go_to(first, self._generation, feedback and control.live)
         control.aim(motion, lambda stamp: pose, Task(handle.request.task), feedback)
-        ramp = self._stream.longest_ramp
-        end = time.monotonic() + ramp + self._stream.patience + APPROACH_SLACK
-        start, arrived = time.monotonic(), None
-        while arrived is None or time.monotonic() - arrived < table.settle_time:
-            now = time.monotonic()
-            if now > end and arrived is None:
-                self._stream.hold(now)
-                raise StreamError(Code.TIMED_OUT, 'the first point was not reached in time')
-            self._look(handle)
-            if arrived is None and self._stream.phase is Phase.HOLD:
-                arrived = now
-            progress = min(1.0, (now - start) / max(ramp, LOOK_PERIOD))
-            self._feed(handle, TrackTrajectory.Feedback.APPROACHING, progress, plan, 0, None)
-            self.ending.wait(LOOK_PERIOD)
+        tell = functools.partial(self._feed, handle, TrackTrajectory.Feedback.APPROACHING, plan, 0)
+        self._arrive(handle, table.settle_time, tell)
         return motion
 
     def _follow(self, handle: Any, plan: Plan, topic: str, motion: int, feedback: bool) -> None:
@@ -199,7 +157,7 @@ class TrackAction(OneGoal):
             time_now = time.monotonic() - begin - table.delay
             point = schedule.point_at(time_now)
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))
-            self._feed(handle, TrackTrajectory.Feedback.TRACKING, progress, plan, point, record)
+            self._feed(handle, TrackTrajectory.Feedback.TRACKING, plan, point, progress, record)
             self._check_error(record, handle.request.max_error, begin + table.delay, topic)
             self.ending.wait(LOOK_PERIOD)
 
@@ -221,26 +179,14 @@ class TrackAction(OneGoal):
                 f'are {most * 1e3:.2f} mm; holding',
             )
 
-    def _look(self, handle: Any) -> None:
-        """Raise when the goal has to end: cancelled, stopped, released, deactivated."""
-        if handle.is_cancel_requested:
-            self._stream.hold(time.monotonic())
-            raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
-        if self._stream.stopped is not None:
-            raise self._stream.stopped
-        if self._stream.generation != self._generation:
-            raise StreamError(Code.CANCELED, 'released while moving')
-        if self.ending.is_set():
-            raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')
-
     def _feed(
         self,
         handle: Any,
         phase: int,
-        progress: float,
         plan: Plan,
         point: int,
-        record: ErrorRecord | None,
+        progress: float,
+        record: ErrorRecord | None = None,
     ) -> None:
         if not self._topics.due(FEEDBACK_PERIOD):
             return

@@ -76,6 +76,7 @@ def test_feedback_reaches_the_measured_target_and_rests_where_the_tracker_is_los
     error = state.position_error
     assert np.linalg.norm([error.x, error.y, error.z]) < np.linalg.norm(OFF)
     assert np.isnan(state.orientation_error.x)
+    assert np.isfinite(state.disturbance.force.x) and state.disturbance_covariance[0] > 0.0
     scene.blind = True
     wait_until(lambda: scene.row('control')[1].startswith('feedforward: no tip_measured'))
     assert scene.row('control')[0] == 1

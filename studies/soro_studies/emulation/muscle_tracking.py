@@ -21,6 +21,7 @@ import numpy as np
 
 from soro_driver.loop.control_loop import ControlLoop
 from soro_driver.loop.law import CommandArbiter
+from soro_driver.loop.tick import Tick
 from soro_driver.safety.command_gate import CommandGate
 from soro_emulation.device_emulator import Array
 from soro_emulation.emulator_settings import read_emulator_settings
@@ -160,12 +161,17 @@ class Player:
         for _ in range(round(SETTLE / self._period)):
             self._command()
 
-    def _command(self) -> None:
+    def command(self, lengths: Array | None) -> Tick:
+        """Do a pass of the loop, then command lengths (30,) [m] for the next one, or none."""
         self._stamp += 1
-        values = [float(x) for x in self._setpoint]
-        now = self.rig.clock.time
-        self._loop.tick()  # tells the inlet whether commands are accepted
-        self._inlet.submit(self._gate.names, self._codes, values, 'tracking', self._stamp, now)
+        tick = self._loop.tick()  # tells the inlet whether commands are accepted
+        if lengths is not None:
+            values, now = [float(x) for x in lengths], self.rig.clock.time
+            self._inlet.submit(self._gate.names, self._codes, values, 'tracking', self._stamp, now)
+        return tick
+
+    def _command(self) -> None:
+        self.command(self._setpoint)
         self.rig.link.pass_time(self._period)
         self._after()
 

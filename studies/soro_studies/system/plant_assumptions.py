@@ -18,19 +18,27 @@ from typing import Any
 
 from soro_mechanics.actuator_models.pneumatics import Valve
 from soro_studies.system.measured_section import keep_values, replace_section
-from soro_studies.system.tip_feedback import at_rest, CONTROLS, path, Plant, Scene, STIFF_FLOP
+from soro_studies.system.tip_feedback import (
+    at_rest,
+    CONTROLS,
+    LEGS,
+    path,
+    Plant,
+    Scene,
+    STIFF_FLOP,
+)
 
 DELAY = 0.1  # s
 SCENES = (
     STIFF_FLOP,
     Scene('spatial_cc', (0.0, 0.0, 0.188), 0.012, (0.004, -0.008, 0.188)),
-    Scene('soft_parallel', (0.0, 0.0, 0.180), 0.020, (0.006, -0.012, 0.180), ('body.',)),
+    Scene('soft_parallel', (0.0, 0.0, 0.180), 0.020, (0.006, -0.012, 0.180), LEGS),
     Scene(
         'stiff_flop_two_segment',
         (0.0, 0.0, 0.088),
         0.008,
         (-0.004, 0.006, 0.088),
-        ('body.segments.0.', 'body.segments.1.'),
+        (*STIFF_FLOP.stiff, *(path.replace('0', '1') for path in STIFF_FLOP.stiff)),
     ),
 )
 MOTIONS = (('at rest', 0.0), ('circle', 0.01), ('circle', 0.04))  # m/s

@@ -76,6 +76,6 @@ class ActuatorHistory:
 
     def undo(self, felt: Array, now: float) -> Array:
         """Return the values (m,) that will be felt so at `now` [s]; nothing moves yet."""
-        late = self._plays.inverse().apply(felt - self._rest)
+        late = self._plays.undo(felt - self._rest)
         values: Array = self._rest + self._creep.undo(late, now)
         return values

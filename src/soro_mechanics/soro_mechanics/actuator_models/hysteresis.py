@@ -33,8 +33,13 @@ class PrandtlIshlinskii:
         self._state = np.array(state, dtype=float)
         if self._r[:, 0].any() or (np.diff(self._r, axis=1) < 0.0).any():
             raise InvalidInput('thresholds', self._r.tolist(), 'rows that increase from zero')
-        if (np.cumsum(self._w, axis=1) <= 0.0).any():
+        self._total = np.cumsum(self._w, axis=1)
+        if (self._total <= 0.0).any():
             raise InvalidInput('weights', self._w.tolist(), 'sums from the first on above zero')
+        # Of the inverse operator, whose state follows from this one's.
+        before = np.roll(self._total, 1, axis=1)
+        self._late = np.cumsum(np.diff(self._r, axis=1, prepend=0.0) * before, axis=1)
+        self._back = np.diff(1.0 / self._total, axis=1, prepend=0.0)
 
     def apply(self, values: Array) -> Array:
         """Return the output after the inputs went to `values`, shape (m,)."""
@@ -43,14 +48,16 @@ class PrandtlIshlinskii:
         result: Array = (self._w * self._state).sum(axis=1)
         return result
 
-    def inverse(self) -> PrandtlIshlinskii:
-        """Return the operator that undoes this one from here on (Krejci and Kuhnen 2001)."""
-        w, r, z = self._w, self._r, self._state
-        total = np.cumsum(w, axis=1)
-        thresholds = np.cumsum(np.diff(r, axis=1, prepend=0.0) * np.roll(total, 1, axis=1), axis=1)
-        weights = np.diff(1.0 / total, axis=1, prepend=0.0)
+    def undo(self, values: Array) -> Array:
+        """Return inputs (m,) of which `apply` would give `values`, as Krejci and Kuhnen (2001).
+
+        Nothing moves yet.
+        """
+        y, w, z = np.asarray(values, dtype=float)[:, None], self._w, self._state
         tail = np.cumsum((w * z)[:, ::-1], axis=1)[:, ::-1] - w * z
-        return PrandtlIshlinskii(thresholds, weights, total * z + tail)
+        state = np.maximum(y - self._late, np.minimum(y + self._late, self._total * z + tail))
+        result: Array = (self._back * state).sum(axis=1)
+        return result
 
 
 class BoucWen:

@@ -1,0 +1,99 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Where bench protocols move the actuators, and how their tables are written. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soro_mechanics.analysis.trajectory import Schedule
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.atomic_write import write_whole
+
+PROTOCOLS = ('stretch', 'step', 'chirp', 'pull')
+STEP = 0.01  # s, between points of a chirp
+
+
+def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
+    """Return rest and the farthest actuation (m,) of a protocol, equal where it moves nothing.
+
+    Raises UnknownName: no such protocol or actuator; InvalidInput: another field.
+    """
+    known = [a.name for a in robot.actuators]
+    for field, names, valid in (
+        ('protocol', [goal.protocol], PROTOCOLS),
+        ('actuator_name', goal.actuator_name, known),
+    ):
+        for name in names:
+            if name not in valid:
+                raise UnknownName(field, name, valid)
+    if not 0.0 <= goal.amplitude <= 1.0:
+        raise InvalidInput('amplitude', goal.amplitude, 'a part of the range, in (0, 1]; 0: 0.5')
+    for name in ('settle_time', 'duration', 'lowest_frequency', 'highest_frequency'):
+        if not 0.0 <= getattr(goal, name) < 1e6:
+            raise InvalidInput(name, getattr(goal, name), 'zero (the default) or more')
+    rest = np.array([a.rest for a in robot.actuators])
+    moving = np.array([not goal.actuator_name or name in goal.actuator_name for name in known])
+    return rest, rest + moving * (goal.amplitude or 0.5) * (robot.limits[:, 1] - rest)
+
+
+def levels(robot: Robot, goal: Any) -> Array:
+    """Return the postures (n, m) of stretch: each actuator by itself, up to its end and back."""
+    rest, end = reach(robot, goal)
+    up = np.linspace(0.0, 1.0, goal.count or 10)
+    ways = [axis * (end - rest) for axis in np.eye(len(rest)) if axis @ (end - rest) != 0.0]
+    return np.array([rest + share * way for way in ways for share in [*up, *up[-2::-1]]])
+
+
+def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
+    """Return a sine of rising frequency about the middle.
+
+    Raises InvalidInput: faster than `rates`, or the end of the swing violates a limit.
+    """
+    rest, end = reach(robot, goal)
+    if violated := robot.violations(end):
+        raise InvalidInput('amplitude', goal.amplitude, f'less, within {"; ".join(violated)}')
+    first, last = goal.lowest_frequency or 0.1, goal.highest_frequency or 2.0
+    duration, swing = goal.duration or 10.0, 0.5 * (end - rest)
+    fastest = 1.0 / float(np.max(2.0 * np.pi * np.abs(swing) / rates))
+    if max(first, last) > fastest:
+        expected = f'at most {fastest:.3g} Hz at this amplitude: the rates of the actuators'
+        raise InvalidInput('highest_frequency', max(first, last), expected)
+    time = np.arange(0.0, duration + STEP, STEP)
+    phase = 2.0 * np.pi * (first * time + 0.5 * (last - first) / duration * time**2)
+    values = rest + swing + np.sin(phase)[:, None] * swing
+    return Schedule(time, values, np.zeros((len(time), 3)), 0.0)
+
+
+def table_path(text: str) -> Path:
+    """Return where a table goes; InvalidInput: it cannot go there."""
+    path = Path(text)
+    if not path.is_absolute() or path.suffix != '.csv' or not os.access(path.parent, os.W_OK):
+        expected = 'the absolute path of a .csv file in a folder that can be written to'
+        raise InvalidInput('save_to', text, expected)
+    return path
+
+
+def write_table(path: Path, drives: Sequence[str], columns: Sequence[str], rows: Array) -> None:
+    """Write a table, whole or not at all, and beside it a mapping, by which `identify` reads it.
+
+    `drives`: which columns are actuators, as ``name [unit]``; none: no mapping.
+    """
+    lines = [', '.join(columns), *(', '.join(f'{v:.9g}' for v in row) for row in rows.tolist())]
+    write_whole(path, lambda file: file.write('\n'.join([*lines, '']).encode()))
+    if not drives:
+        return
+    text = 'actuators:\n'
+    for drive in drives:
+        name, _, unit = drive[:-1].partition(' [')
+        text += f"  {name}: {{from: '{drive}', unit: {unit}}}\n"
+    text += "tip: {position: ['x [m]', 'y [m]', 'z [m]'], unit: m}\n"
+    text += "time: {from: 'time [s]', unit: s}\n" if 'time [s]' in columns else ''
+    write_whole(path.with_suffix('.yaml'), lambda file: file.write(text.encode()))

@@ -1,0 +1,123 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Bench protocols against a fake driver, with a tracker that sees the model and a pulling hand."""
+
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
+import numpy as np
+import pytest
+from rclpy.clock import Clock, ClockType
+from test_planner_node import robot, Scene  # noqa: F401 - a fixture
+
+from soro_mechanics.analysis.measured_compliance import read_pulls
+from soro_mechanics.core.status import Code
+from soro_msgs.action import BenchProtocol
+from soro_node.conversions import pose_to_message
+from soro_rigs.ros_session import RosSession, wait_for, wait_until
+
+SOFT = 0.02  # m/N, along each axis
+
+
+class Bench(Scene):
+    """The planner's rig with a tracker, a hand that pulls as it is told, and the action."""
+
+    def __init__(self, ros, robot):  # noqa: F811
+        super().__init__(ros, robot, '/arm', tracker_timeout=4.0, wrench_timeout=4.0)
+        self.force = np.zeros(3)
+        make = ros.client.create_publisher
+        self.tips, self.wrenches = (
+            make(PoseStamped, 'tip_measured', 1),
+            make(WrenchStamped, 'external_wrench', 1),
+        )
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
+        ros.do(ros.client, lambda: ros.client.create_timer(0.02, self.see, clock=clock))
+        self.bench = ros.action_client(BenchProtocol, 'trajectory_planner/bench_protocol')
+        wait_until(lambda: self.planner.tip_control.live)
+
+    def see(self):
+        stamp = self.ros.client.get_clock().now().to_msg()
+        tip = self.robot.forward(self.driver.value).tip.copy()
+        tip[:3, 3] += SOFT * self.force
+        seen = PoseStamped(pose=pose_to_message(tip))
+        felt = WrenchStamped()
+        seen.header.stamp = felt.header.stamp = stamp
+        seen.header.frame_id, felt.header.frame_id = 'arm/base_link', 'arm/tip_aligned'
+        felt.wrench.force = Vector3(**dict(zip('xyz', self.force.tolist(), strict=True)))
+        self.tips.publish(seen)
+        self.wrenches.publish(felt)
+
+    def pull(self, feedback):
+        words = feedback.feedback.step
+        if words.startswith('pull'):
+            way = np.array([float(x) for x in words.split('(')[1].split(')')[0].split()])
+            length = 1e-3 * float(words.split(' by ')[1].split()[0])
+            self.force = way * length / SOFT
+
+    def run(self, **fields):
+        assert self.bench.wait_for_server(10.0)
+        goal = BenchProtocol.Goal(settle_time=0.05, **fields)
+        handle = wait_for(self.bench.send_goal_async(goal, feedback_callback=self.pull))
+        answer = wait_for(handle.get_result_async(), 60.0)
+        return answer.status, answer.result
+
+
+@pytest.fixture(scope='module')
+def bench(robot):  # noqa: F811
+    with RosSession('/arm') as ros:
+        yield Bench(ros, robot)
+
+
+def table(path):
+    return np.loadtxt(path, delimiter=',', skiprows=1)
+
+
+def test_pulls_become_the_table_that_compliance_reads(bench, tmp_path):
+    file = tmp_path / 'pulls.csv'
+    bench.force = np.zeros(3)
+    status, result = bench.run(protocol='pull', lengths=[2e-3], save_to=str(file))
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
+    assert (result.rows, result.saved_to) == (7, str(file))
+    pulls = read_pulls(file)
+    assert pulls.displacements == pytest.approx(SOFT * pulls.forces, abs=1e-6)
+    assert np.abs(pulls.forces).max(axis=1) == pytest.approx(2e-3 / SOFT)
+    bench.force = np.zeros(3)
+
+
+def test_levels_and_series_are_what_the_robot_did(bench, tmp_path):
+    file, robot = tmp_path / 'levels.csv', bench.robot  # noqa: F811
+    status, result = bench.run(
+        protocol='stretch', count=2, actuator_name=[robot.actuators[0].name], save_to=str(file)
+    )
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
+    rows = table(file)
+    assert rows[:, 0] == pytest.approx(0.5 * robot.limits[0, 1] * np.array([0.0, 1.0, 0.0]))
+    for row in rows:
+        assert row[3:] == pytest.approx(robot.forward(row[:3]).tip[:3, 3], abs=1e-6)
+    status, result = bench.run(protocol='step', duration=1.5, save_to=str(file))
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
+    rows = table(file)
+    assert (np.diff(rows[:, 0]) > 0.0).all()
+    assert rows[-1, 4:7] == pytest.approx(0.5 * robot.limits[:, 1])
+    assert rows[0, 4] < rows[-1, 4]
+    status, result = bench.run(
+        protocol='chirp', amplitude=0.05, duration=1.0, highest_frequency=0.5, save_to=str(file)
+    )
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
+    assert np.ptp(table(file)[:, 4]) > 0.0
+
+
+def test_a_stop_ends_a_protocol_and_nothing_is_written(bench, tmp_path):
+    file = tmp_path / 'levels.csv'
+    goal = BenchProtocol.Goal(protocol='stretch', settle_time=0.5, save_to=str(file))
+    handle = wait_for(bench.bench.send_goal_async(goal))
+    wait_until(lambda: bench.planner._stream.setpoint is not None)
+    bench.send_actuation([0.1e5] * 3)  # a target does not disturb it
+    wait_until(lambda: 'refused' in bench.target_status()[0])
+    wait_for(handle.cancel_goal_async())
+    answer = wait_for(handle.get_result_async(), 20.0)
+    assert (answer.status, answer.result.error_code) == (GoalStatus.STATUS_CANCELED, Code.CANCELED)
+    assert not file.exists()
+    for fields in ({'protocol': 'dance'}, {'protocol': 'step', 'save_to': 'here.csv'}):
+        status, result = bench.run(**{'save_to': str(file), **fields})
+        assert status == GoalStatus.STATUS_ABORTED
+        assert result.error_code in (Code.UNKNOWN_NAME, Code.OUT_OF_RANGE)
