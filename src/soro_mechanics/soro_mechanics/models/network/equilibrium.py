@@ -16,7 +16,7 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
 from soro_mechanics.models.network.drive_values import driven_ranges
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, solve_held
+from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.relaxation import relax
@@ -31,6 +31,7 @@ MAX_TURN = 0.5 * math.pi  # of a motor in one step: frames are known modulo one 
 LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
 AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
 MAX_SNAPS = 40
+HELD = Aim(0, (0.0, 0.0, 0.0), 4.0, 0.0, False, 0, 0, np.eye(4), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class Outcome:
     state: State
     iterations: int
     residual: float
+    #: of the tangent there, where it was asked for: what it lies in, and its negative pivots
+    tangent: tuple[Work, int] | None = None
 
 
 class Equilibrium:
@@ -86,19 +89,27 @@ class Equilibrium:
         return x
 
     def newton(
-        self, x: Inputs, start: State, most: int = MAX_STEPS, tolerance: float | None = None
+        self,
+        x: Inputs,
+        start: State,
+        most: int = MAX_STEPS,
+        tolerance: float | None = None,
+        tangent: Work | None = None,
     ) -> Outcome:
-        """Solve from a start; the actuators are held."""
+        """Solve from a start; the actuators are held. The tangent is left in `tangent`."""
         wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
         if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
             return Outcome(*found)
         state = copy_state(start)
-        outcome, steps, error = solve_held(
-            self.layout.structure, x, state, old, work, wanted, most, LANES
+        aim = HELD._replace(most=most, tolerances=(wanted, 0.0, 0.0), tangent=tangent is not None)
+        w = tangent or work
+        outcome, steps, error, _, _, negative = solve(
+            self.layout.structure, x, state, old, w, aim, aim.range, LANES
         )
-        return Outcome(outcome == CONVERGED, state, steps, error)
+        found = None if tangent is None else (tangent, negative)
+        return Outcome(outcome == CONVERGED, state, steps, error, found)
 
     def march(
         self,
@@ -159,11 +170,17 @@ class Equilibrium:
             self._assembled = self._assemble(rest)
         return self._assembled
 
-    def solve(self, problem: Problem, rest: Array, near: tuple[Problem, State] | None) -> Outcome:
+    def solve(
+        self,
+        problem: Problem,
+        rest: Array,
+        near: tuple[Problem, State] | None,
+        tangent: Work | None = None,
+    ) -> Outcome:
         """Solve a problem from an earlier solution, or from the assembled robot."""
         spent = 0
         if near is not None:
-            outcome = self.follow(problem, near)
+            outcome = self.follow(problem, near, tangent)
             if outcome.converged:
                 return outcome
             spent = outcome.iterations
@@ -185,11 +202,13 @@ class Equilibrium:
             return outcome
         return replace(again, converged=True)
 
-    def follow(self, problem: Problem, near: tuple[Problem, State]) -> Outcome:
+    def follow(
+        self, problem: Problem, near: tuple[Problem, State], tangent: Work | None = None
+    ) -> Outcome:
         """Solve a problem from an earlier solution, along the branch that it lies on."""
         longest, spent = self.longest_step(near[0].actuation, problem.actuation), 0
         if longest == 1.0:
-            first = self.newton(self.inputs(problem), near[1])
+            first = self.newton(self.inputs(problem), near[1], tangent=tangent)
             if first.converged:
                 return first
             spent = first.iterations

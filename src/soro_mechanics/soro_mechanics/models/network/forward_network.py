@@ -30,6 +30,7 @@ from soro_mechanics.models.network.linearisation import (
     cut_state,
     Linearisation,
     Shape,
+    tangent_work,
     trace_shape,
 )
 from soro_mechanics.models.network.mesh_error import MeshCheck
@@ -134,12 +135,14 @@ class ForwardNetwork(Model):
             if near is None:
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
+                tangent = tangent_work(equilibrium.layout)
                 start = near.predicted(problem)
                 if start is not None:
-                    found = equilibrium.newton(equilibrium.inputs(problem), start)
+                    x = equilibrium.inputs(problem)
+                    found = equilibrium.newton(x, start, tangent=tangent)
                     if found.converged:
                         return replace(found, iterations=found.iterations + 1)
-                return equilibrium.solve(problem, self.rest, (near.problem, near.state))
+                return equilibrium.solve(problem, self.rest, (near.problem, near.state), tangent)
             outcome = self._adopted(equilibrium, problem, near)
             return outcome or equilibrium.solve(problem, self.rest, None)
 
@@ -323,7 +326,15 @@ class ForwardNetwork(Model):
 
         if not outcome.converged:
             return status_of(numbers(), FAILURE)
-        solution.linearisation = linear = self.linearise_solution(solution)
+        if outcome.tangent is None:
+            linear = self.linearise_solution(solution)
+        else:
+            work, negative = outcome.tangent
+            known = (outcome.residual, negative)
+            linear = Linearisation(
+                equilibrium.layout, solution.inputs, solution.state, work, found=known
+            )
+        solution.linearisation = linear
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
         remark = self.guard(equilibrium).remark(
             solution.shape, solution.state.wrench, solution.problem.actuation

@@ -37,6 +37,20 @@ MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
 _spare: WeakKeyDictionary[lay.Layout, list[Work]] = WeakKeyDictionary()
 
 
+def spare_work(layout: lay.Layout) -> Work:
+    """Return scratch for a linearisation."""
+    try:
+        return _spare.setdefault(layout, []).pop()
+    except IndexError:
+        return layout.work()
+
+
+def tangent_work(layout: lay.Layout) -> Work | None:
+    """Return scratch in which a solve can leave its tangent; None where that has other nodes."""
+    same = layout.cut is layout and not layout.tendons.held.any()
+    return spare_work(layout) if same else None
+
+
 @dataclass(frozen=True)
 class Shape:
     """Stations of all rods, one after the other."""
@@ -89,7 +103,8 @@ class Linearisation:
     """What small changes of load and actuation do at one equilibrium, the actuators held.
 
     Its scratch, `work`, is used again by others when nobody has the linearisation any more: what
-    is returned must not lie in it.
+    is returned must not lie in it. `found`: residual and negative pivots of what a solve has left
+    in `work`, which is from `spare_work`.
     """
 
     def __init__(
@@ -99,20 +114,16 @@ class Linearisation:
         state: State,
         work: Work | None = None,
         exact: bool = True,
+        found: tuple[float, int] | None = None,
     ) -> None:
         s = cut.structure
         self.layout = cut
-        self._spare: list[Work] = [] if work is not None else _spare.setdefault(cut, [])
-        if work is None:
-            try:
-                work = self._spare.pop()
-            except IndexError:
-                work = cut.work()
-        self.work = work
+        self._spare: list[Work] = [] if work and not found else _spare.setdefault(cut, [])
+        self.work = work = work or spare_work(cut)
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self._x, self._state = x, state
-        error, negative = linearise(s, x, state, work, exact, LANES)
+        error, negative = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative = float(error), int(negative)
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()

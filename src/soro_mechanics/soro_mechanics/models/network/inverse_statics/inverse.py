@@ -43,6 +43,12 @@ def solve_inverse(
     kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
     problem = kind(model, load, target)
     best = problem.start(model, guess)
+    near = problem.direct(best) if math.isfinite(best.residual) else None
+    if near is not None:
+        held = Problem(problem.actuation(near[0]), load)
+        q = model.configuration(equilibrium, held, near[1], start_time)
+        if q.status.code is Code.NONE:
+            return InverseSolution(q.actuation, q, *near[0].task_error, (), q.status)
     beyond: InverseState | None = None
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):
@@ -57,7 +63,7 @@ def solve_inverse(
         return solve_inverse(model, target, load, None)
 
     def configuration(at: InverseState) -> Configuration:
-        actuation, outcome = problem.outcome(at, spent)
+        actuation, outcome = problem.outcome(at, spent + at.steps - best.steps)
         held = Problem(actuation, load)
         return model.configuration(equilibrium, held, outcome, start_time)
 

@@ -24,19 +24,21 @@ from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Ta
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.driven_limits import DrivenLimits
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve, STEP_RANGE
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
-from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.linearisation import Linearisation, tangent_work
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.qp import solve_qp
 
 MAX_STEPS = 40
+MAX_DIRECT = 16
 MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
 MAX_NEAREST = 400
@@ -45,7 +47,6 @@ SETTLED = 1e-5  # the same: the least energy is found
 TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
 MIN_PART = 1.0 / 64.0
-STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
 TINY = 1e-300
 LEFT = 0.3  # of a task of more rows than actuators that a step may leave
 NEARLY = 1e-2  # residual or error, scaled, from which Newton's method is let go its way
@@ -125,7 +126,36 @@ class InverseProblem(DrivenLimits):
     def outcome(self, at: InverseState, spent: int) -> tuple[Array, Outcome]:
         """Return actuation and solution of a point that is in balance."""
         solved = at.residual <= self.equilibrium.tolerance
-        return self.actuation(at), Outcome(solved, at.state, spent + at.steps, at.residual)
+        return self.actuation(at), Outcome(solved, at.state, spent, at.residual)
+
+    def direct(self, start: InverseState) -> tuple[InverseState, Outcome] | None:
+        """Solve in one kernel where the task decides all; None where that does not end well."""
+        layout, target = self.layout, self.target.finer
+        decided = target.task is not Task.POSITION_AND_AXIS and len(self.range) == self.size
+        if not decided or not layout.kinds <= {'angle', 'length'} or layout.restiffens:
+            return None
+        tangent = tangent_work(layout)
+        aim = Aim(
+            MAX_DIRECT,
+            (self.equilibrium.tolerance, *target.tolerances),
+            GROWTH,
+            NEARLY,
+            tangent is not None,
+            self.size,
+            layout.tip_body,
+            np.ascontiguousarray(target.pose),
+            self.range,
+        )
+        driven, state, x = start.driven.copy(), copy_state(start.state), self.inputs(start.driven)
+        work, old = self.equilibrium.scratch
+        outcome, steps, error, *missing, negative = solve(
+            layout.structure, x, state, old, tangent or work, aim, driven, LANES
+        )
+        at = InverseState(driven, state, error, (missing[0], missing[1]), steps)
+        if outcome != CONVERGED or not self.within(at):
+            return None
+        left = None if tangent is None else (tangent, negative)
+        return at, Outcome(True, state, steps, error, left)
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""

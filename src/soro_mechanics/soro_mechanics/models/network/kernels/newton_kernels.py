@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Newton's method on the manifold, with guarded steps."""
+"""Newton's method on the manifold, with guarded steps; of equilibrium, or of a task with it."""
+
+from typing import NamedTuple
+
+from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -8,19 +12,39 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     condense,
     evaluate,
     largest_step,
+    motor_efforts,
     move,
     SINGULAR,
     solve_bodies,
 )
 from soro_mechanics.numerics.borrow_kernels import borrowed
-from soro_mechanics.numerics.kernels import kernel, NO
+from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.kernels import kernel, NO, YES
+from soro_mechanics.numerics.lie_kernels import so3_log
 
 CONVERGED = 0
 NOT_SOLVABLE = 1
 SLOW = 2
 
-GROWTH = 4.0  # a step after which the residual grew more than this is halved
 MIN_PART = 1.0 / 64.0
+STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
+FIRST = 53  # row of the scratch from which assembly and elimination leave it free
+
+
+class Aim(NamedTuple):
+    """When a solve ends, and with what."""
+
+    most: int  # largest number of steps
+    tolerances: tuple[float, float, float]  # scaled residual, position [m], rotation [rad]
+    #: after a step residual or error, scaled, may have grown so much, or be so small; else it is
+    #: halved
+    growth: float
+    nearly: float
+    tangent: bool  # leave what `linearise` leaves, see `_finish`
+    rows: int  # of the task; 0: the actuators are held, 3: position, 6: pose
+    body: int  # that has to meet it
+    pose: NDArray  # (4, 4) of it
+    range: NDArray  # (rows,) of the actuators
 
 
 @kernel
@@ -50,17 +74,22 @@ def copy_into(source, target):
 
 
 @kernel
-def solve_held(s, x, state, old, w, tolerance, most, lanes):
-    """Solve the equilibrium with the actuators held.
+def solve(s, x, state, old, w, aim, driven, lanes):
+    """Solve the equilibrium with the actuators held, or with what they must be for a task.
+
+    Of a task every step obeys K eta + P da = -r and A eta = c, so -A K^-1 P da = c + A K^-1 r.
 
     Parameters
     ----------
+    x : Inputs
+        Of a task, lengths and motor angles follow the actuators, and every body is unknown.
     state : State
         Start, and result.
     old : State
         Scratch.
-    most : int
-        Largest number of steps.
+    aim : Aim
+    driven : ndarray, shape (aim.rows,)
+        What the actuators drive; start, and result.
 
     Returns
     -------
@@ -69,31 +98,135 @@ def solve_held(s, x, state, old, w, tolerance, most, lanes):
     steps : int
     error : float
         Scaled residual; the last assembly in `w` belongs to `state`.
+    away, turn : float
+        Position [m] and rotation [rad] that the task still lacks.
+    negative : int
+        Negative pivots met in the rods, or SINGULAR; of the tangent, where it was asked for.
     """
     s, x, w = borrowed(s), borrowed(x), borrowed(w)
     state, old = borrowed(state), borrowed(old)
     clear_slots(w)
-    best = 0.0
+    best = error = away = turn = 0.0
     part = 1.0
-    for step in range(most + 1):
-        error = evaluate(s, x, state, w, NO, NO, lanes)
-        if error <= tolerance:
-            return CONVERGED, step, error
-        if step == most:
+    da = w.scratch[FIRST + 1]
+    for step in range(aim.most + 1):
+        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, NO, lanes)
+        if aim.rows > 0:
+            away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
+        if error <= aim.tolerances[0] and away <= aim.tolerances[1] and turn <= aim.tolerances[2]:
+            return CONVERGED, step, error, away, turn, _finish(s, x, state, w, aim.tangent)
+        if step == aim.most:
             break
-        if step > 0 and not error <= GROWTH * best:
+        merit = max(error, away / s.scale[0], turn)
+        if step > 0 and not merit <= max(aim.growth * best, aim.nearly):
             if part <= MIN_PART:
                 break
             part *= 0.5
-            move(s, old, w, part, state)
-            continue
-        if condense(s, x, state, w, NO, NO) == SINGULAR:
-            return NOT_SOLVABLE, step, error
-        if solve_bodies(s, x, w) == 0:
-            return NOT_SOLVABLE, step, error
-        back_substitute(s, x, state, w, 0, w.slots, 1.0)
-        part, _, _ = largest_step(s, w)
-        best = error
-        copy_into(state, old)
+            taken = -part
+        else:
+            best = merit
+            if not _solve(s, x, state, w, aim):
+                return NOT_SOLVABLE, step, error, away, turn, 0
+            part = largest_step(s, w)[0]
+            for k in range(aim.rows):
+                part = min(part, STEP_RANGE * aim.range[k] / max(abs(da[k]), 1e-300))
+            taken = part
+            copy_into(state, old)
         move(s, old, w, part, state)
-    return SLOW, most, error
+        for k in range(aim.rows):
+            driven[k] += taken * da[k]
+        for r in range(s.counts[1] if aim.rows > 0 else 0):
+            x.length[r] += taken * w.slots[r, 0]
+            for e in range(2):
+                x.theta[r, e] += taken * w.slots[r, 1 + s.counts[5] + e]
+    return SLOW, aim.most, error, away, turn, 0
+
+
+@kernel
+def _finish(s, x, state, w, tangent):
+    """Leave what `linearise` leaves, of the assembly that a solve has ended with.
+
+    Stresses of two-node elements follow their law there to second order of the last step.
+    """
+    if not tangent:
+        return 0
+    negative = condense(s, x, state, w, YES, YES)
+    motor_efforts(s, x, w)
+    return negative
+
+
+@kernel
+def _lacking(g, aim, scratch):
+    """Write the twist still missing to scratch[0]; return position [m] and rotation [rad] of it.
+
+    Position in base axes; rotation in the body's own, log(R' R_goal).
+    """
+    lacking, turn = scratch[0], scratch[2:5, 0:3]
+    for i in range(3):
+        lacking[i] = aim.pose[i, 3] - g[i, 3]
+        lacking[3 + i] = 0.0
+        for j in range(3):
+            v = 0.0
+            for k in range(3):
+                v += g[k, i] * aim.pose[k, j]
+            turn[i, j] = v
+    if aim.rows > 3:
+        so3_log(turn, lacking[3:6])
+    away = lacking[0] ** 2 + lacking[1] ** 2 + lacking[2] ** 2
+    angle = lacking[3] ** 2 + lacking[4] ** 2 + lacking[5] ** 2
+    return away**0.5, angle**0.5
+
+
+@kernel
+def _solve(s, x, state, w, aim):
+    """Write the step of all unknowns and, of a task, of the actuators (w.scratch[FIRST + 1])."""
+    n, m = w.matrix.shape[0], aim.rows
+    if condense(s, x, state, w, m > 0, m > 0) == SINGULAR:
+        return False
+    if m == 0:
+        if solve_bodies(s, x, w) == 0:
+            return False
+        back_substitute(s, x, state, w, 0, w.slots, 1.0)
+        return True
+    a = w.dense
+    for i in range(n):
+        for j in range(n):
+            a[i, j] = w.matrix[i, j]
+        for k in range(m):
+            a[i, n + k] = w.columns[i, k] * aim.range[k]
+        a[i, n + m] = w.vector[i]
+    if solve_in_place(a, n, a[:, n:], m + 1) == 0:
+        return False
+    lacking, da = w.scratch[FIRST], w.scratch[FIRST + 1]
+    task = w.scratch[FIRST + 2 : FIRST + 8, 0:6]
+    step = w.scratch[FIRST + 2 : FIRST + 8, 6:7]
+    o = 6 * (aim.body - 1)
+    for i in range(m):
+        unit = 1.0 / s.scale[0] if i < 3 else 1.0
+        for k in range(m + 1):
+            v = a[o + i, n + k]
+            if i < 3:
+                v = 0.0
+                for j in range(3):
+                    v += state.body[aim.body, i, j] * a[o + j, n + k]
+            if k < m:
+                task[i, k] = -unit * v
+            else:
+                step[i, 0] = unit * (lacking[i] + v)
+    if solve_in_place(task, m, step, 1) == 0:
+        return False
+    for i in range(n):
+        v = -a[i, n + m]
+        for k in range(m):
+            v -= a[i, n + k] * step[k, 0]
+        w.step_body[1 + i // 6, i % 6] = v
+    for i in range(6):
+        w.step_body[0, i] = 0.0
+    clear_slots(w)
+    for k in range(m):
+        da[k] = step[k, 0] * aim.range[k]
+    for k in range(s.counts[6]):
+        gain = x.map_gain[k]
+        w.slots[s.map_index[k, 1], s.map_index[k, 2]] += gain * da[s.map_index[k, 0]]
+    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, 1.0)
+    return True
