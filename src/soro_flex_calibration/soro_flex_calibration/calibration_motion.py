@@ -36,15 +36,7 @@ class Refused(SoroError):
 
 
 class GoalEnd:
-    """What ends a goal early.
-
-    Parameters
-    ----------
-    cancelled : callable
-        Whether the goal is to be cancelled.
-    ending : threading.Event
-        Set when the node is deactivated.
-    """
+    """What ends a goal early: `cancelled`, or `ending`, set when the node is deactivated."""
 
     def __init__(self, cancelled: Callable[[], bool], ending: threading.Event) -> None:
         self._cancelled, self._ending = cancelled, ending
@@ -112,16 +104,8 @@ class MotionSettings:
 class CalibrationMotion:
     """Visits poses and records there, until it is done, cancelled, or the node ends.
 
-    Parameters
-    ----------
-    motors : MotorWatch
-    recorder : Recorder
-    settings : MotionSettings
-    send : callable
-        Sends motor angles, shape (m,) [rad].
-    end : GoalEnd
-    tell : callable
-        Gets the share of the calibration that is done, words, and the index of the pose.
+    `send` sends motor angles (m,) [rad]; `tell` gets the share of the calibration that is done,
+    words, and the index of the pose.
     """
 
     def __init__(

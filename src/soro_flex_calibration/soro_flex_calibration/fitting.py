@@ -33,20 +33,10 @@ def fit_recording(
     method: str,
     most_residual: float,
 ) -> CalibrationReport:
-    """Fit some sensors of a recording.
+    """Fit some `sensors` of a recording, all of them where none is named.
 
-    Parameters
-    ----------
-    robot : str
-    recording : FlexRecording
-    lever : float
-        Distance of the strips from the neutral fibre [m].
-    sensors : sequence of str
-        Empty: all of the recording.
-    method : str
-        'exact' or 'published'.
-    most_residual : float
-        RMS above which a fit is refused [m]; 0: no such limit.
+    `lever`: of the strips from the neutral fibre [m]; `method`: 'exact' or 'published'; a fit with
+    an RMS above `most_residual` [m] is refused, with 0 none.
     """
     unknown = [name for name in sensors if name not in recording.names]
     if unknown:
@@ -91,13 +81,8 @@ def keep_fit(
     """Save a calibration of all strips of the robot: the new fits, and old ones for the rest.
 
     `material` is the scale of the modulus that the model had, and its relative deviation.
-
-    Raises
-    ------
-    PoorFit
-        With the reasons, when any fit is refused; the file stays as it was.
-    InvalidInput
-        Some strips were never calibrated.
+    PoorFit: a fit is refused, and why; the file stays as it was. InvalidInput: some strips were
+    never calibrated.
     """
     new = report.calibration()
     found = {s.name: s for s in new.sensors}

@@ -18,17 +18,9 @@ MIN_POSES = 4
 def extremes(limits: Array, amplitude: float, poses: int, random: np.random.Generator) -> Array:
     """Return motor angles to visit, shape (poses, m) [rad].
 
-    Every combination of the motors' extremes in random order (Koehler 2023, section VI-A), so
-    that motors work against each other and the legs bend as under a hand; all of them before any
-    comes again.
-
-    Parameters
-    ----------
-    limits : ndarray, shape (m, 2) [rad]
-    amplitude : float
-        Part of the range that is used, in (0, 1].
-    poses : int
-    random : Generator
+    Every combination of the motors' extremes in random order (Koehler 2023, section VI-A), so that
+    motors work against each other and the legs bend as under a hand; all of them before any comes
+    again. `limits` (m, 2) [rad], of which the part `amplitude` in (0, 1] is used.
     """
     if poses < MIN_POSES:
         raise InvalidInput('poses', poses, f'at least {MIN_POSES}')
@@ -44,15 +36,9 @@ def extremes(limits: Array, amplitude: float, poses: int, random: np.random.Gene
 
 @dataclass(frozen=True)
 class MotorPath:
-    """A straight way to one stop at a limited speed, and a rest there.
+    """A straight way from `start` to `stop` (m,) [rad], and a `rest` there [s].
 
-    Parameters
-    ----------
-    start, stop : ndarray, shape (m,) [rad]
-    speed : float
-        Of the fastest motor [rad/s].
-    rest : float
-        At the stop [s].
+    `speed` limits that of the fastest motor [rad/s].
     """
 
     start: Array

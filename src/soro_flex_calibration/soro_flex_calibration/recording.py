@@ -91,14 +91,8 @@ class RawRecording:
     ) -> FlexRecording:
         """Solve the model at every sample and return rotations of the nodes with the counts.
 
-        Parameters
-        ----------
-        device : HapticDevice
-        check : callable
-            Called before every sample; raises where nobody wants the result any more.
-        force : ndarray, shape (3,), optional [N]
-            On the handle all the time, axes of base_link.
-
+        `check` is called before every sample, and raises where nobody wants the result any more;
+        `force` (3,) [N] is on the handle all the time, axes of base_link.
         InvalidInput: NOT_CONVERGED: the model has no equilibrium at a sample.
         """
         device.restart(self.angles[0])
@@ -133,12 +127,9 @@ def _walk(device: HapticDevice, start: Array, end: Array, force: Array) -> None:
 
 
 class Recorder:
-    """Pairs states of actuators and readings of sensors by their stamps. Safe from any thread.
+    """Pairs states of actuators and readings of sensors (`names`, in that order) by their stamps.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Sensors, in the order of the recording.
+    Safe from any thread.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:

@@ -72,20 +72,10 @@ class Phase(Enum):
 class CommandStream:
     """The set-point that is sent, and the rules by which it moves.
 
-    Parameters
-    ----------
-    robot : Robot
-        Limits and rates.
-    source : str
-        Fully qualified name of the node that sends.
-    period : float
-        Nominal time between ticks [s].
-    slew : float
-        Share of each actuator's rate that ramps use, in (0, 1].
-    takeover_timeout : float
-        The driver must obey within this [s], beyond its safe action and `pause`.
-    pause : float
-        Of silence, before a driver hears a stream again that it has ended [s].
+    `source` is the fully qualified name of the node that sends, every `period` [s] nominally.
+    `slew`: share of each actuator's rate that ramps use, in (0, 1]. The driver must obey within
+    `takeover_timeout` [s], beyond its safe action and the `pause` [s] of silence before it hears a
+    stream again that it has ended.
     """
 
     def __init__(
@@ -244,27 +234,12 @@ class CommandStream:
     ) -> int:
         """Move to a target (m,) at the limited rate and hold it; return the motion.
 
-        Parameters
-        ----------
-        target : ndarray, shape (m,)
-        feedback : ActuatorFeedback or None
-            The newest one; None when it is too old.
-        now : float
-            Steady clock [s].
-        generation : int
-            That in which the target arrived.
-        keep : bool
-            Whether the present correction goes on.
-        schedule : Schedule, optional
-            Followed, instead of holding, from its first point on, which is `target`.
-
-        Raises
-        ------
-        InvalidInput
-            OUT_OF_RANGE: the target violates a limit; the error names all of them.
-        StreamError
-            Nothing may be sent now: no state, fault, another source in control; or the robot was
-            stopped after the target had arrived.
+        `feedback`: the newest, None when it is too old; `now`: steady clock [s]; `generation`:
+        that in which the target arrived; `keep`: the present correction goes on; `schedule`:
+        followed, instead of holding, from its first point on, which is `target`.
+        InvalidInput: OUT_OF_RANGE: the target violates limits; the error names all of them.
+        StreamError: nothing may be sent now: no state, fault, another source in control; or the
+        robot was stopped after the target had arrived.
         """
         found = self._robot.violations(target)
         if found:
@@ -338,14 +313,9 @@ class CommandStream:
             return leaves
 
     def tick(self, feedback: ActuatorFeedback | None, now: float) -> Array | None:
-        """Return what to send now, shape (m,), or None.
+        """Return what to send now (steady clock [s]), shape (m,), or None.
 
-        Parameters
-        ----------
-        feedback : ActuatorFeedback or None
-            The newest one; None when it is too old.
-        now : float
-            Steady clock [s].
+        `feedback`: the newest one; None when it is too old.
         """
         with self._lock:
             self._watch(feedback, now)

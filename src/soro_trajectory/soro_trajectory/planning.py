@@ -90,12 +90,8 @@ def curve_of_goal(goal: Any, to_base: ToBase) -> Curve:
     """Return the curve that a goal asks for, in base_link.
 
     The frame of `path` counts for points without one of their own, its stamp for all of them.
-
-    Raises
-    ------
-    InvalidInput, UnknownName
-        Unknown curve or frame, wrong size, a pose that is not finite, an empty path, an
-        unreadable file.
+    InvalidInput, UnknownName: unknown curve or frame, wrong size, a pose that is not finite, an
+    empty path, an unreadable file.
     """
     if goal.curve.endswith('.csv'):
         _check_unplaced(goal, _placement(goal, to_base))
@@ -129,12 +125,7 @@ def _check_unplaced(goal: Any, pose: Array) -> None:
 
 
 def check_goal(goal: Any) -> None:
-    """Refuse numbers of a goal that make no sense.
-
-    Raises
-    ------
-    InvalidInput
-    """
+    """Refuse numbers of a goal that make no sense: InvalidInput."""
     for name in ('speed', 'spacing', 'max_error'):
         value = getattr(goal, name)
         if finite_array(name, value, ()) < 0.0:
@@ -164,22 +155,11 @@ def make_plan(
 ) -> Plan:
     """Sample, solve and time the path of a goal; nothing moves.
 
-    Parameters
-    ----------
-    goal : TrackTrajectory.Goal
-    to_base : callable
-        From a header, and the field that it is, to the pose (4, 4) of its frame in base_link.
-    wrench : ndarray, shape (6,), or callable
-        At the tip, axes of base_link, or what gives it for the pose of the tip (4, 4).
-    guess : Configuration or None
-        To start the first point from.
-    proceed : callable
-        Gets the progress, 0 to 1; False cancels.
-
-    Raises
-    ------
-    InvalidInput, UnknownName
-        The goal itself is wrong, or so slow that no Duration holds its time.
+    `to_base`: from a header, and the field that it is, to the pose (4, 4) of its frame in
+    base_link; `wrench` (6,): at the tip, axes of base_link, or what gives it for the pose of the
+    tip (4, 4); `guess`: to start the first point from; `proceed` gets the progress, 0 to 1; False
+    cancels.
+    InvalidInput, UnknownName: the goal is wrong, or so slow that no Duration holds its time.
     """
     check_goal(goal)
     curve = curve_of_goal(goal, to_base)

@@ -16,12 +16,7 @@ def chamber_volumes(structure: dict[str, Any], q: Configuration) -> Array:
 
     Chambers keep their area (assumed: they are wound with fibre), so that the volume is that times
     the length of their axis, as in the work p dV that the models' moments and forces do. Only
-    bodies that are described as segments say where their chambers are.
-
-    Parameters
-    ----------
-    structure : dict
-        `RobotDescription.structure`.
+    bodies that are described as segments (`RobotDescription.structure`) say where theirs are.
     """
     volumes = np.zeros(len(q.actuation))
     chain = structure.get('segments')

@@ -23,18 +23,9 @@ class MissingPackage(SoroError, ImportError):
 
 
 class InvalidInput(SoroError, ValueError):
-    """An argument was refused.
+    """An argument was refused: `field`, the `value` given, and what was `expected`.
 
-    Parameters
-    ----------
-    field : str
-        Name of the argument.
-    value : object
-        What was given.
-    expected : str
-        What would have been accepted.
-    code : Code
-        The request error that a service reports.
+    `code` is the request error that a service reports.
     """
 
     def __init__(

@@ -122,14 +122,9 @@ class SegmentModel(Model):
     ) -> tuple[int, float]:
         """Take the increments; write records and base moments; return (passes, residual).
 
-        Parameters
-        ----------
-        whole : Increment
-            The whole actuation; its records are written.
-        parts : ndarray, shape (increments,)
-            Of the actuation, at the end of every increment.
-        starts : ndarray, shape (increments, 3)
-            Moments at the base, written; where `warm`, those of a like actuation.
+        `whole`: of the whole actuation, its records are written; `parts` (increments,): of the
+        actuation, at the end of each; `starts` (increments, 3): moments at the base, written;
+        where `warm`, those of a like actuation.
         """
 
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
