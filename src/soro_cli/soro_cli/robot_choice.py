@@ -53,10 +53,7 @@ def add_robot_options(
 
 @contextmanager
 def running_robot(arguments: argparse.Namespace) -> Iterator[RunningRobot]:
-    """Find the running robot.
-
-    UserError: none runs, or several do and none was named.
-    """
+    """Find the running robot. UserError: none runs, or several do and none was named."""
     from soro_cli.ros_session import RosSession
 
     wanted = wanted_namespace(arguments)

@@ -244,10 +244,7 @@ class RosSession(AbstractContextManager['RosSession']):
         return '' if value is None else str(value)
 
     def set_parameter(self, node: str, name: str, value: Any) -> None:
-        """Set a parameter of a node.
-
-        UserError: the node refuses it or does not answer.
-        """
+        """Set a parameter of a node. UserError: the node refuses it or does not answer."""
         from rcl_interfaces.srv import SetParameters
         from rclpy.parameter import Parameter
 

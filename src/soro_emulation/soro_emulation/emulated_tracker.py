@@ -53,10 +53,7 @@ class SeenPose:
 
 
 class EmulatedTracker(EmulatedSensor):
-    """One tracker.
-
-    `values`: `PARAMETERS`, read anew for every pose.
-    """
+    """One tracker. `values`: `PARAMETERS`, read anew for every pose."""
 
     def __init__(self, values: Mapping[str, Any], seed: int) -> None:
         super().__init__('tracker', values, seed)
@@ -95,8 +92,5 @@ class EmulatedTracker(EmulatedSensor):
 
 
 def tracker_fault(values: dict[str, Any]) -> tuple[str, float]:
-    """Return kind and length of a fault of the tracker.
-
-    Raises UnknownName, InvalidInput.
-    """
+    """Return kind and length of a fault of the tracker. Raises UnknownName, InvalidInput."""
     return choice(values, 'kind', KINDS[0], KINDS), finite(values, 'by', 0.05)

@@ -110,10 +110,7 @@ class Wiring:
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
-    """Read and check the section.
-
-    RobotFileError: field, value and remedy.
-    """
+    """Read and check the section. RobotFileError: field, value and remedy."""
     with section:
         address = section.text('address', LOCAL)
         if address != LOCAL and not re.fullmatch(r'[^\s:]+:\d+', address):

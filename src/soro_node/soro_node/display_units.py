@@ -80,10 +80,7 @@ def shown_position(values: Sequence[float]) -> str:
 
 
 def number(text: str, si_unit: str, what: str) -> float:
-    """Read one typed quantity.
-
-    UserError: the unit is missing or of another dimension.
-    """
+    """Read one typed quantity. UserError: the unit is missing or of another dimension."""
     try:
         return 0.0 if _is_zero(text) else parse(text, si_unit)[0]
     except QuantityError as error:

@@ -25,7 +25,6 @@ class OneGoal:
 
     `node`: its state and logger. `beside`: another action, of whose goals none runs meanwhile.
 
-    Attributes:
     - `ending`: of the goal that runs, or ran last: one that outlasts `end` still ends by itself,
       and the next one is not touched.
     """

@@ -133,9 +133,8 @@ def sample_workspace(
     `compliance` and `eigenstiffness`, which takes longer. `executor`: anything with `submit`;
     threads serve well, as the kernels release the interpreter lock. `proceed` gets how many
     samples are done and how many of them failed; False ends it there, with what was solved until
-    then.
-    With the model network the result is that of `Robot.forward` without a guess for every sample,
-    within the solver's tolerance, in whatever order and on however many threads.
+    then. With the model network the result is that of `Robot.forward` without a guess for every
+    sample, within the solver's tolerance, in whatever order and on however many threads.
     """
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))

@@ -115,8 +115,7 @@ class WorkerQueue:
     def newest(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return a subscription callback that hands messages to the queue; `call` must not raise.
 
-        A message that arrives while an earlier one is being worked on replaces the one that
-        waits.
+        A message that arrives while an earlier one is being worked on replaces the one that waits.
         """
         waiting: list[Any] = []
 

@@ -142,10 +142,7 @@ class LatestFeedback:
             return max(0.0, self._patience_ends - now)
 
     def actuation(self) -> Array:
-        """Return the present actuation (m,), of `first`.
-
-        NoState: nothing fresh is known.
-        """
+        """Return the present actuation (m,), of `first`. NoState: nothing fresh is known."""
         feedback = self.first()
         if feedback is None:
             raise NoState(f'no actuator_state within {self.timeout:g} s: is the driver running?')

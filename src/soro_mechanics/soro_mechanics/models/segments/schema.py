@@ -45,10 +45,9 @@ class Segment:
 class Compensation:
     """How the nonlinear models take the actuation in increments."""
 
-    # 'published': with the sections of the increment before
-    # (Shi 2023, (24)). 'exact': exact along straight paths of the section wrench, second order in
-    # the increments. 'converged': exact, taken with the increments and with twice as many, and
-    # extrapolated.
+    # 'published': with the sections of the increment before (Shi 2023, (24)). 'exact': exact along
+    # straight paths of the section wrench, second order in the increments. 'converged': exact,
+    # taken with the increments and with twice as many, and extrapolated.
     rule: str = 'converged'
     increments: int = 4  # number of equal increments; 0: as many as `threshold` gives
     # growth of the norm of the pressures per increment [Pa] (Shi 2023, (13), (26))
