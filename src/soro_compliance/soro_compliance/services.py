@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -23,35 +24,28 @@ from soro_node.requests import loaded_state, no_external, quick_start_of
 from soro_node.robot_binding import RobotBinding
 
 
+@dataclass(eq=False)
 class Services:
     """Answers of the compliance node.
 
-    - `feedback`: for requests about the present state.
-    - `now`: returns the stamp of a response.
-    - `external`: returns the external wrench of this moment, for requests about the present state.
+    `feedback`: for requests about the present state; `now`: returns the stamp of a response;
+    `external`: returns the external wrench of this moment, for requests about the present state.
     """
 
-    def __init__(
-        self,
-        binding: RobotBinding,
-        feedback: LatestFeedback,
-        now: Callable[[], Time],
-        external: Callable[[], WrenchAt | None] = no_external,
-    ) -> None:
-        self._binding = binding
-        self._feedback = feedback
-        self._now = now
-        self._external = external
-        self._last: Configuration | None = None
+    binding: RobotBinding
+    feedback: LatestFeedback
+    now: Callable[[], Time]
+    external: Callable[[], WrenchAt | None] = no_external
+    _last: Configuration | None = field(default=None, init=False)
 
     def compute_compliance(self, request: Any, response: Any) -> Any:
         """Fill the compliance at the tip, or at every station of every backbone."""
         if request.method >= len(METHODS):  # the constants of Compliance count in this order
             names = ', '.join(f'{name.upper()} ({n})' for n, name in enumerate(METHODS))
             raise InvalidInput('method', request.method, f'one of {names}')
-        state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
+        state = loaded_state(self.binding, request, self.feedback.actuation, self.external)
         q = state.solve(quick_start_of(state.robot, self._last))
-        frames, stamp = self._binding.frames, self._now()
+        frames, stamp = self.binding.frames, self.now()
         frequencies = _frequencies(state.robot, q) if request.natural_frequencies else ()
         response.configuration = configuration_to_message(
             q, state.robot, frames.base_link, stamp, ConfigurationMessage.FROM_REQUEST, frequencies

@@ -35,9 +35,8 @@ FEEDBACK_PERIOD = 0.1  # s
 class WorkspaceAction(OneGoal):
     """Executes goals of AnalyzeWorkspace, one at a time: it uses all cores.
 
-    - `node`: for its clock, logger and state.
-    - `default_samples`: returns how many samples a goal of zero means.
-    - `publish`: publishes the cloud.
+    `node`: for its clock, logger and state; `default_samples`: returns how many samples a goal of
+    zero means; `publish`: publishes the cloud.
     """
 
     def __init__(

@@ -169,10 +169,8 @@ def check_file(save_to: str) -> Path | None:
 def save(cloud: Workspace, names: list[str], path: Path, origin: Mapping[str, Any]) -> None:
     """Write a cloud; the file appears complete or not at all.
 
-    - `names`: of the actuators.
-    - `path`: .npz or .csv.
-    - `origin`: what was computed, with which robot: JSON in `origin` of an .npz, lines that begin
-      with # before the header of a .csv.
+    `names`: of the actuators; `path`: .npz or .csv; `origin`: what was computed, with which robot:
+    JSON in `origin` of an .npz, lines that begin with # before the header of a .csv.
 
     InvalidInput: the disk does not take it.
     """

@@ -19,8 +19,7 @@ SECOND = 1_000_000_000  # ns
 def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     """Return the state of all actuators; NaN where nothing is known.
 
-    - `gate`: names and quantities.
-    - `stamp`: when the measurement reached this computer.
+    `gate`: names and quantities; `stamp`: when the measurement reached this computer.
     """
     message = ActuatorState()
     message.header.stamp = stamp
@@ -43,8 +42,7 @@ def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
 def flex_message(sensors: SensorReading, stamp: Time, value: Array | None = None) -> FlexState:
     """Return the readings of the flex sensors; a driver knows no calibration, `value` is NaN.
 
-    - `stamp`: when the measurement reached this computer.
-    - `value`: elongations [m].
+    `stamp`: when the measurement reached this computer; `value`: elongations [m].
     """
     message = FlexState(name=list(sensors.names))
     message.header.stamp = stamp

@@ -27,9 +27,8 @@ Raw = tuple[int, bytes]
 class SocketcandLink:
     """Frames as identifier and data over one TCP connection.
 
-    - `wiring`: host, port and channel.
-    - `timeout`: a server that reads nothing for this long is given up [s].
-    - `connect_timeout`: of the whole greeting [s].
+    `wiring`: host, port and channel; `timeout`: a server that reads nothing for this long is given
+    up [s]; `connect_timeout`: of the whole greeting [s].
 
     DeviceLost: nobody answers, or the bus is in use.
     """

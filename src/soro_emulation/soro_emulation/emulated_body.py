@@ -16,8 +16,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 class EmulatedBody:
     """Computes the true configuration from what the actuators really do.
 
-    - `description`: the robot as its file describes it.
-    - `properties`: how the emulated one differs.
+    `description`: the robot as its file describes it; `properties`: how the emulated one differs.
     """
 
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:

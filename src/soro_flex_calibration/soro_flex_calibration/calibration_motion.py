@@ -101,6 +101,7 @@ class MotionSettings:
     in_motion: bool  #: readings count between the poses too
 
 
+@dataclass(eq=False)
 class CalibrationMotion:
     """Visits poses and records there, until it is done, cancelled, or the node ends.
 
@@ -108,21 +109,12 @@ class CalibrationMotion:
     words, and the index of the pose.
     """
 
-    def __init__(
-        self,
-        motors: MotorWatch,
-        recorder: Recorder,
-        settings: MotionSettings,
-        send: Callable[[Array], None],
-        end: GoalEnd,
-        tell: Callable[[float, str, int], None],
-    ) -> None:
-        self._motors = motors
-        self._recorder = recorder
-        self._settings = settings
-        self._send = send
-        self._end = end
-        self._tell = tell
+    motors: MotorWatch
+    recorder: Recorder
+    settings: MotionSettings
+    send: Callable[[Array], None]
+    end: GoalEnd
+    tell: Callable[[float, str, int], None]
 
     def visit(self, stops: Iterable[Array]) -> None:
         """Go to each pose and record.
@@ -130,7 +122,7 @@ class CalibrationMotion:
         Refused: the motors do not follow, the device is not active, its states have stopped, or
         the goal must end.
         """
-        here, settings = self._wait_for_angles(), self._settings
+        here, settings = self._wait_for_angles(), self.settings
         stops = list(stops)
         for number, stop in enumerate(stops):
             path = MotorPath(here, stop, settings.speed, settings.settle_time)
@@ -143,46 +135,46 @@ class CalibrationMotion:
         here, end = self._wait_for_angles(), time.monotonic() + seconds
         while time.monotonic() < end:
             self._send_checked(here)
-            self._tell(0.0, words, 0)
+            self.tell(0.0, words, 0)
 
     def _wait_for_angles(self) -> Array:
         last = time.monotonic() + START_PATIENCE
-        while not self._motors.fresh:
-            self._end.check()
+        while not self.motors.fresh:
+            self.end.check()
             if time.monotonic() > last:
                 raise Refused(Code.NO_STATE, 'no actuator_state; is the robot running?')
-            self._end.wait(SEND_PERIOD)
-        here = self._motors.angles
+            self.end.wait(SEND_PERIOD)
+        here = self.motors.angles
         if not np.all(np.isfinite(here)):
             raise Refused(Code.NO_STATE, 'the motor angles are not known')
         return here
 
     def _follow(self, path: MotorPath, number: int, total: int) -> None:
         """Send the path and record in motion; it waits where the motors fall behind."""
-        recorder, count, passed = self._recorder, 0, 0.0
+        recorder, count, passed = self.recorder, 0, 0.0
         last = followed = time.monotonic()
         while passed < path.duration:
             angle, resting = path.at(passed)
-            recorder.record(self._settings.in_motion and not resting)
+            recorder.record(self.settings.in_motion and not resting)
             self._send_checked(angle)
             now = time.monotonic()
-            if np.abs(self._motors.angles - angle).max() < FOLLOWED:
+            if np.abs(self.motors.angles - angle).max() < FOLLOWED:
                 followed = now
                 passed += now - last
             elif now - followed > FOLLOW_PATIENCE:
-                raise self._motors.behind()
+                raise self.motors.behind()
             last = now
             if count % TELL_EVERY == 0:
                 words = f'pose {number + 1} of {total}, {recorder.samples} readings'
-                self._tell(MOVING * number / total, words, number)
+                self.tell(MOVING * number / total, words, number)
             count += 1
 
     def _stay(self, angle: Array) -> None:
         """Record readings at rest."""
-        recorder = self._recorder
+        recorder = self.recorder
         recorder.record(True)
         have = recorder.samples
-        wanted = have + self._settings.samples
+        wanted = have + self.settings.samples
         end = time.monotonic() + FOLLOW_PATIENCE
         while recorder.samples < wanted:
             self._send_checked(angle)
@@ -192,7 +184,7 @@ class CalibrationMotion:
                 raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
 
     def _send_checked(self, angle: Array) -> None:
-        self._end.check()
-        self._motors.check()
-        self._send(angle)
-        self._end.wait(SEND_PERIOD)
+        self.end.check()
+        self.motors.check()
+        self.send(angle)
+        self.end.wait(SEND_PERIOD)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -32,6 +33,7 @@ from soro_node.requests import forward_from, loaded_state, no_external, quick_st
 from soro_node.robot_binding import RobotBinding
 
 
+@dataclass(eq=False)
 class Services:
     """Answers of the kinematics solver.
 
@@ -43,28 +45,18 @@ class Services:
     wrench of this moment, for requests about the present state.
     """
 
-    def __init__(
-        self,
-        binding: RobotBinding,
-        feedback: LatestFeedback,
-        latest: Callable[[], Configuration | None],
-        tolerances: Callable[[], tuple[float, float]],
-        now: Callable[[], Time],
-        to_base: Callable[[Header, str], Array],
-        external: Callable[[], WrenchAt | None] = no_external,
-    ) -> None:
-        self._binding = binding
-        self._feedback = feedback
-        self._latest = latest
-        self._tolerances = tolerances
-        self._now = now
-        self._to_base = to_base
-        self._external = external
+    binding: RobotBinding
+    feedback: LatestFeedback
+    latest: Callable[[], Configuration | None]
+    tolerances: Callable[[], tuple[float, float]]
+    now: Callable[[], Time]
+    to_base: Callable[[Header, str], Array]
+    external: Callable[[], WrenchAt | None] = no_external
 
     def solve_forward(self, request: Any, response: Any) -> Any:
         """Fill the configuration under an actuation."""
-        state = loaded_state(self._binding, request)
-        q = state.solve(quick_start_of(state.robot, self._latest()))
+        state = loaded_state(self.binding, request)
+        q = state.solve(quick_start_of(state.robot, self.latest()))
         if request.examine and q.status.converged:
             q = state.robot.examine(q)
         response.configuration = self._message(q, state.robot)
@@ -72,9 +64,9 @@ class Services:
 
     def compute_jacobian(self, request: Any, response: Any) -> Any:
         """Fill the Jacobian of the tip at an actuation."""
-        state = loaded_state(self._binding, request, self._feedback.actuation, self._external)
+        state = loaded_state(self.binding, request, self.feedback.actuation, self.external)
         start = start_of if state.of_present else quick_start_of
-        q = state.solve(start(state.robot, self._latest()))
+        q = state.solve(start(state.robot, self.latest()))
         if q.status.code is not Code.NOT_CONVERGED:
             response.actuator_name = [a.name for a in state.robot.actuators]
             response.matrix = state.robot.jacobian(q).ravel().tolist()
@@ -82,14 +74,14 @@ class Services:
 
     def compare_models(self, request: Any, response: Any) -> Any:
         """Fill the configurations of several models and how far they are apart."""
-        names = list(request.models) or list(self._binding.description.models)
+        names = list(request.models) or list(self.binding.description.models)
         solved = []
         for name in names:
-            robot = self._binding.robot_with(name)
+            robot = self.binding.robot_with(name)
             actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
             wrench = wrench_from_message(request.wrench)
             loads = loads_from_messages(request.loads)
-            near = quick_start_of(robot, self._latest())
+            near = quick_start_of(robot, self.latest())
             q = forward_from(robot, actuation, wrench, loads, near)
             response.configurations.append(self._message(q, robot))
             solved.append(q)
@@ -102,7 +94,7 @@ class Services:
 
     def solve_inverse(self, request: Any, response: Any) -> Any:
         """Fill the actuation for a target, or the nearest reachable pose and what stops it."""
-        robot = self._binding.robot_with(request.model)
+        robot = self.binding.robot_with(request.model)
         target, task = self._target(request)
         wrench = wrench_from_message(request.wrench)
         loads = loads_from_messages(request.loads)
@@ -130,7 +122,7 @@ class Services:
             choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
             raise InvalidInput('task', request.task, choices)
         pose = pose_from_message(request.target.pose, 'target.pose')
-        return self._to_base(request.target.header, 'target.header') @ pose, Task(request.task)
+        return self.to_base(request.target.header, 'target.header') @ pose, Task(request.task)
 
     def _asked_tolerances(self, request: Any) -> tuple[float, float]:
         asked = (request.position_tolerance, request.orientation_tolerance)
@@ -138,7 +130,7 @@ class Services:
         for name, value in zip(names, asked, strict=True):
             if finite_array(name, value, ()) < 0.0:
                 raise InvalidInput(name, value, 'zero (the default) or more')
-        default = self._tolerances()
+        default = self.tolerances()
         return asked[0] or default[0], asked[1] or default[1]
 
     def _guess(
@@ -150,21 +142,17 @@ class Services:
         """
         if len(request.guess):
             values = finite_array('guess', request.guess, (len(robot.actuators),))
-            near = quick_start_of(robot, self._latest())
+            near = quick_start_of(robot, self.latest())
             return forward_from(robot, values, wrench, loads, near)
-        present = self._feedback.fresh()
+        present = self.feedback.fresh()
         if present is None or not present.known:
             return None  # what was solved last is no longer where the robot is
-        near = start_of(robot, self._latest())
+        near = start_of(robot, self.latest())
         return near or robot.forward(present.present, wrench, None, loads)
 
     def _message(self, q: Configuration, robot: Robot) -> ConfigurationMessage:
         return configuration_to_message(
-            q,
-            robot,
-            self._binding.frames.base_link,
-            self._now(),
-            ConfigurationMessage.FROM_REQUEST,
+            q, robot, self.binding.frames.base_link, self.now(), ConfigurationMessage.FROM_REQUEST
         )
 
 

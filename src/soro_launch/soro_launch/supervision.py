@@ -76,9 +76,8 @@ class ManagedProcess:
 class Supervisor:
     """Runs processes until all have ended or a signal ends them.
 
-    - `line`: receives every line of output: name of the process, text, whether it is for the
-      screen.
-    - `notice`: receives the runner's own messages.
+    `line`: receives every line of output: name of the process, text, whether it is for the screen;
+    `notice`: receives the runner's own messages.
     """
 
     def __init__(

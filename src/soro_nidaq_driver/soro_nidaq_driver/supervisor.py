@@ -40,10 +40,9 @@ PARTING = 0.1  # s to leave after a goodbye
 class Supervisor:
     """The driver's side.
 
-    - `address`: 'local' or host:port, as for the driver.
-    - `cards`: cards to reset.
-    - `timeout`: silence of the driver, while armed, after which they are reset [s].
-    - `names`: resources that it holds while it lives, see `DeviceLock`.
+    `address`: 'local' or host:port, as for the driver; `cards`: cards to reset; `timeout`: silence
+    of the driver, while armed, after which they are reset [s]; `names`: resources that it holds
+    while it lives, see `DeviceLock`.
     """
 
     def __init__(

@@ -348,9 +348,8 @@ def compliance_to_message(
     Eigenscrews exist only where the compliance is positive definite, which it is not at a clamped
     base or at an unstable equilibrium: NaN there.
 
-    - `q`: at which it was linearised.
-    - `method`: a constant of the message, TANGENT for example.
-    - `frame_id`: tip_aligned of the robot, with its prefix.
+    `q`: at which it was linearised; `method`: a constant of the message, TANGENT for example;
+    `frame_id`: tip_aligned of the robot, with its prefix.
     """
     from soro_mechanics.analysis import stiffness  # compiled kernels, which drivers do not load
 

@@ -91,11 +91,9 @@ def loaded_state(
 ) -> LoadedState:
     """Read model, actuation, wrench and loads of a request.
 
-    - `request`: with the fields actuator_name, actuation, wrench, loads, and model where it has
-      one.
-    - `present`: gives the present actuation, which an empty `actuation` then stands for.
-    - `external`: gives the external wrench, which the present state has in addition to the
-      request's.
+    `request`: with the fields actuator_name, actuation, wrench, loads, and model where it has one;
+    `present`: gives the present actuation, which an empty `actuation` then stands for; `external`:
+    gives the external wrench, which the present state has in addition to the request's.
 
     InvalidInput, UnknownName, NoState.
     """

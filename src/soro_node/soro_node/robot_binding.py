@@ -52,8 +52,7 @@ def read_description(values: Mapping[str, Any]) -> RobotDescription:
 class RobotBinding:
     """Robot, models and frames of one node.
 
-    - `node`: gives the namespace.
-    - `values`: values of `ROBOT_PARAMETERS` (a ParameterTable does).
+    `node`: gives the namespace; `values`: values of `ROBOT_PARAMETERS` (a ParameterTable does).
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any]) -> None:

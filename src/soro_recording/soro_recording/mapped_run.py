@@ -3,18 +3,8 @@
 """Data that soro did not record, for identification: a mapping file says what is what.
 
 A *source* is the header of a column of a CSV file, or ``TOPIC.field.field`` of a bag, elements of
-arrays by their number: ``/plc/valves.data.0``.
-
-    actuators:
-      pair_1: {from: /plc/valves.data.0, unit: mbar, zero: 1013 mbar}
-    tip:
-      position: /mocap/marker_3.pose.position  # or three sources
-      unit: mm
-      orientation: /mocap/marker_3.pose.orientation  # of a quaternion; may be left out
-      frame: {position: 0 0 -120 mm, rotation: 0 0 90 deg}  # of the tracker, in base_link
-    time: {from: t, unit: ms}  # CSV only; without it every row is a posture at rest
-
-A unit may be a quantity, of a sensor in volts ``0.3 bar``; a rotation is a rotation vector.
+arrays by their number: ``/plc/valves.data.0``. docs/recording.md shows a mapping. A unit may be a
+quantity, of a sensor in volts ``0.3 bar``; a rotation is a rotation vector.
 """
 
 from __future__ import annotations

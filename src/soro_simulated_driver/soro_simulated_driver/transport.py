@@ -27,9 +27,8 @@ def resource(path: Path) -> str:
 class SimulatedTransport:
     """Sends requests and keeps the newest state.
 
-    - `path`: of the socket.
-    - `count`: actuators of the robot file.
-    - `io_timeout`, `open_timeout`: of one request, and of everything that opening takes [s].
+    `path`: of the socket; `count`: actuators of the robot file; `io_timeout`, `open_timeout`: of
+    one request, and of everything that opening takes [s].
 
     Its attributes:
     - `newest`: last STATE; None before the first one of a connection.

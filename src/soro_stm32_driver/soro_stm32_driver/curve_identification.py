@@ -46,11 +46,9 @@ def identify_curve(
 ) -> CurveFit:
     """Fit monotone tables to the runs of one muscle.
 
-    - `runs`: at least one inflation from completely deflated, and one deflation from the longest
-      length.
-    - `knots`: points of each table.
-    - `tolerance`: root mean square residual that is still believed [m].
-    - `name`: for messages.
+    `runs`: at least one inflation from completely deflated, and one deflation from the longest
+    length; `knots`: points of each table; `tolerance`: root mean square residual that is still
+    believed [m]; `name`: for messages.
 
     InvalidInput: times or lengths that are no numbers, too few samples, a stroke that is too
     short, gaps, lengths that go the wrong way, runs that disagree, a deflation that does not reach

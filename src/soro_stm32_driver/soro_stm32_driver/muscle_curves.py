@@ -153,8 +153,7 @@ class MuscleCurve:
 
         Where a way is too short for a valve, this is where to go first.
 
-        - `goal`: where to arrive [m].
-        - `seconds`: the last pulse.
+        `goal`: where to arrive [m]; `seconds`: the last pulse.
         """
         state = self.state(goal)
         if seconds >= 0.0:

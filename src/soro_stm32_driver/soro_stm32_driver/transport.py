@@ -46,9 +46,8 @@ class ValveSession(SerialSession):
 class Stm32Transport:
     """Talks to one board; a single thread uses it.
 
-    - `io_timeout`, `open_timeout` [s]
-    - `link`: default: the port of the wiring.
-    - `now`: steady clock [s], the one that the link stamps arrivals with.
+    `io_timeout`, `open_timeout` [s]; `link`: default: the port of the wiring; `now`: steady clock
+    [s], the one that the link stamps arrivals with.
 
     Its attributes:
     - `time`: arrival of the newest STATUS [s].

@@ -47,11 +47,10 @@ class ValvePlanner:
     ) -> ValvePlan:
         """Return what brings the muscles toward lengths (m,) [m].
 
-        - `lengths` (m,): wanted, in the module [m].
-        - `pending` (m, 2): relay-on times sent but not reported yet: inflate, deflate [s].
-        - `begun` (m, 2): valves that were open by then: their dead times are over.
-        - `settled`: the lengths no longer change: what is too little for a valve is brought about
-          by two pulses, there and back.
+        `lengths` (m,): wanted, in the module [m]; `pending` (m, 2): relay-on times sent but not
+        reported yet: inflate, deflate [s]; `begun` (m, 2): valves that were open by then: their
+        dead times are over; `settled`: the lengths no longer change: what is too little for a
+        valve is brought about by two pulses, there and back.
         """
         target = free_lengths(lengths, self._wiring)
         flow = np.maximum(pending - np.where(begun, 0.0, self._wiring.dead_time), 0.0)

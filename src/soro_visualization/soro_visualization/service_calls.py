@@ -55,9 +55,8 @@ class OneAtATime:
 class Buttons:
     """Services without arguments behind buttons; a person hears at once what became of a press.
 
-    - `clients`: of std_srvs/Trigger, by name.
-    - `say`: ``say(text, good)``
-    - `remedies`: what to do where one does not answer, by name.
+    `clients`: of std_srvs/Trigger, by name; `say`: ``say(text, good)``; `remedies`: what to do
+    where one does not answer, by name.
     """
 
     def __init__(

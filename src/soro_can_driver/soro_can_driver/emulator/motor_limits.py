@@ -89,9 +89,8 @@ class MotorWatch:
     ) -> tuple[EmergencyCode, Motors] | None:
         """Return what is wrong with which motors, or None.
 
-        - `error` (m,): set-point less encoder [0.1 deg].
-        - `speed` (m,) [deg/s]
-        - `largest` (m,): error that is allowed [0.1 deg].
+        `error` (m,): set-point less encoder [0.1 deg]; `speed` (m,) [deg/s]; `largest` (m,): error
+        that is allowed [0.1 deg].
         """
         if now - self._judged_at < CONTROL_PERIOD:
             return None

@@ -15,8 +15,7 @@ Conditions = NDArray[np.bool_]
 class Debounce:
     """Per actuator: for how long has a condition held without a break.
 
-    - `count`: of the actuators.
-    - `hold`: after which it counts [s].
+    `count`: of the actuators; `hold`: after which it counts [s].
     """
 
     def __init__(self, count: int, hold: float) -> None:

@@ -45,9 +45,8 @@ class Law(ABC):
     def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Return the present command; None while there is none.
 
-        - `reading`: this tick's measurement.
-        - `accepting`: whether the loop would act on a command (armed and not in a safe action).
-        - `now`: steady clock [s].
+        `reading`: this tick's measurement; `accepting`: whether the loop would act on a command
+        (armed and not in a safe action); `now`: steady clock [s].
         """
 
     @abstractmethod

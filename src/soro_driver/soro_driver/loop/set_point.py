@@ -19,9 +19,8 @@ NOISE = 0.01  # of the range: so near to rest, a robot that is armed is at rest
 class SetPoint:
     """What a device was told last.
 
-    - `period`: nominal time between two ticks [s].
-    - `engage_band`: a pressure this near to rest is let out instead of being held, as a part of
-      the range.
+    `period`: nominal time between two ticks [s]; `engage_band`: a pressure this near to rest is
+    let out instead of being held, as a part of the range.
 
     Its attributes:
     - `values` (m,): SI, order of the robot file; feasible.

@@ -31,8 +31,7 @@ class NotNear(InvalidInput):
 class CommandGate:
     """Checks and shapes commands for the actuators of one robot.
 
-    - `actuators`: order of every array here.
-    - `coupled_limits`: ``coefficients @ values <= maximum``.
+    `actuators`: order of every array here; `coupled_limits`: ``coefficients @ values <= maximum``.
     """
 
     def __init__(
@@ -85,9 +84,8 @@ class CommandGate:
     def check_near(self, values: Array, reference: Array, band: float) -> None:
         """Refuse a first command that is not where the robot is, so that nothing jumps.
 
-        - `values`, `reference` (m,): command, and measurement (or applied value where there is no
-          sensor).
-        - `band`: allowed difference as a part of each actuator's range.
+        `values`, `reference` (m,): command, and measurement (or applied value where there is no
+        sensor); `band`: allowed difference as a part of each actuator's range.
         """
         off = np.abs(values - reference) / self.span
         worst = int(np.argmax(np.where(np.isnan(off), math.inf, off)))

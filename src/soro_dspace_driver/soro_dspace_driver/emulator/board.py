@@ -37,8 +37,7 @@ LOOSE = (sf.SerialState.FAULT, sf.SerialState.ESTOP)
 class DspaceBoard:
     """One real-time computer with its regulators.
 
-    - `bench`: its regulators in the order of the channels.
-    - `now` [s, CLOCK_MONOTONIC]
+    `bench`: its regulators in the order of the channels; `now` [s, CLOCK_MONOTONIC].
 
     Its attributes:
     - `repeats`: injected: every FEEDBACK is the last one again, sequence number included.

@@ -26,8 +26,7 @@ REMEMBERED = 16  # messages; a second copy comes with the next ones at the lates
 class AnyPublisherSubscription:
     """A subscription that hears publishers of either reliability.
 
-    - `callback`: gets each message once.
-    - `qos`: reliable, of the first subscription.
+    `callback`: gets each message once; `qos`: reliable, of the first subscription.
     """
 
     def __init__(

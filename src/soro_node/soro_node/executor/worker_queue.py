@@ -46,9 +46,8 @@ class _Accepted:
 class WorkerQueue:
     """Threads that execute calls in the order in which they were handed over.
 
-    - `node`: whose executor continues the coroutines.
-    - `name`: of the threads, as debuggers show it.
-    - `threads`: how many calls run at the same time.
+    `node`: whose executor continues the coroutines; `name`: of the threads, as debuggers show it;
+    `threads`: how many calls run at the same time.
     """
 
     def __init__(self, node: Node, name: str, threads: int = 1) -> None:

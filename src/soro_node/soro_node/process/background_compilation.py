@@ -40,8 +40,7 @@ class ModelCompiling(SoroError):
 class BackgroundCompilation:
     """Compiles models in a child process, one for all nodes of a robot; it ends with its node.
 
-    - `file`: the robot file.
-    - `models`: not compiled yet.
+    `file`: the robot file; `models`: not compiled yet.
     """
 
     def __init__(self, file: str, models: Iterable[str]) -> None:

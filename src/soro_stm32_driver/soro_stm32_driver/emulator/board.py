@@ -26,9 +26,8 @@ BATTERY = 12000  # mV
 class Stm32Board:
     """One board; `advance` must be called every few milliseconds.
 
-    - `now` [s, CLOCK_MONOTONIC]
-    - `sense`: returns the counts of the length sensors.
-    - `wired`: the valves that the muscles of `bank` really hang on.
+    `now` [s, CLOCK_MONOTONIC]; `sense`: returns the counts of the length sensors; `wired`: the
+    valves that the muscles of `bank` really hang on.
     """
 
     def __init__(

@@ -32,9 +32,8 @@ ARROW = 0.35  # length of the load's arrow, of the robot's extent
 class Markers:
     """Makes MarkerArrays and remembers what must be deleted.
 
-    - `frame_id`: base_link of the robot, with its prefix.
-    - `muscles`: between disks of the backbone.
-    - `fittings`: bodies that no URDF draws, and what is fitted to the rods.
+    `frame_id`: base_link of the robot, with its prefix; `muscles`: between disks of the backbone;
+    `fittings`: bodies that no URDF draws, and what is fitted to the rods.
     """
 
     def __init__(

@@ -189,9 +189,8 @@ class ActuatorSliders:
 class ViewerPanel:
     """Everything beside the scene.
 
-    - `actuators`, `limits`: of the robot file.
-    - `controls`: None: a recording is shown, nothing can be asked for.
-    - `show`: ``show(name, on)``: shows or hides something in the scene.
+    `actuators`, `limits`: of the robot file; `controls`: None: a recording is shown, nothing can
+    be asked for; `show`: ``show(name, on)``: shows or hides something in the scene.
     """
 
     def __init__(

@@ -24,8 +24,7 @@ AXIS, GRID = '#868e96', '#868e9640'  # read on white and on dark grey
 class ViewerPlots:
     """Two plots: the actuators measured (and commanded, faint), and the error of the tip.
 
-    - `actuators`: the first six are drawn.
-    - `duration` [s]
+    `actuators`: the first six are drawn; `duration` [s].
     """
 
     def __init__(self, gui: Any, actuators: Sequence[Actuator], duration: float) -> None:
