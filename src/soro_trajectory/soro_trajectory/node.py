@@ -269,7 +269,7 @@ class TrajectoryPlanner(RobotNode):
             return nearest_feasible(self._binding.robot, state.present)
         return felt
 
-    def check_no_path(self, more: bool = False) -> None:
+    def check_no_path(self, more: Any = ()) -> None:
         """Raise StreamError while a path, or what else the caller knows of, is followed."""
         if self._track is None or self._track.busy or more:
             raise StreamError(Code.BUSY, 'a path is being followed; cancel it first')
@@ -344,7 +344,7 @@ class TrajectoryPlanner(RobotNode):
         self, topic: str, solved: Callable[[Any], Goal], message: Any, generation: int
     ) -> None:
         try:
-            self.check_no_path(self._follow.busy)
+            self.check_no_path(self._follow.goals)
             goal = solved(message)
             shaping = self._begin(goal, generation)
             doubt = goal.doubt()
