@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 import math
 from typing import NamedTuple
 
-from scipy.optimize import brentq
-
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.dynamics.stepper import Stepper, StepReport
@@ -46,6 +44,8 @@ class Watch:
 
     def step(self, advance: Callable[[float], StepReport], step: float) -> tuple[StepReport, bool]:
         """Take a step; also whether an event ended the simulation in it."""
+        from scipy.optimize import brentq  # half a second of a planner's start
+
         if not self._functions:
             return advance(step), False
         back, before = self._of.save(), self._values

@@ -7,8 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import block_diag
-from scipy.sparse.linalg import eigs
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
@@ -41,6 +39,8 @@ def modes(stepper: Stepper, count: int = 3) -> Modes:
     InvalidInput
         A mode grows, or there are not so many that have mass.
     """
+    from scipy.sparse.linalg import eigs  # a part of a planner's start
+
     stiffness, damping, mass, motion = matrices(stepper)
     flexible = np.linalg.solve(stiffness, mass)
     tendons = stepper.layout.tendons
@@ -83,6 +83,8 @@ def matrices(stepper: Stepper) -> tuple[Array, Array, Array, Array]:
     Coordinates are twists of the bodies (own axes, linear first), of the inner nodes, and the
     angles of the joints; the last result (6 nodes, n) is how the nodes follow them.
     """
+    from scipy.linalg import block_diag
+
     stepper.assemble()
     s, w, m, x = stepper.layout.structure, stepper.work, stepper.motion, stepper.inputs
     bodies = int(s.counts[0]) - 1

@@ -1,28 +1,87 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Import Numba without the part of SciPy that our kernels do not use.
+"""Import Numba without the part of SciPy that our kernels do not use, and spare it some work.
 
 The first kernel of a process makes Numba look for BLAS, which imports ``scipy.linalg`` and with it
 half of SciPy and, by way of ``numpy.f2py``, a guesser of character sets: a fifth of the processor
 time that a node needs until its kernels run. No kernel of ours calls BLAS. SciPy is installed with
 this library, so the answer is known, and a kernel of somebody else that does call BLAS still
 imports it when it is compiled.
+
+A third of a compilation was two things: the options of the compiler, 40 properties, were read at
+every addition in a kernel, and every assignment to a slice compiled the text of an error (it still
+raises ValueError). Of a cached kernel Numba parses the bitcode too, most of the time that loading
+takes; only the compiler of a caller needs it.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
+from typing import Any
 
 BLAS = 'scipy.linalg'
 
 
 def load_numba() -> None:
     """Import what Numba imports for its first kernel; call before one runs."""
-    if BLAS in sys.modules or 'numba.np.arraymath' in sys.modules:
-        return
-    sys.modules[BLAS] = None  # type: ignore[assignment]  # what the import system takes for absent
-    try:
-        from numba.np import arraymath
-    finally:
-        del sys.modules[BLAS]
-    arraymath._HAVE_BLAS = True
+    if BLAS not in sys.modules and 'numba.np.arraymath' not in sys.modules:
+        sys.modules[BLAS] = None  # type: ignore[assignment]  # what the import system calls absent
+        try:
+            from numba.np import arraymath
+        finally:
+            del sys.modules[BLAS]
+        arraymath._HAVE_BLAS = True
+    _spare_work()
+
+
+@functools.cache
+def _spare_work() -> None:
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.codegen import ll as llvm
+    from numba.core.extending import overload
+    from numba.core.targetconfig import TargetConfig
+    from numba.np import arrayobj
+
+    def values(options: Any) -> dict[str, Any]:
+        return {**defaults(options.__class__), **options._values}
+
+    @functools.cache
+    def defaults(kind: Any) -> dict[str, Any]:
+        return {name: option.default for name, option in kind.options.items()}
+
+    def shapes_differ(source: Any, target: Any) -> None:
+        raise ValueError('cannot assign slice from input of different size')
+
+    @overload(shapes_differ)
+    def implementation(source: Any, target: Any) -> Any:
+        return shapes_differ
+
+    def unserialize(kind: Any, codegen: Any, state: Any) -> Any:
+        name, form, data = state
+        if form != 'object':
+            return plain[0](codegen, state)
+        library = codegen.create_library(name)
+        library.enable_object_caching()
+        library._set_compiled_object(data[0])
+        library._finalize_final_module()
+        library._soro_bitcode = data[1]
+        return library
+
+    def module_for_linking(library: Any) -> Any:
+        if library._shared_module is None and hasattr(library, '_soro_bitcode'):
+            library._shared_module = llvm.parse_bitcode(library._soro_bitcode)
+        return plain[1](library)
+
+    def pointer_to_function(library: Any, name: str) -> Any:
+        if name.encode() in getattr(library, '_soro_bitcode', b''):
+            library._codegen._engine._defined_symbols.add(name)  # else read from the module
+        return plain[2](library, name)
+
+    kind = JITCodeLibrary
+    plain = kind._unserialize, kind._get_module_for_linking, kind.get_pointer_to_function
+    kind._unserialize = classmethod(unserialize)
+    kind._get_module_for_linking = module_for_linking
+    kind.get_pointer_to_function = pointer_to_function
+    TargetConfig.values = values
+    arrayobj.raise_with_shape_context = shapes_differ

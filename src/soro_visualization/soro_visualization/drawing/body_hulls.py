@@ -13,7 +13,6 @@ from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from soro_mechanics.models.network.description.spec import GROUND, NetworkSpec
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -136,6 +135,8 @@ def _arm(shape: Shape, made: dict[str, _Balls]) -> None:
 
 
 def _wrapped(balls: _Balls, least: float) -> Hull:
+    from scipy.spatial import ConvexHull  # a third of a node's start
+
     sphere = unit_sphere(rings=6, sides=12)[0]
     points = np.concatenate(
         [c + max(r, least) * sphere for c, r in zip(balls.centres, balls.radii, strict=True)]

@@ -14,7 +14,6 @@ import math
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.models.network.description.spec import GROUND
@@ -131,6 +130,8 @@ class RigidParts:
 
 def turn(axis: Array, angle: float) -> Array:
     """Return the (4, 4) rotation about a unit axis."""
+    from scipy.spatial.transform import Rotation  # a third of a node's start
+
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec(angle * axis).as_matrix()
     return pose
@@ -196,6 +197,8 @@ def _numbers(text: str, count: int, what: str) -> tuple[float, ...]:
 
 
 def _origin(element: ElementTree.Element) -> Array:
+    from scipy.spatial.transform import Rotation
+
     origin = element.find('origin')
     pose = np.eye(4)
     if origin is not None:
