@@ -12,7 +12,6 @@ import sys
 import time
 
 import numpy as np
-import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool
 
@@ -114,83 +113,84 @@ def test_a_killed_launcher_takes_the_robot_down_safely(tmp_path):
         assert_vented(robot)
 
 
-@pytest.fixture(scope='module')
-def robot(tmp_path_factory):
-    """Return a robot for the tests that leave it armed; they stand last."""
-    with launched_robot(['stiff_flop'], tmp_path_factory.mktemp('robot')) as running:
-        yield running
-        assert running.process.stop() == 0, running.process.output
-        assert_vented(running)
-
-
-def test_stop_needs_no_ownership_and_the_old_stream_does_not_resume(robot):
-    robot.move(TARGET)
-    assert robot.call('driver/stop').success
-    robot.wait(lambda: robot.state() != ACTIVE, NOTICED, 'stop')
-    robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
-    robot.spin(1.0)
-    assert robot.state() != ACTIVE
-    assert max(robot.watch.measured) < 5e3
-    robot.send(TARGET)
-    robot.spin(1.0)
-    assert robot.state() != ACTIVE and max(robot.watch.measured) < 5e3
-    # To clear it is a person's decision, and a new target another one.
-    robot.clear()
-    robot.spin(0.5)
-    assert max(robot.watch.measured) < 5e3
-    robot.move((0.0, 4.0e4, 0.0))
-
-
-def test_a_stop_of_a_stopped_robot_ends_what_was_sent_just_before_it(robot):
-    robot.move(TARGET)
-    assert robot.call('driver/stop').success
-    robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
-    applied = []
-    robot.session.node.create_subscription(
-        ActuatorState,
-        f'{robot.robot.namespace}/actuator_state',
-        lambda message: applied.append(max(message.applied)),
-        100,
-    )
-    for delay in (0.02, 0.05, 0.3):
+def test_stop_needs_no_ownership_and_the_old_stream_does_not_resume(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
         assert robot.call('driver/stop').success
-        robot.send(TARGET)
-        robot.spin(delay)
-        assert robot.call('driver/stop').success
-        robot.spin(0.05)  # what was published before the stop
-        applied.clear()
+        robot.wait(lambda: robot.state() != ACTIVE, NOTICED, 'stop')
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
         robot.spin(1.0)
-        known = np.array(applied)[np.isfinite(applied)]
-        assert (np.diff(known) <= 1e-6).all() and known[-1] == 0.0, f'{delay} s: {known}'
-        assert robot.state() == ActuatorState.SAFE
-    robot.clear()
-    robot.move(TARGET)
+        assert robot.state() != ACTIVE
+        assert max(robot.watch.measured) < 5e3
+        robot.send(TARGET)
+        robot.spin(1.0)
+        assert robot.state() != ACTIVE and max(robot.watch.measured) < 5e3
+        # To clear it is a person's decision, and a new target another one.
+        robot.clear()
+        robot.spin(0.5)
+        assert max(robot.watch.measured) < 5e3
+        robot.move((0.0, 4.0e4, 0.0))
+        assert robot.process.stop() == 0, robot.process.output
+        assert_vented(robot)
 
 
-def test_an_emergency_stop_is_latched(robot):
-    robot.move(TARGET)
-    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    estop = robot.session.node.create_publisher(Bool, f'{robot.robot.namespace}/estop', latched)
-    estop.publish(Bool(data=True))
-    robot.wait(lambda: robot.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
-    robot.wait(lambda: max(robot.watch.measured) < 5e3, 2.0, 'venting')
-    moved = subprocess.run(  # it is at rest, and nobody obeys
-        [sys.executable, '-m', 'soro_cli.main', 'move', '--rest'],
-        capture_output=True,
-        text=True,
-        timeout=60.0,
-    )
-    assert moved.returncode == 1, moved.stdout
-    assert 'not moved: ' in moved.stderr and 'soro estop --release' in moved.stderr
-    estop.publish(Bool(data=False))
-    robot.spin(0.5)
-    robot.send(TARGET)
-    robot.spin(1.0)
-    assert robot.state() == ActuatorState.ESTOP
-    assert max(robot.watch.measured) < 5e3
-    # Clearing lets the robot be commanded again; it moves nothing, and nothing old comes back.
-    assert robot.call('driver/clear_fault').success
-    robot.wait(lambda: robot.state() == ACTIVE, NOTICED, 'cleared driver')
-    robot.spin(1.0)
-    assert max(robot.watch.measured) < 5e3
-    robot.move(TARGET)
+def test_a_stop_of_a_stopped_robot_ends_what_was_sent_just_before_it(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        assert robot.call('driver/stop').success
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 5.0, 'venting')
+        applied = []
+        robot.session.node.create_subscription(
+            ActuatorState,
+            f'{robot.robot.namespace}/actuator_state',
+            lambda message: applied.append(max(message.applied)),
+            100,
+        )
+        for delay in (0.02, 0.05, 0.3):
+            assert robot.call('driver/stop').success
+            robot.send(TARGET)
+            robot.spin(delay)
+            assert robot.call('driver/stop').success
+            robot.spin(0.05)  # what was published before the stop
+            applied.clear()
+            robot.spin(1.0)
+            known = np.array(applied)[np.isfinite(applied)]
+            assert (np.diff(known) <= 1e-6).all() and known[-1] == 0.0, f'{delay} s: {known}'
+            assert robot.state() == ActuatorState.SAFE
+        robot.clear()
+        robot.move(TARGET)
+        assert robot.process.stop() == 0, robot.process.output
+
+
+def test_an_emergency_stop_is_latched(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path) as robot:
+        robot.move(TARGET)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        estop = robot.session.node.create_publisher(
+            Bool, f'{robot.robot.namespace}/estop', latched
+        )
+        estop.publish(Bool(data=True))
+        robot.wait(lambda: robot.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
+        robot.wait(lambda: max(robot.watch.measured) < 5e3, 2.0, 'venting')
+        moved = subprocess.run(  # it is at rest, and nobody obeys
+            [sys.executable, '-m', 'soro_cli.main', 'move', '--rest'],
+            capture_output=True,
+            text=True,
+            timeout=60.0,
+        )
+        assert moved.returncode == 1, moved.stdout
+        assert 'not moved: ' in moved.stderr and 'soro estop --release' in moved.stderr
+        estop.publish(Bool(data=False))
+        robot.spin(0.5)
+        robot.send(TARGET)
+        robot.spin(1.0)
+        assert robot.state() == ActuatorState.ESTOP
+        assert max(robot.watch.measured) < 5e3
+        # Clearing lets the robot be commanded again; it moves nothing, and nothing old comes back.
+        assert robot.call('driver/clear_fault').success
+        robot.wait(lambda: robot.state() == ACTIVE, NOTICED, 'cleared driver')
+        robot.spin(1.0)
+        assert max(robot.watch.measured) < 5e3
+        robot.move(TARGET)
+        assert robot.process.stop() == 0, robot.process.output
+        assert_vented(robot)
