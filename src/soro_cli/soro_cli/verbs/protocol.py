@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--count', type=int, default=0, help='stretch: levels up and back (10)')
     parser.add_argument('--settle', default='0', help='rest before a row counts (1s)')
     parser.add_argument('--duration', default='0', help='of the record, or for each pull (10s)')
-    parser.add_argument('--frequency', type=float, nargs=2, default=(0.0, 0.0), metavar='HZ',
-                        help='of a chirp, from and to (0.1 2)')  # fmt: skip
+    ends = {'type': float, 'nargs': 2, 'default': (0.0, 0.0), 'metavar': 'HZ'}
+    parser.add_argument('--frequency', **ends, help='of a chirp, from and to (0.1 2)')
     parser.add_argument('--length', action='append', default=[], help='of the pulls (2mm, 4mm)')
     add_robot_options(parser, offline=False)
 
