@@ -52,7 +52,7 @@ class Autostart:
 
     - `connect_timeout`: from then on it is an error that the device is missing [s].
 
-    Attributes:
+    Its attributes:
     - `reason`: why the driver is not up, for a person; empty: it is, or nobody wants it to be.
     - `connected`: with a device that has answered, for `configure` to take.
     """

@@ -22,7 +22,7 @@ class SerialLine:
 
     - `zeros`: whether units end with a zero byte; else they are what is put at once.
 
-    Attributes:
+    Its attributes:
     - `exposed`: units that entered while an injected fault could hit them.
     - `lost`, `corrupted`, `repeated`, `delayed`: units that it did hit.
     - `overrun`: units for which there was no room.

@@ -39,7 +39,7 @@ class SerialPty:
     - `tick`: gets now every few milliseconds, returns the frames that are due.
     - `reader`: finds frames that do not end with a zero byte.
 
-    Attributes:
+    Its attributes:
     - `reader`: of the device: frames, checksum errors, garbage it has seen.
     - `garbage`, `unread`: bytes of noise that were sent to the host; looks at the clock while it
       read nothing.

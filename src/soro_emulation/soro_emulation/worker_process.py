@@ -27,7 +27,7 @@ class WorkerProcess:
     - `module`: full name; its `main` calls `answer`.
     - `robot_file`, `device`: for the other side.
 
-    Attributes:
+    Its attributes:
     - `error`: why it answers nothing any more; empty while it does.
     """
 

@@ -25,7 +25,7 @@ class OneGoal:
 
     `node`: its state and logger. `beside`: another action, of whose goals none runs meanwhile.
 
-    Attributes:
+    Its attributes:
     - `ending`: of the goal that runs, or ran last: one that outlasts `end` still ends by itself,
       and the next one is not touched.
     """

@@ -79,7 +79,7 @@ class BagReader(AbstractContextManager['BagReader']):
 
     - `path`: folder of a bag, or one of its ``.mcap`` files.
 
-    Attributes:
+    Its attributes:
     - `finished`: False for a recording whose writer was killed, whose file was cut (everything up
       to there is read) or of which a file is missing.
     - `notes`: what a person should know about the state of the recording, one sentence each.

@@ -35,7 +35,7 @@ class BagWriter:
     - `distribution`: of ROS, for metadata.yaml.
     - `free`: bytes free on the disk of a path; for tests.
 
-    Attributes:
+    Its attributes:
     - `failure`: why writing has stopped for good; empty while it goes on.
     """
 

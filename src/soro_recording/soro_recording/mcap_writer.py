@@ -39,7 +39,7 @@ class McapWriter:
       second in a recording of hours. None: it is kept in memory. When it cannot be written the
       file gets no summary.
 
-    Attributes:
+    Its attributes:
     - `counts`: messages taken over, by channel; not those of a chunk that could not be written.
     """
 

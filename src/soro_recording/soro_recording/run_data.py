@@ -115,7 +115,7 @@ class RunData:
     - `namespace`: with its leading slash.
     - `robot`: name or file of the robot; default: the file in the bag.
 
-    Attributes:
+    Its attributes:
     - `notes`: what a person should know of the recording, and of where the robot's file is from.
     - `clock_faults`: by topic, of those read so far, why the senders' stamps are no times: those
       of the receipt stand for them.

@@ -31,7 +31,7 @@ class SimulatedTransport:
     - `count`: actuators of the robot file.
     - `io_timeout`, `open_timeout`: of one request, and of everything that opening takes [s].
 
-    Attributes:
+    Its attributes:
     - `newest`: last STATE; None before the first one of a connection.
     - `arrived`: when it came [s, CLOCK_MONOTONIC].
     - `malformed`: packets that were not of this protocol.

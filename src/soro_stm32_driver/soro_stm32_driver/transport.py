@@ -50,7 +50,7 @@ class Stm32Transport:
     - `link`: default: the port of the wiring.
     - `now`: steady clock [s], the one that the link stamps arrivals with.
 
-    Attributes:
+    Its attributes:
     - `time`: arrival of the newest STATUS [s].
     - `measured` (m,) [m]: NaN where there is no sensor.
     - `plan`: the last one.

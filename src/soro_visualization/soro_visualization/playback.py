@@ -51,7 +51,7 @@ class Recording:
     - `reader`: has ``messages(topics, start, end)``; stays open.
     - `namespace`: of the robot, with its slash.
 
-    Attributes:
+    Its attributes:
     - `start`, `duration` [s]: since 1970; from the first to the last picture.
     """
 

@@ -42,7 +42,7 @@ class RobotRequests:
 
     - `answered`: ``answered(shape, text, good, arrived)``: the outcome of a target.
 
-    Attributes:
+    Its attributes:
     - `wrench` (6,) [N, N m]: at the tip, axes of base_link: the load that the planner reckons with
       as well.
     - `on_end`: called when what was asked for before ends: by STOP, release, a slider, or from

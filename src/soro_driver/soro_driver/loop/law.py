@@ -77,7 +77,7 @@ class CommandArbiter(Law):
     - `wall`: wall clock [s], the one that senders take stamps from. Only looked at for having been
       set: then old stamps say nothing about the order of new ones.
 
-    Attributes:
+    Its attributes:
     - `fetch`: called in every tick: submits what has arrived since.
     - `stops`: returns the present count of stops; None where nobody counts.
     """

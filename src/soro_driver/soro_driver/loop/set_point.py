@@ -23,7 +23,7 @@ class SetPoint:
     - `engage_band`: a pressure this near to rest is let out instead of being held, as a part of
       the range.
 
-    Attributes:
+    Its attributes:
     - `values` (m,): SI, order of the robot file; feasible.
     - `hold` (m,): where an armed robot stays until somebody commands.
     """

@@ -27,7 +27,7 @@ class Latches:
 
     - `file`: where a latched emergency stop is kept; None: in this process only.
 
-    Attributes:
+    Its attributes:
     - `stops`: changes whenever the outputs were made safe for a reason. It begins at random, so
       that nobody takes the count of an earlier driver for this one's.
     - `stopped`: why nothing may move before a person clears it; empty: nothing of the kind.

@@ -28,7 +28,7 @@ class SafetyState:
 
     - `latches`: what only a person ends; default: latches of its own.
 
-    Attributes:
+    Its attributes:
     - `faults`: latched fault bits.
     - `safe_done`: in SAFE: the safe action has ended.
     """

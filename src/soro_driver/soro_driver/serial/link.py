@@ -52,7 +52,7 @@ class SerialLink:
     - `write_timeout` [s]
     - `reader`: makes what finds frames in bytes; default: those of our own devices.
 
-    Attributes:
+    Its attributes:
     - `reader`: counts frames, checksum errors and garbage of the present connection.
     - `version`: of the protocol, in the head of what is sent.
     """

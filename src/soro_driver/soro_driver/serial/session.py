@@ -18,7 +18,7 @@ KIND_NAMES = {kind.value: kind.name.lower() for kind in sf.DeviceKind}
 class Refused(DeviceError):
     """The device answered with NACK.
 
-    Attributes:
+    Its attributes:
     - `reason`, `detail`: of the NACK.
     """
 
@@ -36,7 +36,7 @@ class SerialSession:
     - `minor`: minor version that this robot needs. Whoever needs no newer one says what it always
       said.
 
-    Attributes:
+    Its attributes:
     - `number`: of the session; 0 before the first one.
     - `peer`: who answered.
     - `rebooted`: the device was restarted since, and knows nothing of this session.

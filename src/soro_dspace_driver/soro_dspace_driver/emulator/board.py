@@ -40,7 +40,7 @@ class DspaceBoard:
     - `bench`: its regulators in the order of the channels.
     - `now` [s, CLOCK_MONOTONIC]
 
-    Attributes:
+    Its attributes:
     - `repeats`: injected: every FEEDBACK is the last one again, sequence number included.
     - `stale`: set-points that came again or late.
     """

@@ -29,7 +29,7 @@ class PolledFeedback(LatestFeedback):
     - `node`: hears the topic, from `open` to `close`.
     - `timeout`: feedback older than this [s] does not count.
 
-    Attributes:
+    Its attributes:
     - `refusal`: why the last message is not used: it is from another robot. Empty when it is.
     """
 

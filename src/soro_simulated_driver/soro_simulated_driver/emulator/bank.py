@@ -31,7 +31,7 @@ class SimulatedBank:
     - `log`: called with (event, time, **values).
     - `now` [s]
 
-    Attributes:
+    Its attributes:
     - `values`, `targets` (m,): what the actuators do, and what they act on [SI].
     - `blocked` (m,): actuators that do not move.
     """

@@ -19,7 +19,7 @@ class RadioLine(SerialLine):
 
     - `latency` [s]: every unit is late by something in between; order is kept.
 
-    Attributes:
+    Its attributes:
     - `reordered`: units that were held back for others to overtake them.
     - `overtaking`: units that did overtake some.
     """
