@@ -127,6 +127,11 @@ class Build:
             for name in ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH'):
                 result.pop(name, None)
             result['AMENT_PREFIX_PATH'] = result['CMAKE_PREFIX_PATH'] = str(venv)
+        # Generators read each message once in all, see sitecustomize.py there.
+        paths = [str(self.workspace.root / 'scripts/message_generation')]
+        paths += [p for p in [result.get('PYTHONPATH')] if p]
+        result['PYTHONPATH'] = os.pathsep.join(paths)
+        result['SORO_MESSAGE_CACHE'] = str(self.build / '.messages')
         return result
 
     def _succeeded(self, name: str) -> bool:

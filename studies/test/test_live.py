@@ -17,7 +17,7 @@ def test_fast_components_of_uneven_notes_are_found_and_slow_ones_are_not():
     times = begin + np.cumsum(random.uniform(0.008, 0.012, 300))
     notes = [
         {
-            'time': t,
+            't': t,
             'place': [0.01 * np.sin(2.0 * t) + 5e-4 * np.sin(63.0 * t), 0.0, 0.0, 0.0, 0.0],
             'wrench': [-2.0 + 0.3 * np.sin(1.0 * t), 0.0, 0.1 * np.sin(63.0 * t), 0.0, 0.0, 0.0],
         }

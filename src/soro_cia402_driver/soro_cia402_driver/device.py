@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,10 +13,7 @@ from soro_cia402_driver.protocol import State
 from soro_cia402_driver.transport import Cia402Transport
 from soro_cia402_driver.wiring import Cia402Wiring, read_wiring
 from soro_driver.device import DEVICE_FAULT_SHIFT, Fault, Flag, Reading
-from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_mechanics.robot_file.section import Section
 
 # By the first digit of an emergency's code (CiA 301, table of emergency error codes).
 ERROR_WORDS = {
@@ -37,22 +33,13 @@ class Cia402Device(SessionDevice):
     fault_text: ClassVar[dict[int, str]] = {
         1 << DEVICE_FAULT_SHIFT + digit: text for digit, text in ERROR_WORDS.items()
     }
+    read_wiring = staticmethod(read_wiring)
     io_timeout = 0.15
 
     def __init__(self, wiring: Cia402Wiring) -> None:
         self.wiring = wiring
         self.open_timeout = 2.0 + 0.3 * len(wiring.nodes)
         self.transport = Cia402Transport(wiring, 0.8 * self.io_timeout, 0.8 * self.open_timeout)
-
-    @classmethod
-    def from_section(
-        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
-    ) -> Cia402Device:
-        """Make the device from ``driver.cia402``; an emulator is a socketcand server."""
-        wiring = read_wiring(section, robot)
-        if endpoint is not None:
-            wiring = replace(wiring, port=wiring.port.emulated(endpoint))
-        return cls(wiring)
 
     def link_counts(self) -> dict[str, int]:
         """Count what was no frame of standard length, and error frames."""

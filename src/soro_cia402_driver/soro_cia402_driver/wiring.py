@@ -67,16 +67,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> Cia402Wiring:
         if load > MAX_LOAD:
             raise section.error('bitrate', f'too slow, {load:.0%} of the bus: lower driver.rate')
     low, high = (np.array([getattr(a, end) for a in actuators]) for end in ('minimum', 'maximum'))
+    mode, period, ttl = MODES_KNOWN[kind], settings.period, settings.ttl
     return Cia402Wiring(
-        port,
-        MODES_KNOWN[kind],
-        names,
-        nodes,
-        zero,
-        per_count,
-        low,
-        high,
-        tracking,
-        settings.period,
-        settings.ttl,
+        port, mode, names, nodes, zero, per_count, low, high, tracking, period, ttl
     )

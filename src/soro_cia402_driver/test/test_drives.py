@@ -219,7 +219,7 @@ def test_an_unplugged_bus_is_a_lost_device(device, bench):  # noqa: F811
 def test_forces_are_torques_of_the_rated_one(tmp_path):
     data = yaml.safe_load(EXAMPLE.with_name('tendon_arm.yaml').read_text())
     bus = yaml.safe_load(EXAMPLE.read_text())['driver'] | {'time_to_live': f'{TTL} s'}
-    for key in ('counts', 'zero', 'tracking_error'):
+    for key in ('counts', 'tracking_error'):
         del bus['cia402'][key]
     bus['cia402'] |= {'drum': '10 mm', 'ratio': 2, 'direction': '1 1 1 -1 -1 -1'}
     file = tmp_path / 'arm.yaml'

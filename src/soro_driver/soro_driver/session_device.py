@@ -4,9 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
 
+from soro_driver.can_port import CanPort
 from soro_driver.device import Array, Device, DeviceError, Identity
+from soro_driver.endpoint import Endpoint
+from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.section import Section
 
 
 class SessionTransport(Protocol):
@@ -34,11 +40,26 @@ class SessionTransport(Protocol):
 class SessionDevice(Device):
     """Keeps whether the session is armed: only between `arm` and anything that ends it.
 
-    A subclass has `transport`, and reads.
+    A subclass has `transport` and `read_wiring`, is made from a wiring, and reads.
     """
 
     transport: SessionTransport
+    read_wiring: ClassVar[Callable[[Section, RobotDescription], Any]]
     _armed = False
+
+    @classmethod
+    def from_section(
+        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
+    ) -> Any:
+        """Make the device from its section, on hardware or on the emulator at `endpoint`."""
+        wiring = cls.read_wiring(section, robot)
+        if endpoint is not None:
+            port = wiring.port
+            port = port.emulated(endpoint) if isinstance(port, CanPort) else str(endpoint.path)
+            changes = {'serial': 0} if hasattr(wiring, 'serial') else {}  # any
+            wiring = replace(wiring, port=port, **changes)
+        made: Any = cls
+        return made(wiring)
 
     def open(self) -> Identity:
         """Connect to the device, disarm it, write limits."""

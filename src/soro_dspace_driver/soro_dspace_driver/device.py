@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading
-from soro_driver.endpoint import Endpoint
 from soro_driver.serial.frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
 from soro_dspace_driver.protocol import DeviceFault
 from soro_dspace_driver.transport import DspaceTransport
 from soro_dspace_driver.wiring import DspaceWiring, read_wiring
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_mechanics.robot_file.section import Section
 
 FAULT_WORDS = {
     DeviceFault.OVER_PRESSURE: 'the device measured a pressure above its limit',
@@ -37,22 +33,13 @@ class DspaceDevice(SessionDevice):
     fault_text: ClassVar[dict[int, str]] = {
         int(bit) << DEVICE_FAULT_SHIFT: text for bit, text in FAULT_WORDS.items()
     }
+    read_wiring = staticmethod(read_wiring)
     io_timeout = 0.1
     open_timeout = 1.5
 
     def __init__(self, wiring: DspaceWiring) -> None:
         self.wiring = wiring
         self.transport = DspaceTransport(wiring, 0.8 * self.io_timeout, 0.8 * self.open_timeout)
-
-    @classmethod
-    def from_section(
-        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
-    ) -> DspaceDevice:
-        """Make the device from ``driver.dspace``; an emulator is a pty at the endpoint's path."""
-        wiring = read_wiring(section, robot)
-        if endpoint is not None:
-            wiring = replace(wiring, port=str(endpoint.path), serial=0)
-        return cls(wiring)
 
     def link_counts(self) -> dict[str, int]:
         """Count frames received, and what was not one of the protocol."""

@@ -4,19 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from soro_driver.device import DEVICE_FAULT_SHIFT, Fault, Reading
-from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_dynamixel_driver.protocol import TRIPPED
 from soro_dynamixel_driver.transport import DynamixelTransport
 from soro_dynamixel_driver.wiring import DynamixelWiring, read_wiring
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_mechanics.robot_file.section import Section
 
 ERROR_WORDS = {
     1: 'supply voltage out of range',
@@ -33,20 +29,13 @@ class DynamixelDevice(SessionDevice):
     fault_text: ClassVar[dict[int, str]] = {
         bit << DEVICE_FAULT_SHIFT: text for bit, text in ERROR_WORDS.items()
     }
+    read_wiring = staticmethod(read_wiring)
     io_timeout = 0.15
 
     def __init__(self, wiring: DynamixelWiring) -> None:
         self.wiring = wiring
         self.open_timeout = 2.0 + 0.1 * len(wiring.ids)
         self.transport = DynamixelTransport(wiring, 0.8 * self.io_timeout, 0.8 * self.open_timeout)
-
-    @classmethod
-    def from_section(
-        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
-    ) -> DynamixelDevice:
-        """Make the device from ``driver.dynamixel``; an emulator is a pty."""
-        wiring = read_wiring(section, robot)
-        return cls(wiring if endpoint is None else replace(wiring, port=str(endpoint.path)))
 
     def link_counts(self) -> dict[str, int]:
         """Count packets with a wrong checksum, and what was no packet."""

@@ -61,7 +61,7 @@ class SensorGuard:
         Whether the encoders alone are used for a while.
     unchecked : bool
         Whether a drift may feel like a force `WORTH_SEEING` and contradict nothing: strips slide
-        by much, or so few are used that none does; no larger force is believed then.
+        by much, or so few are used that none does (then no larger force is believed).
     """
 
     def __init__(

@@ -2,17 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Any number of legs, motors and strips: the loop is made for what the robot file has."""
 
-import os
-
 import numpy as np
 import pytest
 from recorded_rig import nominal_calibration, PERIOD, values
 
 from soro_haptics.haptic_setup import make_haptics
-from soro_launch.arguments import parse_assignments
-from soro_launch.errors import LaunchError
-from soro_launch.launch_target import find_launch_target
-from soro_launch.run import command_lines
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_rigs.legs import legs_file
@@ -36,20 +30,3 @@ def test_a_device_of_another_number_of_legs_senses_and_renders(tmp_path, legs):
     if legs > 5:  # fewer do not see all directions
         np.testing.assert_allclose(law.sensing.force()[:3], push[:3], atol=0.1)
     assert np.abs(law.command).max() > 0.01, 'the motors give way'
-
-
-def test_a_robot_file_with_a_handle_is_launched_with_its_renderer(tmp_path):
-    file = legs_file(tmp_path, 7)
-
-    def started(*words):
-        target = find_launch_target([str(file), 'namespace:=seven', *words], os.environ)
-        lines = command_lines(target.file, parse_assignments(target.arguments), os.environ)
-        return {os.path.basename(line[0]): ' '.join(line) for line in lines}
-
-    nodes = started()
-    assert {'haptic_renderer', 'flex_calibration', 'emulator'} <= set(nodes)
-    assert 'driver' not in nodes and str(file) in nodes['haptic_renderer']
-    assert 'haptic_renderer' not in started('haptics:=off')
-    file.write_text('[]')
-    with pytest.raises(LaunchError, match='file = '):
-        started()

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase, Target
+from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseProblem
 
 DIRECTION = np.array([0.3, -0.2, 0.4, 0.1, -0.5, 0.2])
 
@@ -49,3 +51,32 @@ def test_other_loads_are_not_predicted(robot):
     turned = load_robot('haptic_5dof')
     turned.gravity = [0.0, 9.8, 0.0]
     assert q.state.predicted(turned.forward(q.actuation).state.problem) is None
+
+
+def test_the_tangent_that_a_warm_solve_leaves_is_that_of_differences(robot):
+    """Of tip positions, from solves that begin at rest."""
+    q = robot.forward(0.19 * DIRECTION)
+    warm, h = robot.forward(0.2 * DIRECTION, guess=q), 1e-4
+    for k in range(6):
+        step = np.zeros(6)
+        step[k] = h
+        ends = [robot.forward(warm.actuation + sign * step).tip[:3, 3] for sign in (-1.0, 1.0)]
+        slope = (ends[1] - ends[0]) / (2.0 * h)
+        np.testing.assert_allclose(robot.jacobian(warm)[:3, k], slope, atol=1e-7)
+        push = [robot.forward(warm.actuation, s * h * np.eye(6)[k]).tip[:3, 3] for s in (-1, 1)]
+        soft = robot.compliance(warm)[:3, k]
+        np.testing.assert_allclose(soft, (push[1] - push[0]) / (2.0 * h), rtol=1e-5, atol=1e-7)
+
+
+def test_one_kernel_meets_a_target_as_the_general_search_does(robot):
+    q, model = robot.forward(0.2 * DIRECTION), robot.model_object
+    load = LoadCase(gravity=robot.gravity)
+    target = Target(robot.forward(q.actuation + 0.05 * DIRECTION).tip)
+    problem = InverseProblem(model, load, target)
+    at, outcome = problem.direct(problem.start(model, q))
+    searched = problem.solve(problem.start(model, q))
+    np.testing.assert_allclose(at.driven, searched.driven, atol=1e-7)
+    np.testing.assert_allclose(at.driven, q.actuation + 0.05 * DIRECTION, atol=1e-5)
+    assert outcome.converged and at.steps == outcome.iterations < 10
+    target.pose[2, 3] += 0.2
+    assert problem.direct(problem.start(model, q)) is None

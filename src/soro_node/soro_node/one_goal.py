@@ -25,6 +25,7 @@ class OneGoal:
 
     `node`: its state and logger. `beside`: another action, of whose goals none runs meanwhile.
 
+    Its attributes:
     - `ending`: of the goal that runs, or ran last: one that outlasts `end` still ends by itself,
       and the next one is not touched.
     """

@@ -38,13 +38,8 @@ class SimulatedDevice(SessionDevice):
         """
         with section:
             if endpoint is None:
-                raise RobotFileError(
-                    'driver.device',
-                    'simulated',
-                    'launch with use_emulator:=true, or name the '
-                    'device that drives this robot (docs/hardware.md)',
-                    section.file,
-                )
+                remedy = 'use_emulator:=true, or the device that drives it (docs/hardware.md)'
+                raise RobotFileError('driver.device', 'simulated', remedy, section.file)
         return cls(endpoint, len(robot.actuators))
 
     def link_counts(self) -> dict[str, int]:

@@ -4,17 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading
-from soro_driver.endpoint import Endpoint
 from soro_driver.serial.frame import SerialState, UNARMED
 from soro_driver.session_device import SessionDevice
-from soro_mechanics.robot_file.reader import RobotDescription
-from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.protocol import DeviceFault, StatusFlag
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
@@ -38,6 +34,7 @@ class Stm32Device(SessionDevice):
         BUDGET: 'a muscle has used up its inflation budget',
     }
     not_ready = 'the muscles are still being vented'
+    read_wiring = staticmethod(read_wiring)
     io_timeout = 0.6
     open_timeout = 1.5
 
@@ -46,16 +43,6 @@ class Stm32Device(SessionDevice):
         self.transport = transport or Stm32Transport(
             wiring, 0.9 * self.io_timeout, 0.9 * self.open_timeout
         )
-
-    @classmethod
-    def from_section(
-        cls, section: Section, robot: RobotDescription, endpoint: Endpoint | None
-    ) -> Stm32Device:
-        """Make the device from ``driver.stm32``; an emulator's port is a pty."""
-        wiring = read_wiring(section, robot)
-        if endpoint is not None:
-            wiring = replace(wiring, port=str(endpoint.path), serial=0)
-        return cls(wiring)
 
     def link_counts(self) -> dict[str, int]:
         """Count frames received, and what was not one of the protocol."""

@@ -23,6 +23,7 @@ from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
 
 WINDOW = 0.5  # s, of a mean at rest, and between two looks at a pull
+HIDDEN = 5.0  # s, without a tracker: a hand may be in its way
 SETTLE, DURATION = 1.0, 10.0  # s, where a goal says zero
 REACHED, STILL = 0.3, 0.1  # of the length of a pull: how near it comes, and how far it may move
 PLACE = ('x [m]', 'y [m]', 'z [m]')
@@ -63,8 +64,8 @@ class BenchAction(StreamAction):
 
     def _mean(self, handle: Any) -> tuple[Array, Array, Array]:
         """Return means within `WINDOW`: actuation (m,), tip (3,), force (3,) in base_link."""
-        end, found = time.monotonic() + WINDOW, list[tuple[Array, ...]]()
-        while time.monotonic() < end:
+        begin, found = time.monotonic(), list[tuple[Array, ...]]()
+        while time.monotonic() - begin < (WINDOW if found else HIDDEN):
             self._look(handle)
             state, sample = self._feedback.fresh(), self._node.tip_control.measured.fresh()
             if state is not None and state.known and sample is not None:

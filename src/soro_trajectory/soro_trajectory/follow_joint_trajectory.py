@@ -17,22 +17,18 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
-from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_node.executor.worker_queue import WorkerQueue
-from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.inputs.polled_feedback import PolledFeedback
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.joint_trajectory import goal_of_trajectory, seconds
-from soro_trajectory.stream_error import StreamError
 
 try:
     from control_msgs.action import FollowJointTrajectory
 except ModuleNotFoundError:
     FollowJointTrajectory = None
 MISSING = 'follow_joint_trajectory is not offered: control_msgs is missing; `make setup` builds it'
-LOOK_PERIOD = 0.02  # s, between two looks at the stream
-FEEDBACK_LOOKS = 3  # of them between two feedbacks
+LOOK_PERIOD, FEEDBACK_LOOKS = 0.02, 3  # s between two looks; looks between two feedbacks
 GOAL_TIME = 1.0  # s, assumed: for the goal tolerance where a goal says zero
 
 
@@ -52,37 +48,28 @@ class FollowAction:
     ) -> None:
         self._node, self._robot, self._stream, self._feedback = node, robot, stream, feedback
         self._names = [a.name for a in robot.actuators]
-        self._handles: list[Any] = []
+        self.goals: list[Any] = []  # that are being executed
 
-    @property
-    def busy(self) -> bool:
-        """Whether a goal is being executed."""
-        return bool(self._handles)
-
-    def offer(self, goals: WorkerQueue) -> None:
+    def offer(self, queue: WorkerQueue) -> None:
         """Offer the action, or say why not."""
         if FollowJointTrajectory is None:
             self._node.get_logger().info(MISSING)
         else:
-            goals.create_action(FollowJointTrajectory, '~/follow_joint_trajectory', self._execute)
+            queue.create_action(FollowJointTrajectory, '~/follow_joint_trajectory', self._execute)
 
     def _execute(self, handle: Any) -> Any:
-        result, end = FollowJointTrajectory.Result(), handle.abort
-        self._handles.append(handle)
+        result, end = FollowJointTrajectory.Result(), handle.succeed
+        self.goals.append(handle)
         try:
             self._run(handle)
-        except SoroError as error:
-            result.error_code = getattr(error, 'result_code', result.INVALID_GOAL)
-            result.error_string = str(error)
-            end = end if result.error_code else handle.canceled
-            self._node.get_logger().warning(f'follow_joint_trajectory: {error}')
         except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
-            result.error_code = result.INVALID_GOAL
-            result.error_string = f'internal error: {error!r}'
-            self._node.get_logger().error(traceback.format_exc())
-        else:
-            end = handle.succeed
-        self._handles.remove(handle)
+            ours = isinstance(error, SoroError)
+            result.error_code = getattr(error, 'result_code', result.INVALID_GOAL)
+            result.error_string = str(error) if ours else f'internal error: {error!r}'
+            end = handle.abort if result.error_code else handle.canceled
+            text = error if ours else traceback.format_exc()
+            self._node.get_logger().warning(f'follow_joint_trajectory: {text}')
+        self.goals.remove(handle)
         end()
         return result
 
@@ -90,21 +77,21 @@ class FollowAction:
         self._node.check_active()
         self._node.check_no_path()
         goal, trajectory = handle.request, handle.request.trajectory
-        if sorted(trajectory.joint_names) != sorted(self._names):
+        whole = goal.multi_dof_trajectory.joint_names
+        if sorted(trajectory.joint_names) != sorted(self._names) or whole:
             text = f'joint_names = {list(trajectory.joint_names)}: expected each of {self._names}'
-            raise GoalEnded('INVALID_JOINTS', text)
-        if goal.multi_dof_trajectory.joint_names:
-            raise GoalEnded('INVALID_GOAL', 'multi_dof_trajectory: expected nothing')
+            raise GoalEnded('INVALID_JOINTS', f'{text}, in multi_dof_trajectory none')
         path = self._tolerances('path_tolerance', goal.path_tolerance)
         last = self._tolerances('goal_tolerance', goal.goal_tolerance)
         rates, start = self._stream.rates, self._node.present()
         where = goal_of_trajectory(self._robot, trajectory, rates, start)
-        begin = seconds(trajectory.header.stamp)
-        if begin and begin + seconds(trajectory.points[-1].time_from_start) < self._now():
+        begin, clock = seconds(trajectory.header.stamp), self._node.get_clock()
+        late = lambda: 1e-9 * clock.now().nanoseconds - begin  # noqa: E731
+        if begin and late() > seconds(trajectory.points[-1].time_from_start):
             raise GoalEnded('OLD_HEADER_TIMESTAMP', 'header.stamp: the trajectory is over')
         generation = self._stream.begin_era()
         try:
-            while begin > self._now():
+            while late() < 0.0:
                 self._look(handle, generation)
             self._node.go_to(where.actuation, generation, schedule=where.schedule)
             wait = seconds(goal.goal_time_tolerance) or GOAL_TIME
@@ -123,10 +110,10 @@ class FollowAction:
             desired, feedback = self._stream.feedforward(now), self._feedback.fresh()
             if desired is None or feedback is None:
                 continue
-            off = np.nan_to_num(np.abs(desired - feedback.present), nan=np.inf)
             if looks % FEEDBACK_LOOKS == 0:
                 self._feed(handle, desired, feedback.present)
             looks += 1
+            off = np.nan_to_num(np.abs(desired - feedback.present), nan=np.inf)
             if phase is Phase.FOLLOW and np.any(off > path):
                 raise GoalEnded('PATH_TOLERANCE_VIOLATED', self._said(off, path))
             if phase is Phase.HOLD and np.all(off <= last):
@@ -140,8 +127,7 @@ class FollowAction:
         if handle.is_cancel_requested:
             raise GoalEnded('SUCCESSFUL', 'cancelled; holding the present set-point')
         if self._stream.generation != generation:
-            ended = StreamError(Code.CANCELED, 'released, or ended by a newer goal')
-            raise self._stream.stopped or ended
+            raise self._stream.stopped or GoalEnded('INVALID_GOAL', 'released, or a newer goal')
 
     def _tolerances(self, field: str, given: Sequence[Any]) -> Array:
         """Return how far each actuator may be off (m,) [SI]; infinite: at will."""
@@ -170,6 +156,3 @@ class FollowAction:
         message.actual.positions = actual.tolist()
         message.error.positions = (desired - actual).tolist()
         handle.publish_feedback(message)
-
-    def _now(self) -> float:
-        return float(self._node.get_clock().now().nanoseconds) / NANOSECONDS

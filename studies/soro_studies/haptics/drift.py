@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from soro_haptics.sensor_guard import PATIENT
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.hand_impedance import HandImpedance, LIGHT_GRIP, NO_HAND
 from soro_mechanics.haptics.motor_leash import CREEP
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup
+from soro_mechanics.haptics.sensor_watch import SensorWatch
 from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built import PlantErrors
@@ -42,7 +44,7 @@ from soro_studies.haptics.virtual_bench import (
 
 POSTURES, SPREAD = 100, 2.0 / 3.0  # of the motors, evenly within this part of their travel
 SEEN = 2.0 * math.sqrt(6.0)  # deviations of the residual at which the guard gives up
-LEVER = 0.04  # m, that makes moments forces
+PERIOD = 2e-3  # s
 DEVICES = {
     'as its model': None,
     'as built, strips follow': PlantErrors(play=0.0),
@@ -111,14 +113,11 @@ def observability(robot: Robot, calibration: FlexCalibration) -> dict[str, Any]:
         angle = random.uniform(-1.0, 1.0, len(robot.limits)) * SPREAD * (k > 0)
         device.restart(angle * np.abs(robot.limits).min(axis=1))
         setup = sensing_setup(device.ports, DEVIATION, deviation, FORCES)
-        _, change = Sensing(device.ports, setup).without_hand()
-        change = change * [1.0, 1.0, 1.0, LEVER, LEVER]
-        n = np.linalg.svd(change / deviation[:, None])[0][:, 5]
-        shares.append(np.abs(n))
-        seen.append(SEEN * deviation / shares[-1])
-        phantom = np.linalg.pinv(change / deviation[:, None]) / deviation
-        force.append(np.linalg.norm(phantom[:3], axis=0) * seen[-1])
-        moment.append(np.linalg.norm(phantom[3:], axis=0) * seen[-1] * LEVER)
+        drift, phantom = SensorWatch(Sensing(device.ports, setup), PERIOD, PATIENT).unseen()
+        seen.append(drift)
+        shares.append(SEEN * deviation / drift)
+        force.append(np.linalg.norm(phantom[:3], axis=0))
+        moment.append(np.linalg.norm(phantom[3:], axis=0))
     return {
         'deviation': deviation.tolist(),
         'least_share': np.min(shares, axis=0).tolist(),
@@ -237,7 +236,7 @@ def plan(names: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
         yield from ((device, case, 'step', FEW[0]) for case in CASES)
     for device in DEVICES:
         yield from ((device, case, '0.1 mm/s', FEW[1]) for case in CASES)
-    yield from ((first, case, '5 um/s', FEW[0]) for case in ('held still', 'led about'))
+    yield first, 'held still', '5 um/s', FEW[0]
 
 
 def free_calibration(robot: Robot, device: str) -> FlexCalibration:
@@ -263,6 +262,7 @@ def measure_drifts(robot: Robot, store: Path, anew: bool) -> None:
     for cell in plan(names):
         if cell in known:
             continue
+        known.add(cell)
         rows.append(vars(measure(robot, *cell)))
         print(rows[-1], flush=True)
         lines = ',\n'.join(json.dumps(row) for row in rows)

@@ -81,8 +81,14 @@ def measure_live(robot: str, store: Path, priority: int) -> None:
             rig.wait(lambda: 'timing' in rig.statuses, START, 'renderer')
             rig.wait(lambda: rig.state == ActuatorState.ACTIVE, START, 'active device')
             rig.favour_emulator(priority)
-            note = rig.calibrate()
-            print('calibrated', note, flush=True)
+            for _ in range(TRIES):
+                note = rig.calibrate()
+                print('calibration:', note or 'kept', flush=True)
+                if not note:
+                    break
+                rig.trigger('driver/clear_fault')
+            else:
+                raise TimeoutError(f'not calibrated, so no hand would be felt: {note}')
             for name in (*PRESETS, SPHERE):
                 for _ in range(TRIES):
                     cell = _cell(rig, name, log)
@@ -94,7 +100,6 @@ def measure_live(robot: str, store: Path, priority: int) -> None:
                     'date': datetime.date.today().isoformat(),
                     'cores': os.cpu_count(),
                     'priority': priority,
-                    'calibration': note,
                     'cells': cells,
                 }
                 store.write_text(json.dumps(kept, indent=1) + '\n', encoding='utf-8')
@@ -120,7 +125,7 @@ def _cell(rig: LoopBench, name: str, log: Path) -> LiveCell:
         rig.spin(CONTACT + AFTER + LOOK + 1.0)  # the counts are those of a report later
         others, _ = load.read()
         now, after = rig.counts(), 0.0
-        notes = [e for e in read_events(log, 'handle') if e['time'] >= begin]
+        notes = [e for e in read_events(log, 'handle') if e['t'] >= begin]
         if program is not None:
             program.kill()
             rig.spin(GONE)
@@ -132,7 +137,7 @@ def _cell(rig: LoopBench, name: str, log: Path) -> LiveCell:
     limited = 'instead of' in note
     if rig.state != ActuatorState.ACTIVE:
         note = rig.statuses.get('device', {}).get('message', 'not active')
-    elif not notes or notes[-1]['time'] - begin < CONTACT + AFTER + LOOK:
+    elif not notes or notes[-1]['t'] - begin < CONTACT + AFTER + LOOK:
         note = f'{len(notes)} notes of the emulator'
     else:
         note = '' if limited else note
@@ -146,7 +151,7 @@ def _mean_force(notes: list[dict[str, Any]]) -> float:
 
 
 def _components(notes: list[dict[str, Any]], begin: float) -> tuple[float, float, float, float]:
-    times = np.array([e['time'] for e in notes]) - begin
+    times = np.array([e['t'] for e in notes]) - begin
     data = np.array([[*e['place'][:3], *e['wrench'][:3]] for e in notes])
     grid = np.arange(0.0, CONTACT + AFTER + LOOK, 1.0 / GRID)
     even = np.array([np.interp(grid, times, column) for column in data.T]).T

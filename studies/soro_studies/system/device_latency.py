@@ -52,6 +52,10 @@ WHAT = {
         str(EXAMPLES / 'tendon_arm_servos.yaml'), 'goals out, positions in, six servos',
         'dynamixel-sdk',
     ),
+    'ros2_control': (
+        str(EXAMPLES / 'tendon_arm_controllers.yaml'),
+        'command out, joint states of after it in', 'rclpy publisher',
+    ),
 }  # fmt: skip
 Exchange = Callable[[], None]
 
@@ -207,9 +211,42 @@ def _servos(place: Endpoint, device: Any, stack: contextlib.ExitStack) -> Exchan
     return exchange
 
 
+def _topics(place: Endpoint, device: Any, stack: contextlib.ExitStack) -> Exchange:
+    import rclpy
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    from soro_node.middleware import set_middleware
+
+    set_middleware()
+    rclpy.init(args=[])
+    stack.callback(rclpy.try_shutdown)
+    node, wiring, states = rclpy.create_node('alone'), device.wiring, list[JointState]()
+    publisher = node.create_publisher(Float64MultiArray, wiring.command_topic, 1)
+    node.create_subscription(JointState, wiring.state_topic, states.append, 1)
+    executor = rclpy.executors.SingleThreadedExecutor()
+    executor.add_node(node)
+    message, end = Float64MultiArray(data=[0.0] * len(wiring.joints)), time.monotonic() + START
+    while not (publisher.get_subscription_count() and states) and time.monotonic() < end:
+        executor.spin_once(0.1)
+
+    def exchange() -> None:
+        while states:  # those of before
+            states.clear()
+            executor.spin_once(0.0)
+        publisher.publish(message)
+        begin = time.monotonic()
+        while not states:
+            if time.monotonic() - begin > ANSWER:
+                raise DeviceError('no answer')
+            executor.spin_once(ANSWER)
+
+    return exchange
+
+
 ALONE: dict[str, Any] = {
     'nidaq': _cards, 'dspace': _serial, 'stm32': _serial, 'can': _board, 'cia402': _drives,
-    'dynamixel': _servos,
+    'dynamixel': _servos, 'ros2_control': _topics,
 }  # fmt: skip
 
 
@@ -285,9 +322,10 @@ def of_device(name: str, seconds: float) -> dict[str, Any]:
 
 def page(found: dict[str, Any]) -> str:
     """Return the page."""
+    days = ' and '.join(sorted({row['date'] for row in found['devices'].values()}))
     lines = [
         '# Latency and jitter of devices\n',
-        f'`python -m soro_studies.system.device_latency`, {found["date"]}, {found["machine"]}. '
+        f'`python -m soro_studies.system.device_latency`, {days}, {found["machine"]}. '
         'Each device at its rate on its emulator, a process of its own: the device of the driver '
         "(without ROS), then the vendor's library alone. Times in ms, p50 / p99: *late* is how "
         'long after its slot an exchange began (the jitter of the loop), *took* until its answer '
@@ -320,10 +358,10 @@ def main(words: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(words)
     found = json.loads(RESULT.read_text()) if RESULT.exists() else {'devices': {}}
     for name in arguments.only:
-        found['devices'][name] = of_device(name, arguments.seconds)
+        day = f'{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}'
+        found['devices'][name] = {'date': day, **of_device(name, arguments.seconds)}
         print(name, found['devices'][name], flush=True)
     found['devices'] = {n: found['devices'][n] for n in WHAT if n in found['devices']}
-    found['date'] = f'{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}'
     real_time = os.sched_getscheduler(0) in (os.SCHED_RR, os.SCHED_FIFO)
     priority = 'real-time priority (chrt -r 5)' if real_time else 'no priority'
     found['machine'] = f'{platform.machine()}, Python {platform.python_version()}, {priority}'

@@ -17,7 +17,6 @@ first plant best, and stays. Rows that the JSON beside the page has are not comp
 from __future__ import annotations
 
 import argparse
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -28,7 +27,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulated_tracker import EmulatedTracker, SeenPose
@@ -37,11 +35,9 @@ from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.moving_body import MovingBody
 from soro_emulation.perturbation import BodyProperties
 from soro_mechanics import load_robot
-from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties
 from soro_mechanics.actuator_models.history import HistoryProperties
 from soro_mechanics.actuator_models.pneumatics import Valve
-from soro_mechanics.actuator_models.regulator import read_regulator, RegulatorBank
 from soro_mechanics.analysis.trajectory import (
     sample_curve,
     SampledPath,
@@ -49,16 +45,15 @@ from soro_mechanics.analysis.trajectory import (
     schedule,
     solve_path,
 )
-from soro_mechanics.core.configuration import Array, Configuration, Task
+from soro_mechanics.core.configuration import Array, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.history_fit import identify_history, Movement
 from soro_mechanics.numerics.curves import named_curve, placed
 from soro_mechanics.robot import Robot
-from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
-from soro_studies.emulation.muscle_tracking import Player
 from soro_studies.system.measured_section import keep_values, replace_section
+from soro_studies.system.virtual_drives import Muscles, Regulators, STEP
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.measured_tip import TipSample
 from soro_trajectory.nearest_feasible import nearest_feasible
@@ -66,7 +61,7 @@ from soro_trajectory.node import PARAMETERS as PLANNER_PARAMETERS
 from soro_trajectory.tip_control import PERIOD as LOOK
 from soro_trajectory.tip_control import TipControl
 
-STEP, SOURCE, ANSWER = 0.01, '/planner', 0.01  # s: of stream and device loop; of the body's solve
+SOURCE, ANSWER = '/planner', 0.01  # s, of the body's solve
 CURVES, SPEEDS = ('circle', 'star', 'spiral'), (0.01, 0.04)  # m/s
 DELAYS = (0.0, 0.05, 0.1, 0.15, 0.2)  # s
 REST, SEEN = 6.0, 2.0  # s: at rest, and of that what counts
@@ -146,66 +141,6 @@ PLANTS = {
 }
 
 
-class Regulators:
-    """Pressures behind the regulators of the file, a period after their command."""
-
-    period = STEP
-
-    def __init__(self, robot: Robot, plant: Plant, device: Section, random: Generator) -> None:
-        properties = read_regulator(device)
-        lag = plant.lag * properties.time_constant
-        properties = replace(properties, time_constant=lag, valve=plant.valve)
-        self._bank = RegulatorBank(len(robot.actuators), properties, random)
-        self._late = deque([np.zeros(len(robot.actuators))])
-
-    @property
-    def true(self) -> Array:
-        """What they are (m,) [SI]."""
-        return self._bank.pressure.copy()
-
-    present = true
-
-    def advance(self, value: Array | None) -> None:
-        """Let a period of the stream pass."""
-        self._late.append(self._late[-1] if value is None else value)
-        self._bank.advance(self._late.popleft(), STEP)
-
-    def fill(self, parts: dict[str, Any], q: Configuration) -> None:
-        """Let the body's chambers act back."""
-        self._bank.fill(chamber_volumes(parts, q), 1.0 / 30.0)
-
-
-class Muscles:
-    """Lengths of muscles: the driver's loop and valve plan, radio, board, valves."""
-
-    def __init__(self, robot: Robot, plant: Plant, device: Section, random: Generator) -> None:
-        self._player = Player(robot.description)
-        self._rig, self._next = self._player.rig, 0.0
-        self.period = self._rig.settings.period
-        self._rig.bank._delays *= plant.lag
-        for line in (self._rig.link.to_device, self._rig.link.to_host):
-            line._latency = tuple(plant.lag * t for t in line._latency)
-        self.present = np.array([a.rest for a in robot.actuators])
-
-    @property
-    def true(self) -> Array:
-        """What they are (m,) [m]."""
-        return self._rig.bank.lengths.copy()
-
-    def advance(self, value: Array | None) -> None:
-        """Let a period of the stream pass; the driver takes what is newest at its own rate."""
-        self._rig.link.pass_time(STEP)
-        self._next -= STEP
-        if self._next <= 0.0:
-            self._next += self.period
-            tick = self._player.command(value)
-            there = np.where(np.isfinite(tick.measured), tick.measured, tick.applied)
-            self.present = np.where(np.isfinite(there), there, self.present)
-
-    def fill(self, parts: dict[str, Any], q: Configuration) -> None:
-        """Nothing acts back."""
-
-
 class VirtualTip:
     """Stream, controller and plant, and their time."""
 
@@ -223,7 +158,7 @@ class VirtualTip:
         random = np.random.default_rng(settings.seed)
         kinds = {'stm32': Muscles}
         kind = kinds.get(description.foreign['driver']['device'], Regulators)
-        self._drives = kind(self.robot, plant, settings.device, random)
+        self._drives = kind(self.robot, plant.lag, plant.valve, settings.device, random)
         body = _body(settings.body, plant)
         moving = MovingBody if plant.inertia else EmulatedBody
         self._body: MovingBody | EmulatedBody = moving(description, body)
@@ -473,10 +408,13 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         f'{sum(kept_to(row, c) for row in found)} of {len(found)} rows ({words})'
         for c, words in (('feedback', 'feedback'), (BOTH, 'with compensation'))
     ]
+    every = sum(len(list(rows_of(scene, PLANTS))) for scene in SCENES)
+    lacking = f'Of {every} rows {len(found)} are here; the command computes the others. '
     out = [
         '## Errors of the true tip',
         '',
-        f'`delay`: {said}. Mean (largest) in mm. Feedback at least halves the mean error of',
+        f'{lacking if len(found) < every else ""}`delay`: {said}. Mean (largest) in mm.',
+        'Feedback at least halves the mean error of',
         f'feedforward or leaves less than {1e3 * NOISE:.1f} mm, and at 4 cm/s is not worse: in',
         f'{" and ".join(counts)}. `!`: it is not so.',
         '',

@@ -25,7 +25,7 @@ DENSITY = (50.0, 2.5e4)  # kg/m^3
 SLENDER = 10.0  # length over thickness below which a rod is no beam
 LIMP = 10.0  # weight L^2 / (E I) above which a rod hangs like a chain
 LOST = 1e4  # times less than the best actuator or direction: the tip can hardly be moved
-TAUT = 0.1  # of the range of tendons, where they are compared
+TAUT = (0.9, 0.1)  # of minimum and maximum, where tendons are compared
 
 
 def check_network(robot: RobotDescription) -> Iterator[Finding]:
@@ -124,8 +124,7 @@ def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding
     )
 
     if all(d.kind in TENDONS for d in model.model_object.spec.drives):
-        low, high = model.limits.T  # a slack tendon moves nothing: all of them a little taut
-        taut = model.forward(low + TAUT * (high - low))
+        taut = model.forward(model.limits @ TAUT)  # a slack tendon moves nothing
         q = taut if taut.status.converged else q
     text = f'condition {model.conditioning(q, length).condition:.3g} at a length of {length:.3g} m'
     moved = model.jacobian(q) * np.ptp(model.limits, axis=1)  # by the whole range of each

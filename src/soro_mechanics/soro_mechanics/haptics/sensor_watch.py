@@ -85,7 +85,7 @@ class SensorWatch:
         setup, _, change = sensing.setup, *sensing.without_hand()
         deviation = np.hypot(setup.sensor_deviation, UNSEEN * setup.sensor_play)[used]
         rows = change[used] / deviation[:, None]
-        na, ne, _ = sensing.sizes
+        _, ne, _ = sensing.sizes
         if not len(rows) > ne:
             return np.full(len(rows), math.inf), np.full((6, len(rows)), math.inf)
         rest = np.linalg.norm(np.linalg.svd(rows)[0][:, ne:], axis=1)

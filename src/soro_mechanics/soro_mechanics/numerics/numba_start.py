@@ -37,14 +37,14 @@ def load_numba() -> None:
 
 @functools.cache
 def _spare_work() -> None:
-    import llvmlite.binding as llvm
     from numba.core.codegen import JITCodeLibrary
+    from numba.core.codegen import ll as llvm
     from numba.core.extending import overload
     from numba.core.targetconfig import TargetConfig
     from numba.np import arrayobj
 
     def values(options: Any) -> dict[str, Any]:
-        return {**defaults(type(options)), **options._values}
+        return {**defaults(options.__class__), **options._values}
 
     @functools.cache
     def defaults(kind: Any) -> dict[str, Any]:

@@ -51,8 +51,8 @@ class Outcome:
     state: State
     iterations: int
     residual: float
-    #: of the tangent there, where it was asked for: what it lies in, and its negative pivots
-    tangent: tuple[Work, int] | None = None
+    #: where it was asked for: what the tangent there lies in, residual and negative pivots
+    tangent: tuple[Work, tuple[float, int]] | None = None
 
 
 class Equilibrium:
@@ -108,8 +108,8 @@ class Equilibrium:
         outcome, steps, error, _, _, negative = solve(
             self.layout.structure, x, state, old, w, aim, aim.range, LANES
         )
-        found = None if tangent is None else (tangent, negative)
-        return Outcome(outcome == CONVERGED, state, steps, error, found)
+        left = None if tangent is None else (tangent, (error, negative))
+        return Outcome(outcome == CONVERGED, state, steps, error, left)
 
     def march(
         self,

@@ -326,14 +326,7 @@ class ForwardNetwork(Model):
 
         if not outcome.converged:
             return status_of(numbers(), FAILURE)
-        if outcome.tangent is None:
-            linear = self.linearise_solution(solution)
-        else:
-            work, negative = outcome.tangent
-            known = (outcome.residual, negative)
-            linear = Linearisation(
-                equilibrium.layout, solution.inputs, solution.state, work, found=known
-            )
+        linear = Linearisation(*on_cut(solution), *(outcome.tangent or ()))
         solution.linearisation = linear
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
         remark = self.guard(equilibrium).remark(

@@ -113,8 +113,8 @@ class Linearisation:
         x: Inputs,
         state: State,
         work: Work | None = None,
-        exact: bool = True,
         found: tuple[float, int] | None = None,
+        exact: bool = True,
     ) -> None:
         s = cut.structure
         self.layout = cut
@@ -136,7 +136,7 @@ class Linearisation:
         self.taut: TautTendons | None = None
         if not self.singular:
             self.negative += int(negative_pivots(self.matrix, n, np.empty((n, n))))
-            if np.isfinite(x.pull[:, 0]).any():
+            if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
 

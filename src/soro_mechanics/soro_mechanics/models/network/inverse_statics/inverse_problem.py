@@ -154,7 +154,7 @@ class InverseProblem(DrivenLimits):
         at = InverseState(driven, state, error, (missing[0], missing[1]), steps)
         if outcome != CONVERGED or not self.within(at):
             return None
-        left = None if tangent is None else (tangent, negative)
+        left = None if tangent is None else (tangent, (error, negative))
         return at, Outcome(True, state, steps, error, left)
 
     def inputs(self, driven: Array) -> Inputs:

@@ -4,8 +4,10 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -20,7 +22,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel, NO, YES
-from soro_mechanics.numerics.lie_kernels import so3_log
 
 CONVERGED = 0
 NOT_SOLVABLE = 1
@@ -77,7 +78,7 @@ def copy_into(source, target):
 def solve(s, x, state, old, w, aim, driven, lanes):
     """Solve the equilibrium with the actuators held, or with what they must be for a task.
 
-    Of a task every step obeys K eta + P da = -r and A eta = c, so -A K^-1 P da = c + A K^-1 r.
+    Of a task every step obeys K eta + P da = -r and A eta = c, what the body still lacks.
 
     Parameters
     ----------
@@ -157,24 +158,15 @@ def _finish(s, x, state, w, tangent):
 
 @kernel
 def _lacking(g, aim, scratch):
-    """Write the twist still missing to scratch[0]; return position [m] and rotation [rad] of it.
-
-    Position in base axes; rotation in the body's own, log(R' R_goal).
-    """
-    lacking, turn = scratch[0], scratch[2:5, 0:3]
+    """Write what a body lacks, its own axes, to scratch[0]; return it in [m] and [rad]."""
+    lacking, h = scratch[0], scratch[2:6, 0:4]
+    relative_twist(g, aim.pose, h, lacking)
+    away = turn = 0.0
     for i in range(3):
-        lacking[i] = aim.pose[i, 3] - g[i, 3]
-        lacking[3 + i] = 0.0
-        for j in range(3):
-            v = 0.0
-            for k in range(3):
-                v += g[k, i] * aim.pose[k, j]
-            turn[i, j] = v
-    if aim.rows > 3:
-        so3_log(turn, lacking[3:6])
-    away = lacking[0] ** 2 + lacking[1] ** 2 + lacking[2] ** 2
-    angle = lacking[3] ** 2 + lacking[4] ** 2 + lacking[5] ** 2
-    return away**0.5, angle**0.5
+        lacking[i] = h[i, 3]
+        away += lacking[i] ** 2
+        turn += lacking[3 + i] ** 2
+    return away**0.5, turn**0.5 if aim.rows > 3 else 0.0
 
 
 @kernel
@@ -184,47 +176,29 @@ def _solve(s, x, state, w, aim):
     if condense(s, x, state, w, m > 0, m > 0) == SINGULAR:
         return False
     if m == 0:
-        if solve_bodies(s, x, w) == 0:
-            return False
+        good = solve_bodies(s, x, w) != 0
         back_substitute(s, x, state, w, 0, w.slots, 1.0)
-        return True
-    a = w.dense
+        return good
+    a = np.zeros((n + m, n + m + 1))
     for i in range(n):
         for j in range(n):
             a[i, j] = w.matrix[i, j]
         for k in range(m):
             a[i, n + k] = w.columns[i, k] * aim.range[k]
-        a[i, n + m] = w.vector[i]
-    if solve_in_place(a, n, a[:, n:], m + 1) == 0:
+        a[i, n + m] = -w.vector[i]
+    for i in range(m):  # in the body's axes, to first order of what is lacking
+        a[n + i, 6 * (aim.body - 1) + i] = 1.0
+        a[n + i, n + m] = w.scratch[FIRST, i]
+    if solve_in_place(a, n + m, a[:, n + m :], 1) == 0:
         return False
-    lacking, da = w.scratch[FIRST], w.scratch[FIRST + 1]
-    task = w.scratch[FIRST + 2 : FIRST + 8, 0:6]
-    step = w.scratch[FIRST + 2 : FIRST + 8, 6:7]
-    o = 6 * (aim.body - 1)
-    for i in range(m):
-        unit = 1.0 / s.scale[0] if i < 3 else 1.0
-        for k in range(m + 1):
-            v = a[o + i, n + k]
-            if i < 3:
-                v = 0.0
-                for j in range(3):
-                    v += state.body[aim.body, i, j] * a[o + j, n + k]
-            if k < m:
-                task[i, k] = -unit * v
-            else:
-                step[i, 0] = unit * (lacking[i] + v)
-    if solve_in_place(task, m, step, 1) == 0:
-        return False
-    for i in range(n):
-        v = -a[i, n + m]
-        for k in range(m):
-            v -= a[i, n + k] * step[k, 0]
-        w.step_body[1 + i // 6, i % 6] = v
     for i in range(6):
         w.step_body[0, i] = 0.0
+    for i in range(n):
+        w.step_body[1 + i // 6, i % 6] = a[i, n + m]
     clear_slots(w)
+    da = w.scratch[FIRST + 1]
     for k in range(m):
-        da[k] = step[k, 0] * aim.range[k]
+        da[k] = a[n + k, n + m] * aim.range[k]
     for k in range(s.counts[6]):
         gain = x.map_gain[k]
         w.slots[s.map_index[k, 1], s.map_index[k, 2]] += gain * da[s.map_index[k, 0]]
