@@ -10,7 +10,6 @@ class Answers:
 
     The numbers wrap, the count does not: an answer that stays the same never looks new again.
 
-    Its attributes:
     - `newest`: number of the newest question, u8.
     - `behind`: questions after the one that the newest answer belongs to.
     """

@@ -21,7 +21,6 @@ class ProtocolError(ValueError):
 class Frame:
     """One frame: a frozen dataclass whose fields are those of `layout`, in order.
 
-    Its attributes:
     - `first`: identifier; of group 0 where there are groups.
     - `key`: the field ahead of `layout` that the identifier tells, if any.
     - `parts`: values in each field, 0: not a tuple; empty: in none.

@@ -35,7 +35,6 @@ class CanTransport:
     A measurement counts, and `time` says so, when it answers a SYNC and rests on a set-point that
     are not long past: a board that hangs, lags, or takes no set-points is lost by its age.
 
-    Its attributes:
     - `time`: arrival of the newest measurement that counts [s, CLOCK_MONOTONIC].
     - `stale`: measurements that did not count.
     """

@@ -17,7 +17,6 @@ class Interrupts(AbstractContextManager['Interrupts']):
 
     One that is ignored stays so: after nohup the work goes on.
 
-    Its attributes:
     - `came`: whether one came: an exception that follows may have been meant as one.
     """
 

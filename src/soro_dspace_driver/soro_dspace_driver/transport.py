@@ -20,7 +20,6 @@ from soro_dspace_driver.wiring import DspaceWiring
 class DspaceTransport:
     """Speaks F1; keeps the newest measurement and when it arrived.
 
-    Its attributes:
     - `time`: of the newest measurement [s, CLOCK_MONOTONIC]; NaN before the first one.
     - `measured`, `applied` (m,): [Pa], order of the actuators; NaN where the monitor is out of
       range.

@@ -109,7 +109,6 @@ def sync_write(register: Register, values: Iterable[tuple[int, int]]) -> Packet:
 class PacketReader:
     """Finds packets in a stream of bytes, whatever the bytes are; never raises.
 
-    Its attributes:
     - `frames`, `crc_errors`, `malformed`: packets, wrong checksums, everything else that was
       dropped.
     """

@@ -40,7 +40,6 @@ def read_analog(root: Section) -> AnalogProperties:
 class AnalogInputs:
     """m inputs of one converter.
 
-    Its attributes:
     - `forced` (m,): voltage that a fault puts on an input; NaN: none.
     """
 

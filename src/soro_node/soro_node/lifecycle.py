@@ -41,7 +41,6 @@ class NotActive(SoroError):
 class GuardedLifecycleNode(LifecycleNode):
     """A lifecycle node whose transitions log what went wrong.
 
-    Its attributes:
     - `active`: between a successful activation and the beginning of whatever ends it.
     - `exit_when_autostart_fails`: whether `soro_node.main.run` gives up (exit code 1) when the
       node cannot start by itself. Drivers set it False: they stay unconfigured, say why, and can

@@ -30,7 +30,6 @@ class _Sent:
 class CommandWindow:
     """The commands of one session that are not settled, and the work they amount to.
 
-    Its attributes:
     - `lost`, `late`, `repeated`: commands that never were carried out without a refusal, that came
       after their deadline, and transmissions after the first one.
     """

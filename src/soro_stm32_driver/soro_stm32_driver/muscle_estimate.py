@@ -53,7 +53,6 @@ def free_lengths(lengths: Array, wiring: Stm32Wiring) -> Array:
 class MuscleEstimate:
     """States of all muscles, by dead reckoning over `ValveTimes`.
 
-    Its attributes:
     - `state` (m,) [s]: equivalent inflation times (see `muscle_curves`).
     - `known`: whether the muscles were vented since the device started. Before, the state is that
       of muscles that were full: the most there can be left.

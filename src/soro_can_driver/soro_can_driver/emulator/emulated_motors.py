@@ -17,11 +17,9 @@ TIME_CONSTANT = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
 class EmulatedMotors:
     """Motors of first order: what the controller of a board makes of them.
 
-    Its attributes:
-    - `angle` (m,): of the motors themselves [0.1 deg].
-    - `speed` (m,) [deg/s]
-    - `slip` (m,): injected: of the encoders against the motors [0.1 deg].
-    - `stalled`, `reversed` (m,): injected: does not turn, turns the wrong way.
+    `angle` (m,): of the motors themselves [0.1 deg]; `speed` (m,) [deg/s]; `slip` (m,): injected:
+    of the encoders against the motors [0.1 deg]; `stalled`, `reversed` (m,): injected: does not
+    turn, turns the wrong way.
     """
 
     def __init__(self, count: int) -> None:

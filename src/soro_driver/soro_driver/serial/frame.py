@@ -104,7 +104,6 @@ def decode_block(block: bytes) -> Frame:
 class FrameReader:
     """Finds frames in a stream of bytes, whatever the bytes are; never raises.
 
-    Its attributes:
     - `frames`, `crc_errors`, `malformed`: blocks between zero bytes that were frames, had a wrong
       checksum, were something else.
     """

@@ -18,7 +18,6 @@ KIND_NAMES = {kind.value: kind.name.lower() for kind in sf.DeviceKind}
 class Refused(DeviceError):
     """The device answered with NACK.
 
-    Its attributes:
     - `reason`, `detail`: of the NACK.
     """
 

@@ -30,7 +30,6 @@ FAULTS = ('none', *CHANNEL_FAULTS, *BOARD_FAULTS, *LINK_FAULTS)
 class DspaceEmulator(WiredEmulator):
     """Serves the serial driver over a pty; see docs/robots/soft_parallel.md for the faults.
 
-    Its attributes:
     - `wire`: both directions of the line; without `start` it may be carried in virtual time.
     """
 

@@ -26,7 +26,6 @@ from soro_node.executor.rclpy_private import take_waiting
 class PolledCallbackGroup(CallbackGroup):
     """A callback group whose members an executor waits for while it is open.
 
-    Its attributes:
     - `is_open`: to be changed in the thread that spins; it counts from the executor's next turn.
     """
 

@@ -18,7 +18,6 @@ from soro_stm32_driver.protocol import Status, StatusFlag
 class FirmwareBoard:
     """Stands for `Stm32Board`.
 
-    Its attributes:
     - `flags`: of the newest STATUS.
     - `crc_errors`, `major`, `channels`: not used: the firmware counts and claims for itself.
     """

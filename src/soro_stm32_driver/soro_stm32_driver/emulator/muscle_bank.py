@@ -69,7 +69,6 @@ def read_muscles(section: Section) -> MuscleProperties:
 class MuscleBank:
     """All muscles of a robot, from the coils of the relays to lengths.
 
-    Its attributes:
     - `pressure` (m,) [Pa]
     - `supply` [Pa]: may be changed: a compressor that fails.
     - `leak` (m,) [1/s]: may be changed: a torn airbag.
