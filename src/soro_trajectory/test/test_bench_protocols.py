@@ -56,9 +56,15 @@ def test_a_chirp_keeps_rates_and_rises_from_one_frequency_to_the_other(robot):
 
 @pytest.mark.parametrize(
     'fields',
-    [{'amplitude': 1.5}, {'amplitude': float('nan')}, {'settle_time': -1.0},
-     {'duration': float('inf')}, {'actuator_name': ['pair_9']}, {'protocol': 'dance'}],
-)  # fmt: skip
+    [
+        {'amplitude': 1.5},
+        {'amplitude': float('nan')},
+        {'settle_time': -1.0},
+        {'duration': float('inf')},
+        {'actuator_name': ['pair_9']},
+        {'protocol': 'dance'},
+    ],
+)
 def test_what_makes_no_sense_is_refused(robot, fields):
     with pytest.raises((InvalidInput, UnknownName)):
         reach(robot, goal(**{'protocol': 'step', **fields}))

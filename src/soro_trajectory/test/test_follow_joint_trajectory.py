@@ -20,8 +20,10 @@ from soro_trajectory.track_topics import duration_message
 
 CODES = FollowJointTrajectory.Result
 ABORTED, CANCELED, SUCCEEDED = (
-    GoalStatus.STATUS_ABORTED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_SUCCEEDED,
-)  # fmt: skip
+    GoalStatus.STATUS_ABORTED,
+    GoalStatus.STATUS_CANCELED,
+    GoalStatus.STATUS_SUCCEEDED,
+)
 
 
 class Follower:
