@@ -32,9 +32,17 @@ class ForceCalibration:
 def calibrate_force(gravity: Array, wrenches: Array, limit: float = LIMIT) -> ForceCalibration:
     """Find ``force = zero + mass g``, ``moment = zero + centre x mass g`` of an unloaded sensor.
 
-    `gravity` (n, 3) [m/s^2] and `wrenches` (n, 6) [N, N m] in the axes of the sensor; `limit`:
-    half interval of the zero of the force [N] that is still accepted.
-    InvalidInput: too few postures, or such that cannot tell zero and weight apart (POOR_FIT).
+    Parameters
+    ----------
+    gravity, wrenches : ndarray, shapes (n, 3) [m/s^2] and (n, 6) [N, N m]
+        In the axes of the sensor.
+    limit : float
+        Half interval of the zero of the force [N] that is still accepted.
+
+    Raises
+    ------
+    InvalidInput
+        Too few postures, or such that cannot tell zero and weight apart (POOR_FIT).
     """
     g, w = finite_rows('gravity', gravity, 3), finite_rows('wrenches', wrenches, 6)
     unit = np.tile(np.eye(3), (len(g), 1))

@@ -55,9 +55,17 @@ class MeasuredCompliance:
 def fit_compliance(forces: Any, displacements: Any) -> MeasuredCompliance:
     """Fit a symmetric compliance to pulls, least squares.
 
-    `forces` (n, 3) [N] at the tip, axes of base_link, in three directions at least;
-    `displacements` (n, 3) [m] of the tip from where it is without them.
-    InvalidInput: sizes that do not fit, or forces in one plane.
+    Parameters
+    ----------
+    forces : array_like, shape (n, 3) [N]
+        At the tip, axes of base_link; three directions at least.
+    displacements : array_like, shape (n, 3) [m]
+        Of the tip from where it is without them.
+
+    Raises
+    ------
+    InvalidInput
+        Sizes that do not fit, or forces in one plane.
     """
     f = finite_rows('forces', forces, 3)
     count = len(f)
@@ -104,7 +112,11 @@ def read_pulls(file: str | os.PathLike[str]) -> Pulls:
     """Read a table of pulls: ``fx [N], fy [N], fz [N], x [mm], y [mm], z [mm]`` of the tip.
 
     Rows without force say where the tip rests; displacements count from their mean.
-    InvalidInput: the line and what stands there; no row without force, or none with one.
+
+    Raises
+    ------
+    InvalidInput
+        With the line and what stands there; no row without force, or none with one.
     """
     table = read_unit_table(file)
     columns = table.columns(WANTED)

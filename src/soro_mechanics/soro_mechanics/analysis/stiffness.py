@@ -58,7 +58,10 @@ def ellipsoids(compliance: Any) -> tuple[Ellipsoid, Ellipsoid]:
 def eigenscrews(compliance: Any) -> Eigenscrews:
     """Return the eigenscrews of the stiffness of a compliance (6, 6).
 
-    InvalidInput: its symmetric part is not positive definite, as at no stable equilibrium.
+    Raises
+    ------
+    InvalidInput
+        The symmetric part is not positive definite: no stable equilibrium has such a compliance.
     """
     matrix = finite_array('compliance', compliance, (6, 6))
     symmetric = 0.5 * (matrix + matrix.T)
@@ -88,11 +91,21 @@ def asymmetry(compliance: Any) -> float:
 
 
 def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> float:
-    """Return the stiffness of a push [N/m], or of a moment [N m/rad], given the compliance (6, 6).
+    """Return the stiffness of a push along a direction.
 
-    `direction` of the force (3,), or of a wrench (6,), of any length. `others` 'free': force over
-    the deflection along it, everything else free to move (what pulling on a wire measures);
-    'held': the same with all other motions prevented.
+    Parameters
+    ----------
+    compliance : array_like, shape (6, 6)
+    direction : array_like, shape (3,) or (6,)
+        Of the force, or of a wrench; any length.
+    others : 'free' or 'held'
+        'free': force over the deflection along it, everything else free to move (what pulling on
+        a wire measures). 'held': the same with all other motions prevented.
+
+    Returns
+    -------
+    float
+        [N/m] for a force, [N m/rad] for a moment.
     """
     matrix = finite_array('compliance', compliance, (6, 6))
     size = (3,) if has_shape(direction, (3,)) else (6,)
@@ -114,7 +127,14 @@ def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> fl
 
 
 def transport(compliance: Any, offset: Any) -> Array:
-    """Return the compliance (6, 6) `offset` (3,) [m] away, on the same rigid body, same axes."""
+    """Return the compliance at another point of the same rigid body, same axes.
+
+    Parameters
+    ----------
+    compliance : array_like, shape (6, 6)
+    offset : array_like, shape (3,) [m]
+        From the point of `compliance` to the new one.
+    """
     matrix = finite_array('compliance', compliance, (6, 6))
     move = np.eye(6)
     move[:3, 3:] = -lie.hat3(finite_array('offset', offset, (3,)))
@@ -129,10 +149,15 @@ def change_frame(compliance: Any, g: Any) -> Array:
 
 
 def deflection(compliance: Any, pose: Any, wrench: Any) -> Array:
-    """Return the deflected pose (4, 4) under a wrench (6,) [N, N m] at the point itself.
+    """Return the deflected pose under a wrench at the point itself, to first order in SE(3).
 
-    To first order in SE(3) (Shi 2023, (19)): turned about the tip, displaced by V(om) v. The
-    compliance (6, 6) is that at the origin of `pose`, axes of its parent frame.
+    Parameters
+    ----------
+    compliance : array_like, shape (6, 6)
+        At the origin of `pose`, axes of its parent frame.
+    pose : array_like, shape (4, 4)
+    wrench : array_like, shape (6,) [N, N m]
+        Shi 2023, (19): turned about the tip, displaced by V(om) v.
     """
     matrix = finite_array('compliance', compliance, (6, 6))
     twist = matrix @ finite_array('wrench', wrench, (6,))

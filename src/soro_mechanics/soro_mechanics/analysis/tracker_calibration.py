@@ -37,10 +37,21 @@ def calibrate_tracker(
 ) -> TrackerCalibration:
     """Find ``seen = base^-1 tip marker`` by least squares on SE(3).
 
-    `tips` (n, 4, 4): the model's, in base_link; `seen` (n, 4, 4): the marker in the tracker's
-    frame, never turned: positions alone; `base` (4, 4): the tracker's frame in base_link, None:
-    sought too; `limit`: half interval of the marker's position [m] that is still accepted.
-    InvalidInput: too few postures, or such that they cannot tell (POOR_FIT).
+    Parameters
+    ----------
+    tips : ndarray, shape (n, 4, 4)
+        The model's tips in base_link.
+    seen : ndarray, shape (n, 4, 4)
+        The marker in the tracker's frame; never turned: positions alone.
+    base : ndarray, shape (4, 4), optional
+        The tracker's frame in base_link; None: sought too.
+    limit : float
+        Half interval of the marker's position [m] that is still accepted.
+
+    Raises
+    ------
+    InvalidInput
+        Too few postures, or such that they cannot tell (POOR_FIT).
     """
     from scipy.stats import t as student
 

@@ -106,8 +106,11 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
     interval for every 5 degrees of its turning (one for every vertex where these are fewer), so
     that it keeps its shape. Orientations turn at a constant rate between vertices.
     A closed curve is repeated in the same sense, an open one there and back.
-    InvalidInput: `spacing` or `repetitions` is out of range, or more than `MAX_POINTS` would
-    follow.
+
+    Raises
+    ------
+    InvalidInput
+        `spacing` or `repetitions` is out of range, or more than `MAX_POINTS` would follow.
     """
     step = float(finite_array('spacing', spacing, ()))
     if step <= 0.0:
@@ -205,10 +208,19 @@ def solve_path(
     """Solve the inverse problem at every point, each started from the one before.
 
     Every point is tried, so that all unreachable ones are known before anything moves. Without a
-    `guess` the first one is searched for from other postures too, and until one is reached the
-    next begin at the nearest posture found. `wrench` (6,): dead load at the tip, axes of
-    base_link; `tolerances` [m], [rad]; `proceed` gets the index before each point, and cancels by
-    False.
+    guess the first one is searched for from other postures too, and until one is reached the next
+    begin at the nearest posture found.
+
+    Parameters
+    ----------
+    wrench : array_like, shape (6,), optional
+        Dead load at the tip, axes of base_link.
+    guess : Configuration or InverseSolution, optional
+        To start the first point from.
+    tolerances : tuple of float
+        [m], [rad]
+    proceed : callable
+        Called with the index before each point; False cancels.
     """
     n, m = len(path.poses), len(robot.actuators)
     actuation, tip = np.empty((n, m)), np.empty((n, 4, 4))
@@ -256,8 +268,16 @@ def schedule(
     the squared speed (Bobrow 1985 for one path derivative), starting and ending at rest, and
     standing still for every turn on the spot.
 
-    `actuation` (n, m) at the points [SI]; `speed` and `acceleration`: the greatest of the tip
-    along the path [m/s], [m/s^2]; `rates` (m,): those of the actuators [SI/s].
+    Parameters
+    ----------
+    actuation : array_like, shape (n, m)
+        SI, at the points.
+    speed : float
+        Greatest speed of the tip along the path [m/s].
+    rates : array_like, shape (m,)
+        Greatest rate of each actuator [SI/s].
+    acceleration : float
+        Greatest acceleration along the path [m/s^2].
     """
     n = len(path.poses)
     table = finite_array('actuation', actuation, (n, np.shape(actuation)[-1]))

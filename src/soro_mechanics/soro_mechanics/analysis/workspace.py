@@ -89,9 +89,13 @@ class Sampled(Protocol):
 def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
     """Return `count` actuations spread evenly over what the limits allow, shape (count, m).
 
-    A Halton sequence (no clusters, reproducible), turned by a random shift from `seed`; the points
-    that break a coupled limit are left out.
-    InvalidInput: `count` below one, or limits that leave almost nothing.
+    A Halton sequence (no clusters, reproducible), turned by a random shift from `seed`; the
+    points that break a coupled limit are left out.
+
+    Raises
+    ------
+    InvalidInput
+        `count` below one, or limits that leave almost nothing.
     """
     if count < 1:
         raise InvalidInput('count', count, 'at least 1')
@@ -127,14 +131,30 @@ def sample_workspace(
     compliance: bool = False,
     proceed: Callable[[int, int], bool] = lambda done, failed: True,
 ) -> Workspace:
-    """Solve actuations (n, m), or as many as `samples` says, drawn by `sample_actuations`.
+    """Solve many actuations.
 
-    `wrench` (6,): at the tip, axes of base_link; `loads`: further ones; `compliance`: also compute
-    `compliance` and `eigenstiffness`, which takes longer. `executor`: anything with `submit`;
-    threads serve well, as the kernels release the interpreter lock. `proceed` gets how many
-    samples are done and how many of them failed; False ends it there, with what was solved until
-    then. With the model network the result is that of `Robot.forward` without a guess for every
-    sample, within the solver's tolerance, in whatever order and on however many threads.
+    Parameters
+    ----------
+    samples : int or array_like, shape (n, m)
+        How many to draw (`sample_actuations`), or the actuations themselves.
+    executor : concurrent.futures.Executor, optional
+        Anything with `submit`; threads serve well, as the kernels release the interpreter lock.
+        Without one the samples are solved here.
+    wrench : array_like, shape (6,), optional
+        At the tip, axes of base_link.
+    loads : sequence of Load
+        Further ones.
+    compliance : bool
+        Also compute `compliance` and `eigenstiffness`, which takes longer.
+    proceed : callable
+        Gets how many samples are done and how many of them failed; False ends it there.
+
+    Returns
+    -------
+    Workspace
+        Of the samples that were solved before `proceed` has ended it. With the model network it
+        is that of `Robot.forward` without a guess for every sample, within the solver's
+        tolerance, in whatever order and on however many threads.
     """
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))

@@ -89,11 +89,22 @@ NAMED: dict[str, tuple[Callable[[float], Array], bool]] = {
 
 
 def named_curve(name: str, size: float) -> Curve:
-    """Return a named curve in the xy plane, centred at the origin, of a `size` [m].
+    """Return a named curve in the xy plane, centred at the origin.
 
-    line (-size to size along x), circle (radius), star (five points on this radius), spiral (three
-    turns from the centre to this radius), square (half width), cardioid (half height).
-    UnknownName: with those there are. InvalidInput: `size` is not finite and greater than zero.
+    Parameters
+    ----------
+    name : str
+        line (-size to size along x), circle (radius), star (five points on this radius), spiral
+        (three turns from the centre to this radius), square (half width), cardioid (half height).
+    size : float
+        [m]
+
+    Raises
+    ------
+    UnknownName
+        With the names there are.
+    InvalidInput
+        `size` is not a finite number greater than zero.
     """
     if name not in NAMED:
         raise UnknownName('curve', name, NAMED)

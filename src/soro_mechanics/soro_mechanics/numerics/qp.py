@@ -51,10 +51,20 @@ def solve_qp(
 ) -> QpSolution:
     """Minimise ``1/2 x.h.x + g.x`` subject to ``low <= c x <= high``.
 
-    h (n, n) symmetric positive definite, g (n,), c (m, n), no rows when omitted; low and high (m,)
-    may be infinite, and are where omitted.
-    InvalidInput: shapes that do not fit, numbers that are not finite, or an h that is not
-    symmetric.
+    Parameters
+    ----------
+    h : array_like, shape (n, n)
+        Symmetric positive definite.
+    g : array_like, shape (n,)
+    c : array_like, shape (m, n), optional
+        No rows when omitted.
+    low, high : array_like, shape (m,), optional
+        May be infinite; unbounded when omitted.
+
+    Raises
+    ------
+    InvalidInput
+        Shapes that do not fit, numbers that are not finite, or an h that is not symmetric.
     """
     n = np.size(g)
     objective, gradient = finite_array('h', h, (n, n)), finite_array('g', g, (n,))
