@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from soro_mechanics import load_robot
 from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -43,3 +44,14 @@ def test_pressure_works_on_volumes_as_a_force_does_on_the_tip(name):
     by_force = np.array([slope(0.0, FORCE * e) for e in np.eye(6)[:3]]) / FORCE
     moved = robot.jacobian(at)[:3]
     np.testing.assert_allclose(by_force, moved, atol=5e-3 * np.abs(moved).max())
+
+
+def test_an_arc_holds_the_air_of_the_rod_that_it_stands_for():
+    """Areas of other chambers times an arc's length, against a rod's of finite elements."""
+    arc = load_robot('spatial_cc')
+    rod = arc.with_model('ncm')
+    pressures = 0.3 * arc.limits[:, 1] * [1.0, 0.8, 0.9]
+    structure = arc.description.structure
+    found, other = (chamber_volumes(structure, r.forward(pressures)) for r in (arc, rod))
+    np.testing.assert_allclose(found, other, rtol=0.02)
+    assert (found > 1e-7).all()

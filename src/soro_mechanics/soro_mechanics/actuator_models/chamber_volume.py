@@ -20,8 +20,9 @@ def chamber_volumes(structure: dict[str, Any], q: Configuration) -> Array:
     """
     volumes = np.zeros(len(q.actuation))
     chain = structure.get('segments')
+    shapes = dict(zip(q.backbone_names, q.backbones, strict=True))
     for segment in () if chain is None else chain.segments:
-        frames = q.backbones[q.backbone_names.index(segment.name)]
+        frames = shapes.get(segment.name, q.backbones[0])  # the arc of constant_curvature
         for chamber in segment.chambers:
             place = np.array([np.cos(chamber.angle), np.sin(chamber.angle), 0.0])
             axis = frames[:, :3, 3] + chamber.offset * frames[:, :3, :3] @ place
