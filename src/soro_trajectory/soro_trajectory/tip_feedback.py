@@ -16,8 +16,8 @@ time T between command and measurement, ``e^(-T s) / (tau s + 1)``, with tau_c +
 the loop is ``e^(-T s) / (2 max(T, tau) s)``, whose gain margin is pi or more. At the lowest mode
 of the body it peaks at Ki / (2 zeta omega), whatever its phase: a third is allowed, and a half of
 what Kp adds where the lag is half of tau. Where that is the lower bound, corrections are given in
-the three pieces that leave the mode at rest (ZVD), a tenth of it where the mode lies a fifth
-beside; their mean delay is dead time.
+the three pieces that leave the mode at rest (ZVD), a third of it where the mode lies at 0.6 of
+what was told; their mean delay is dead time.
 
 While a path is followed, errors of lag and hysteresis lie behind the tip and turn with the path.
 A loop with dead time that sees them in fixed axes makes those worse that turn faster than it
@@ -49,7 +49,7 @@ WHOLE = 1.0  # trust region: the range of an actuator
 LONGEST_STEP = 0.2  # s, integrated at once
 PEAK = 1.0 / 3.0  # of the loop at the lowest mode
 HIGHER = 1.1  # the mode lies 0 to 1/4 above Rayleigh's estimate
-LEFT = 0.1  # of a mode beside a shaper's by a fifth
+LEFT = 0.36  # of a mode at 0.6 of the shaper's: pressure and softer material lower it
 ALONG = 0.5  # (assumed) of what is integrated while a path is followed turns with it
 CHORD = 0.02  # s, of a path whose turns are looked at
 CORNER = math.radians(30.0)  # between two chords: errors do not turn with it
