@@ -54,14 +54,17 @@ def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | Offli
         yield OnlineMechanics(robot)
 
 
-def check_units(words: Sequence[str]) -> None:
+def check_units(words: Sequence[str], known: bool = False) -> None:
     """Check the units of an actuation, before any robot is looked for.
+
+    `known`: the robot is there, and says itself which units are missing.
 
     UserError: no actuator has one of them.
     """
     from soro_node import display_units
 
-    for word in map(str.strip, display_units.check_units(words)):
+    missing = display_units.check_units(words)
+    for word in () if known else map(str.strip, missing):
         note(f'soro: {word!r} has no unit, as only a stretch may: {word}bar, {word}mm ...')
 
 
@@ -77,7 +80,7 @@ def asked(
 
     words = arguments.actuation
     wrench = display_units.wrench(arguments.wrench)
-    check_units(words)
+    check_units(words, arguments.offline)
     with mechanics(arguments) as source:
         values = display_units.actuation(words, source.actuators) if words else None
         if values and arguments.offline:  # computed all the same
