@@ -84,7 +84,7 @@ def test_the_published_sums_are_of_segment_models(ros, robot):
     q = segments.forward(ACTUATION)
     of = ComplianceMessage
     ready = {'actuation': ACTUATION, 'model': 'ncm'}
-    assert wait_until(lambda: ask(ros, **ready).error_code != Code.BUSY, 120.0)
+    assert wait_until(lambda: ask(ros, **ready).error_code != Code.BUSY, 240.0)
     for method, name in (
         (of.TANGENT, 'tangent'),
         (of.INTEGRAL, 'integral'),
