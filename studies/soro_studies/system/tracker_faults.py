@@ -77,7 +77,7 @@ class TrackedTip(VirtualTip):
         if self._rules is None:  # the first pose, while the scene is set up
             return
         stamp, now = round(seen.stamp * NANOSECONDS), round(self.now * NANOSECONDS)
-        model = self.robot.forward(self._bank.pressure).tip
+        model = self.robot.forward(self._drives.true).tip
         pose = MarkerPose(stamp, seen.frame_id, seen.pose, True)
         known = f'no transform to {seen.frame_id}' if seen.frame_id else np.eye(4)
         tip = self._rules.take(pose, known, model, now, self.now)
