@@ -51,7 +51,7 @@ def test_the_file_of_before_and_the_catalogue_say_the_same(robots):
     old, new = robots
     for name in ('name', 'title', 'gravity', 'actuators', 'coupled_limits', 'models'):
         assert not differences(getattr(old, name), getattr(new, name), name)
-    assert set(new.structure) - {'control'} == set(old.structure)  # defaults of a planner came later
+    assert set(new.structure) - {'control'} == set(old.structure)  # that section came later
     for section, structure in old.structure.items():
         sizes = [size for *_, size in differences(structure, new.structure[section], section)]
         assert max(sizes, default=0.0) <= ROUNDED.get((old.name, section), 0.0)
