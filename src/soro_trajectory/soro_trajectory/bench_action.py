@@ -18,7 +18,6 @@ from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.inputs.polled_feedback import PolledFeedback
 from soro_trajectory.bench_protocols import chirp, levels, reach, table_path, write_table
 from soro_trajectory.command_stream import Phase
-from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
 
@@ -129,11 +128,10 @@ class BenchAction(StreamAction):
         if not (min(lengths) > 0.0 and all(abs(np.linalg.norm(w) - 1.0) < 1e-3 for w in ways)):
             given = [way.tolist() for way in ways], list(lengths)
             raise InvalidInput('directions, lengths', given, 'unit vectors; lengths above zero')
-        held, state = self._stream.setpoint, self._feedback.fresh()
-        if held is None and (state is None or not state.known):
+        held = self._node.present()
+        if held is None:
             raise StreamError(Code.NO_STATE, 'no actuator_state')
-        robot = self._binding.robot
-        self._go(handle, goal, nearest_feasible(robot, state.present) if held is None else held)
+        self._go(handle, goal, held)
         rest = self._mean(handle)[1]
         rows, pulls = [np.append(np.zeros(3), rest)], [(w, n) for w in ways for n in lengths]
         for i, (way, length) in enumerate(pulls):

@@ -224,24 +224,26 @@ class TipControl:
         feedforward = self._stream.feedforward(now)
         if feedforward is None:
             return
+        gains = self._gains()
         seconds = 0.0 if before is None else (sample.stamp - before.stamp) * 1e-9
         if seconds > 0.0:
-            self._observe(sample, seconds)
+            self._observe(sample, seconds, SHARE * gains.integral)
         linear = self._linearised(feedforward, aim.task)
         if linear is None:
             return
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
-            self._law.integrate(error, seconds, self._gains(), self._turns(aim, sample, seconds))
+            turns = self._turns(aim, sample, seconds, gains)
+            self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
-        whole = self._shaped.add(now, self._answer + more, self._gains().pieces)
+        whole = self._shaped.add(now, self._answer + more, gains.pieces)
         self._stream.correct(aim.motion, whole)
 
-    def _observe(self, sample: TipSample, seconds: float) -> None:
+    def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
         """Explain a measured tip by a load; not where nobody knows what was felt then."""
         times = [(stamp - sample.stamp) / NANOSECONDS for stamp, _ in self._felt]
         if not times or times[0] > 0.0:
@@ -250,18 +252,19 @@ class TipControl:
         try:
             q, _ = self._node.solved(felt)
             if q is not None and q.status.converged:
-                robot, rate = self._binding.robot, SHARE * self._gains().integral
-                self.disturbance.see(robot, q, sample.pose[:3, 3], seconds, rate)
+                self.disturbance.see(self._binding.robot, q, sample.pose[:3, 3], seconds, rate)
         except SoroError:
             return
 
-    def _turns(self, aim: Aim, sample: TipSample, since: float) -> tuple[Turn, Turn] | None:
+    def _turns(
+        self, aim: Aim, sample: TipSample, since: float, gains: Gains
+    ) -> tuple[Turn, Turn] | None:
         """Return how the path has turned `since` [s], and will until a correction acts."""
 
         def at(time: float) -> Array:
             return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
 
-        times, parts = self._gains().pieces
+        times, parts = gains.pieces
         acts = self.measured.latency + DEAD + self._node.table.response_time + times @ parts
         follows = self._stream.phase is Phase.FOLLOW
         return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None

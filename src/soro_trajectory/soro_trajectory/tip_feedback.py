@@ -54,6 +54,7 @@ ALONG = 0.5  # (assumed) of what is integrated while a path is followed turns wi
 CHORD = 0.02  # s, of a path whose turns are looked at
 CORNER = math.radians(30.0)  # between two chords: errors do not turn with it
 STILL = 1e-6  # m, a shorter chord has no direction
+AT_ONCE = np.zeros(1), np.ones(1)  # a correction in one piece
 
 
 class Gains(NamedTuple):
@@ -61,7 +62,7 @@ class Gains(NamedTuple):
 
     integral: float
     proportional: float
-    pieces: tuple[Array, Array] = (np.zeros(1), np.ones(1))  # of a correction: times [s], parts
+    pieces: tuple[Array, Array] = AT_ONCE  # of a correction: times [s], parts
 
 
 class Turn(NamedTuple):
@@ -75,7 +76,7 @@ def gains_for(
     dead_time: float, lag: float, integral: float = 0.0, mode: Mode | None = None
 ) -> Gains:
     """Return the gains for a dead time, a lag [s] and a mode; `integral` is taken if positive."""
-    fastest, most, pieces = 0.5 / max(dead_time, lag), math.inf, Gains(0.0, 0.0).pieces
+    fastest, most, pieces = 0.5 / max(dead_time, lag), math.inf, AT_ONCE
     chosen = fastest
     if mode is not None:
         bound = PEAK * 4.0 * math.pi * mode.damping * mode.frequency
