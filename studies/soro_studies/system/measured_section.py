@@ -24,11 +24,16 @@ def machine() -> str:
     )
 
 
+def kept_values(page: Path) -> dict[str, Any]:
+    """Read the JSON beside a page; nothing without one."""
+    file = page.with_suffix('.json')
+    return json.loads(file.read_text(encoding='utf-8')) if file.is_file() else {}
+
+
 def keep_values(page: Path, new: dict[str, Any]) -> None:
     """Put numbers into the JSON beside a page, in the place of those with the same names."""
-    file = page.with_suffix('.json')
-    old = json.loads(file.read_text(encoding='utf-8')) if file.is_file() else {}
-    file.write_text(json.dumps({**old, **new}, indent=1) + '\n', encoding='utf-8')
+    text = json.dumps({**kept_values(page), **new}, indent=1)
+    page.with_suffix('.json').write_text(text + '\n', encoding='utf-8')
 
 
 def replace_section(page: Path, text: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 from contextlib import redirect_stdout
 from datetime import date
+import fcntl
 import os
 from pathlib import Path
 import sys
@@ -28,7 +29,7 @@ from soro_emulation.haptic_plant import Hand, HapticPlantProcess, MAX_STALL
 from soro_emulation.perturbation import OVERRIDE
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
-from soro_studies.system.measured_section import keep_values, machine, replace_section
+from soro_studies.system.measured_section import keep_values, kept_values, machine, replace_section
 
 HAPTIC = 'haptic_5dof'
 PERIOD, REACH = 4.0, 0.3  # s between targets; of the range, from rest
@@ -112,15 +113,15 @@ def section(found: dict[str, dict[str, Any]]) -> str:
     out = [
         '## Time of the bodies against the clock',
         '',
-        f'Written on {date.today()} on {machine()}. `haptic_5dof`: its plant alone.',
+        f'On {machine()}. `haptic_5dof`: its plant alone.',
         '',
-        '| Robot | Wall time | Of the body | Slowest window | Remarks |',
-        '|---|---|---|---|---|',
+        '| Robot | Written on | Wall time | Of the body | Slowest window | Remarks |',
+        '|---|---|---|---|---|---|',
     ]
-    for name, row in found.items():
+    for name, row in sorted(found.items()):
         slow = f'{row["slowest"]:.0%}' if 'slowest' in row else f'{1e3 * row["longest"]:.0f} ms'
         out.append(
-            f'| {name} | {row["wall"]:.1f} s | {row["virtual"]:.1f} s | {slow} |'
+            f'| {name} | {row["date"]} | {row["wall"]:.1f} s | {row["virtual"]:.1f} s | {slow} |'
             f' {"; ".join(row["remarks"]) or "-"} |'
         )
     return '\n'.join(out) + '\n'
@@ -138,12 +139,16 @@ def main() -> None:
     for name in arguments.robot or sorted(robot_files()):
         with redirect_stdout(sys.stderr):
             seconds = 60.0 * arguments.minutes
-            found[name] = haptic(seconds) if name == HAPTIC else launched(name, seconds)
+            row = haptic(seconds) if name == HAPTIC else launched(name, seconds)
+            found[name] = {'date': date.today().isoformat(), **row}
         print(name, found[name], flush=True)
     if arguments.write:
         page = Path(arguments.write)
-        keep_values(page, {'time': {'date': date.today().isoformat(), 'robots': found}})
-        replace_section(page, section(found))
+        with open(page) as file:  # robots measured beside one another write one after the other
+            fcntl.flock(file, fcntl.LOCK_EX)
+            found = kept_values(page).get('time', {}).get('robots', {}) | found
+            keep_values(page, {'time': {'robots': found}})
+            replace_section(page, section(found))
     else:
         print(section(found))
 
