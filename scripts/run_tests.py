@@ -139,13 +139,14 @@ class PackageRun:
         A deadlock inside the middleware (Fast DDS issue 6502) stops the interpreter with all its
         threads, those of pytest's own time limits too.
         """
-        if self.code is None:
-            self.code = NO_TESTS_COLLECTED if self.process is None else self.process.poll()
-        if self.code is None and self.process is not None:
+        if self.process is None:
+            self.code = NO_TESTS_COLLECTED
+        elif self.code is None:
             ticks, now = processor_ticks(self.process.pid), time.monotonic()
+            self.code = self.process.poll()
             if ticks != self.ticks:
                 self.ticks, self.since = ticks, now
-            elif now - self.since > STANDSTILL:
+            elif self.code is None and now - self.since > STANDSTILL:
                 self.process.kill()
                 self.process.wait()
                 self.code = STOOD_STILL
@@ -157,9 +158,11 @@ class PackageRun:
             time.sleep(0.1)
         if self.output is not None:
             self.output.seek(0)
-            took = time.monotonic() - self.began
-            print(f'\n--- {self.name} ({took:.0f} s)\n{self.output.read()}', flush=True)
+            print(f'\n--- {self.name}\n{self.output.read()}', flush=True)
             self.output.close()
+        work = max(self.ticks, 0) / os.sysconf('SC_CLK_TCK')
+        took = time.monotonic() - self.began
+        print(f'{self.name} took {took:.0f} s and {work:.0f} s of processor time', flush=True)
         return self.code or 0, counts_in(self.report)
 
 
