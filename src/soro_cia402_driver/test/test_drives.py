@@ -121,7 +121,7 @@ def test_drives_watch_for_as_long_as_the_loop_says(device, bench, loss):  # noqa
     device.arm()
     bench[0].inject('link', {'loss': loss, 'direction': 'both'})
     for ttl in (4.0 * TTL, TTL):
-        cycle(device, np.zeros(6), 3.0, lambda _, ttl=ttl: watched(bench[0]) == {ttl}, ttl)
+        cycle(device, np.zeros(6), 20.0, lambda _, ttl=ttl: watched(bench[0]) == {ttl}, ttl)
         assert watched(bench[0]) == {ttl}
 
 
