@@ -40,6 +40,10 @@ class LineReader:
         *lines, self._rest = (self._rest + data)[-4096:].split(b'\n')
         return [Line(tuple(line.decode('ascii', 'replace').split())) for line in lines]
 
+    def clear(self):
+        """Forget a line that has begun."""
+        self._rest = b''
+
 
 class PumpTransport:
     """Speaks the text and keeps the newest answer; the pump's units stay in here."""

@@ -37,5 +37,6 @@ def test_it_passes_the_bench(installed):
         [sys.executable, '-c', code, *words], env=installed, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert 'Traceback' not in done.stderr  # of the emulator's process
     for name in SAID:
         assert name in done.stdout

@@ -137,6 +137,6 @@ def read_sdo(frame: bytes) -> Answer:
     return Answer(*_SDO.unpack(frame))
 
 
-def expedited(kind: int, size: int) -> int:
-    """Return the first byte of a frame that carries a whole value."""
-    return kind | (4 - size) << 2 | EXPEDITED | SIZED
+def whole(kind: int, entry: Entry, value: int) -> bytes:
+    """Return a frame that carries all of an entry."""
+    return sdo(kind | (4 - entry.size) << 2 | EXPEDITED | SIZED, entry, entry.pack(value))

@@ -22,7 +22,8 @@ from soro_cia402_driver.wiring import Cia402Wiring
 from soro_driver.can_bus import RawCanBus
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
 
-ANSWER, TRIES = 0.03, 4  # s for one answer; times that one drive is asked
+ANSWER, TRIES = 0.03, 16  # s for one answer; times that one drive is asked: a busy computer
+ARMING = 500  # ms that the drives are patient until the first set-points say for how long
 SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
 WINDOW_TIME = 100  # ms that a drive may be behind by more than `tracking`
 BEAT = (co.HEARTBEAT + co.HOST, bytes([co.OPERATIONAL]))
@@ -43,6 +44,7 @@ class Cia402Transport:
         self.arrived, self.restarted = np.full(len(wiring.nodes), -math.inf), False
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
+        self._watch, self._watched = 0, self.goal.copy()  # of WATCHED: as wanted, as confirmed
 
     def open(self) -> Identity:
         """Find every drive, without power, and set it up."""
@@ -60,9 +62,9 @@ class Cia402Transport:
     def arm(self) -> None:
         """Have the drives hold where they are (force: none), and watch this computer."""
         self._end = time.monotonic() + self._open_timeout
-        watch = co.HOST << 16 | max(1, round(1e3 * self.wiring.ttl))
+        self._watch = co.HOST << 16 | ARMING
         for i in self._every:
-            self._write(i, co.WATCHED, watch)
+            self._write(i, co.WATCHED, self._watch)
         self.refresh()
         while True:
             off = np.array([state is not State.ENABLED for state in self.states()])
@@ -83,6 +85,7 @@ class Cia402Transport:
             if not on.any():
                 break
             self._check(on, 'does not switch off')
+        self._watch = 0
         for i in self._every:
             self._write(i, co.WATCHED, 0)
 
@@ -99,10 +102,14 @@ class Cia402Transport:
         self.errors[:] = 0
 
     def command(self, values: Array, ttl: float) -> None:
-        """Send set-points [SI], and ask; the drives release after `wiring.ttl` without."""
+        """Send set-points [SI], and ask; the drives release after `ttl` [s] without."""
         if not np.isfinite(values).all():
             raise DeviceError(f'set-points {values} are not finite')
         self.goal[:] = self._counts(values)
+        self._watch = co.HOST << 16 | max(1, round(1e3 * ttl))
+        frame = co.whole(co.DOWNLOAD, co.WATCHED, self._watch)
+        late = zip(self.wiring.nodes, self._watched != self._watch, strict=True)
+        self.bus.put([(co.SDO_REQUEST + node, frame) for node, is_late in late if is_late])
         self._cycle([co.ENABLE] * len(self._every))
 
     def ask(self) -> None:
@@ -122,7 +129,9 @@ class Cia402Transport:
                 self.present[i] = w.mode.present.unpack(data[co.STATUS.size :])
                 self.arrived[i] = now
             elif kind == co.SDO_ANSWER and len(data) == 8:
-                self._answer = i, co.read_sdo(data)
+                self._answer = i, (answer := co.read_sdo(data))
+                if (answer.kind, answer.index) == (co.DONE, co.WATCHED.index):
+                    self._watched[i] = self._watch
             elif kind == co.EMERGENCY and len(data) == 8:
                 self.errors[i], _ = co.EMERGENCY_FRAME.unpack(data)
             elif kind == co.HEARTBEAT and data == bytes([co.BOOTED]):
@@ -235,17 +244,17 @@ class Cia402Transport:
         self.bus.put([*frames, BEAT, (co.SYNC, b'')])
 
     def _read(self, i: int, entry: Entry) -> int:
-        return entry.unpack(self._request(i, entry, co.VALUE))
+        return entry.unpack(self._request(i, entry, co.sdo(co.VALUE, entry)))
 
     def _write(self, i: int, entry: Entry, value: int) -> None:
-        self._request(i, entry, co.expedited(co.DOWNLOAD, entry.size), entry.pack(value))
+        self._request(i, entry, co.whole(co.DOWNLOAD, entry, value))
 
-    def _request(self, i: int, entry: Entry, kind: int, data: bytes = b'') -> bytes:
+    def _request(self, i: int, entry: Entry, frame: bytes) -> bytes:
         """Ask one drive, again where it does not answer; return four bytes that it says."""
         for _ in range(TRIES):
             self.poll()
             self._answer = None  # nothing that was on its way is the answer
-            self.bus.put([(co.SDO_REQUEST + self.wiring.nodes[i], co.sdo(kind, entry, data))])
+            self.bus.put([(co.SDO_REQUEST + self.wiring.nodes[i], frame)])
             until = min(self._end, time.monotonic() + ANSWER)
             while self.bus.wait(until):
                 self.poll()

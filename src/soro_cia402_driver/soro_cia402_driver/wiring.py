@@ -25,7 +25,7 @@ class Cia402Wiring:
     """Drives `nodes` on one bus, of the actuators `names`: output = zero + count * per_count.
 
     Angles in rad; in mode torque forces in N, where `per_count` is that of a motor rated for
-    1 mN m. `tracking` [rad], 0: the drives' own window. `period`, `ttl` [s].
+    1 mN m. `tracking` [rad], 0: the drives' own window. `period` [s].
     """
 
     port: CanPort
@@ -38,7 +38,6 @@ class Cia402Wiring:
     maximum: Array
     tracking: float
     period: float
-    ttl: float
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> Cia402Wiring:
@@ -67,7 +66,5 @@ def read_wiring(section: Section, robot: RobotDescription) -> Cia402Wiring:
         if load > MAX_LOAD:
             raise section.error('bitrate', f'too slow, {load:.0%} of the bus: lower driver.rate')
     low, high = (np.array([getattr(a, end) for a in actuators]) for end in ('minimum', 'maximum'))
-    mode, period, ttl = MODES_KNOWN[kind], settings.period, settings.ttl
-    return Cia402Wiring(
-        port, mode, names, nodes, zero, per_count, low, high, tracking, period, ttl
-    )
+    mode, period = MODES_KNOWN[kind], settings.period
+    return Cia402Wiring(port, mode, names, nodes, zero, per_count, low, high, tracking, period)

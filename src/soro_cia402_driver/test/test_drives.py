@@ -13,7 +13,9 @@ import yaml
 from soro_cia402_driver import protocol as co
 from soro_cia402_driver.device import Cia402Device
 from soro_cia402_driver.emulator.device import Cia402Emulator
+from soro_cia402_driver.emulator.drive import Drive
 from soro_cia402_driver.protocol import State
+from soro_cia402_driver.transport import BEAT
 from soro_cia402_driver.wiring import read_wiring
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Fault, Flag
 from soro_driver.endpoint import Endpoint
@@ -40,7 +42,7 @@ def device(robot, bench):  # noqa: F811
     device.close()
 
 
-def cycle(device, values, seconds, until=lambda reading: False):
+def cycle(device, values, seconds, until=lambda reading: False, ttl=TTL):
     """Do what the control loop does."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -48,7 +50,7 @@ def cycle(device, values, seconds, until=lambda reading: False):
         if until(reading):
             break
         try:
-            device.write(np.array(values), TTL)
+            device.write(np.array(values), ttl)
         except DeviceTimeout:
             pass  # a busy computer: the loop goes on
         pass_time(0.004)
@@ -112,6 +114,28 @@ def test_silence_releases_them_and_nothing_resumes(device, bench):  # noqa: F811
     device.arm()
     cycle(device, np.full(6, 0.5), 1.0)
     assert np.allclose(bench[0].actuation(0.0), 0.5, atol=2.0 * COUNT)
+
+
+@pytest.mark.parametrize('loss', [0.0, 0.5])
+def test_drives_watch_for_as_long_as_the_loop_says(device, bench, loss):  # noqa: F811
+    device.arm()
+    bench[0].inject('link', {'loss': loss, 'direction': 'both'})
+    for ttl in (4.0 * TTL, TTL):
+        cycle(device, np.zeros(6), 20.0, lambda _, ttl=ttl: watched(bench[0]) == {ttl}, ttl)
+        assert watched(bench[0]) == {ttl}
+
+
+def watched(emulator):
+    return {1e-3 * (drive.table[co.WATCHED] & 0xFFFF) for drive in emulator.drives.values()}
+
+
+def test_an_emulator_that_slept_blames_nobody():
+    drive = Drive(1, 0.0, 1e4, 0.0)
+    drive.table[co.WATCHED] = co.HOST << 16 | 100
+    drive.receive(*BEAT, 0.0)
+    assert drive.advance(0.01) == []
+    assert drive.advance(5.0) == []  # the heartbeats of that time wait in its socket
+    assert any(drive.advance(5.0 + 0.01 * k) for k in range(1, 12))  # none came since it woke
 
 
 def test_nobody_is_watched_while_nothing_is_armed(device, bench):  # noqa: F811

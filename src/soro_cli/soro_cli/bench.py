@@ -134,8 +134,7 @@ class Bench:
     def _channels(self) -> Iterator[Finding]:
         for i, actuator in enumerate(self._robot.actuators):
             before = self._go(self._rest)
-            goal = self._rest.copy()
-            goal[i] += self._steps[i]
+            goal = self._rest + self._steps * (np.arange(len(self._rest)) == i)
             share = (self._go(goal) - before) / self._steps
             others = [a.name for j, a in enumerate(self._robot.actuators)
                       if j != i and abs(share[j]) > CROSSTALK]  # fmt: skip
@@ -155,9 +154,7 @@ class Bench:
         self._go(self._rest)
 
     def _stop(self) -> Iterator[Finding]:
-        goal = self._rest.copy()
-        goal[0] += self._steps[0]
-        self._go(goal)
+        self._go(self._rest + self._steps * (np.arange(len(self._rest)) == 0))
         self._loop.stop('soro bench')
         self._wait(SETTLE)
         if self._wait(VENT * SETTLE, lambda t: not self._full()) is None:
@@ -210,7 +207,9 @@ class Bench:
         self._law.wanted = goal
         self._wait(self._time)
         if self._law.wanted is None or self._ticks[-1].state is not DeviceState.ACTIVE:
-            raise DeviceError(f'{self._ticks[-1].state.name} on the way to {goal.tolist()}')
+            moves = [self._robot.actuators[i].name for i in np.flatnonzero(goal != self._rest)]
+            where = f'while {", ".join(moves)} was to move' if moves else 'on the way to rest'
+            raise DeviceError(f'{self._ticks[-1].state.name} {where}')
         return self._here()
 
     def _wait(self, seconds: float, until: Callable[[Tick], bool] = lambda t: False) -> Any:

@@ -602,6 +602,24 @@ def test_a_stall_at_rest_is_ridden_out(rig):
     assert rig.tick(lateness=1.0).state is DeviceState.ACTIVE
 
 
+def test_the_device_is_patient_too_while_nothing_could_go_wrong(rig, monkeypatch):
+    told, write, ttl = [], rig.device.write, rig.loop.settings.ttl
+    monkeypatch.setattr(rig.device, 'write', lambda v, t: (told.append(t), write(v, t)))
+    rig.armed().tick(10)
+    at_rest = min(told)
+    assert at_rest > ttl  # what the driver rides out, the device does too
+    told.clear()
+    rig.stream((0.0, 0.0, 0.0), 2)
+    rig.stream((0.1 * BAR, 0.0, 0.0), 10)
+    assert set(told) == {ttl} and len(told) == 12  # from the first command on
+    rig.loop.stop('stopped')
+    while rig.device.written[-1].any():
+        rig.tick()
+    assert set(told) == {ttl}
+    rig.tick(2)
+    assert told[-1] == at_rest
+
+
 def lose_it(rig):
     rig.device.fail['read'] = DeviceLost('cable')
 

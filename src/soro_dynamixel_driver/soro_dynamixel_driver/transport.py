@@ -21,7 +21,7 @@ from soro_dynamixel_driver import protocol as dxl
 from soro_dynamixel_driver.protocol import Instruction, Packet, Register
 from soro_dynamixel_driver.wiring import DynamixelWiring
 
-ANSWER, TRIES = 0.03, 3  # s for one answer; times that one servo is asked
+ANSWER, TRIES = 0.03, 16  # s for one answer; times that one servo is asked: a busy computer
 RESTART = 0.6  # s
 NEAR = 20  # counts, 1.8 degrees
 ALERT = 0x80  # of an error byte: look at the hardware error

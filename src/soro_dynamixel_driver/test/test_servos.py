@@ -198,6 +198,17 @@ def test_silence_stops_them_and_stays(device, bench):
     assert abs(servo.position * COUNT - 0.7) < 2.0 * COUNT
 
 
+def test_an_emulator_that_slept_blames_nobody():
+    servo = Servo(1, 0.0, 100.0, 0.0)
+    servo.table[98] = 5  # 100 ms, by the e-Manual
+    for now in (0.01, 5.0):  # what was sent in that time waits in its pty
+        servo.advance(now)
+        assert servo.table[98] == 5
+    for k in range(12):
+        servo.advance(5.0 + 0.01 * k)
+    assert servo.table[98] == 255  # nothing came since it woke
+
+
 def test_a_hardware_error_names_the_servo_and_a_reset_clears_it(device, bench):
     device.arm()
     bench[0].inject('overload', {'actuator': 'near_2'})

@@ -53,6 +53,23 @@ def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
     return program
 
 
+class Ticks:
+    """Counts those of `tick` [s] since a firmware was `born` [s]."""
+
+    def __init__(self, born: float, tick: float = 1e-3) -> None:
+        self._born, self._tick, self.count = born, tick, 0
+
+    def passed(self, now: float) -> int:
+        """Return how many have passed since this was asked last."""
+        passed = max(0, int((now - self._born) / self._tick + 1e-6) - self.count)
+        self.count += passed
+        return passed
+
+    def time(self, number: int) -> float:
+        """Return when one began [s]."""
+        return self._born + number * self._tick
+
+
 class HostFirmware:
     """One running firmware. Time passes only when it is told to.
 

@@ -67,7 +67,7 @@ class Pair:
     def pass_time(self, milliseconds):
         self.milliseconds += milliseconds
         frames = self.board.advance(self.milliseconds * 1e-3 + 1e-6)
-        self.c.pass_time(milliseconds)
+        self.c.hear(f't {milliseconds}')
         self.compare(frames)
 
     def receive(self, data):
@@ -80,7 +80,7 @@ class Pair:
 
     def supply(self, pressure):
         self.bank.supply = pressure
-        self.c.supply(pressure)
+        self.c.hear(f's {round(pressure)}')
 
     def compare(self, frames):
         found, coils = self.c.take()
@@ -213,11 +213,11 @@ def test_coils_follow_what_the_status_says(program):
     say(pair, Arm(9), 70)
     say(pair, SetTimed((pair.board.time + 100) & 0xFFFF, (Timed(4, 1, 50),)), 71)
     pair.c.take()
-    pair.c.pass_time(60)
+    pair.c.hear('t 60')
     coils = [(valve, on, tick) for tick, valve, on in pair.c.take()[1]]
     (opened, on, begin), (closed, still, end) = coils
     assert (opened, closed, on, still) == (8, 8, True, False)
     assert end - begin == 50
-    pair.c.pass_time(250)  # silence: the watchdog, then venting of every muscle
-    pair.c.pass_time(1100)
+    pair.c.hear('t 250')  # silence: the watchdog, then venting of every muscle
+    pair.c.hear('t 1100')
     assert {valve for _, valve, on in pair.c.take()[1] if on} == set(range(1, 60, 2))

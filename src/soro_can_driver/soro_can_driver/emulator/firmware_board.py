@@ -13,19 +13,18 @@ import numpy as np
 from soro_can_driver.board import BoardState, CanId, EmergencyCode, Status
 from soro_can_driver.emulator.emulated_motors import TIME_CONSTANT
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_emulation.host_firmware import HostFirmware
+from soro_emulation.host_firmware import HostFirmware, Ticks
 
 PACKAGE = 'soro_can_driver'
-TICK = 1e-3  # s
 Wire = list[tuple[int, bytes]]
 
 
 class FirmwareBoard(MotorBoard):
     """Stands for `MotorBoard`; of its counters it keeps `torn`."""
 
-    def __init__(self, *board: Any, program: Path | None = None, tick: float = TICK) -> None:
+    def __init__(self, *board: Any, program: Path | None = None, tick: float = 1e-3) -> None:
         super().__init__(*board)
-        self._born, self._ticks, self._tick = self._time, 0, tick
+        self._ticks = Ticks(self._time, tick)
         left = math.exp(-tick / TIME_CONSTANT)
         numbers = (self.serial, self.boot_id, self.count, self.inputs, repr(tick), repr(left))
         self._firmware = HostFirmware(PACKAGE, numbers, program)
@@ -49,9 +48,7 @@ class FirmwareBoard(MotorBoard):
             self._broken = broken
             for line in lines:
                 frames += self._say(line)
-        passed = int((now - self._born) / self._tick + 1e-6) - self._ticks
-        if passed > 0:
-            self._ticks += passed
+        if passed := self._ticks.passed(now):
             frames += self._say(f't {passed}')
         return frames
 

@@ -62,9 +62,7 @@ class Dictionary(dict[Entry, int]):
             code = NO_SUB if any(index == known for known, _ in self._at) else NO_OBJECT
             entry = Entry(index, sub, 'I')
         elif kind >> 5 == UPLOAD:
-            first = co.expedited(co.VALUE, entry.size)
-            frame = co.sdo(first, entry, entry.pack(self[entry]))
-            return [(co.SDO_ANSWER + self._node, frame)]
+            return [(co.SDO_ANSWER + self._node, co.whole(co.VALUE, entry, self[entry]))]
         else:
             code = self._write(kind, entry, data)
         first = co.ABORT if code else co.DONE

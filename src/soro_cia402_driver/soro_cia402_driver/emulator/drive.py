@@ -14,6 +14,7 @@ Wire = list[tuple[int, bytes]]
 
 RATED = 500  # mN m, assumed
 LAG = 0.02  # s, assumed
+OWN_STALL = 0.02  # s that may pass between two looks: longer, the emulator slept, not the host
 POSITION, TORQUE = (mode.number for mode in co.MODES_KNOWN.values())
 CONSTANT = {
     co.DEVICE_TYPE: 0x20000 | co.PROFILE,  # a servo drive
@@ -84,6 +85,7 @@ class Drive:
     def advance(self, now: float) -> Wire:
         """Let time pass; return emergencies."""
         dt, self._time = max(0.0, now - self._time), max(self._time, now)
+        self._heard += max(dt - OWN_STALL, 0.0)
         self._move(1.0 - math.exp(-dt / LAG), self._speed * dt)
         self._watch(now)
         frames, self._outbox = self._outbox, []

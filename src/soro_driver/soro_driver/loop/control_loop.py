@@ -33,7 +33,7 @@ from soro_mechanics.core.status import Code
 
 FIRST_RETRY, LAST_RETRY = 0.25, 4.0  # s, doubled after every failed attempt to reconnect
 READY_TIMEOUT, READY_POLL = 1.5, 0.02  # s, for helpers of a device that are still starting
-IDLE_PATIENCE = 4.0  # times the feedback timeout: a busy computer must not lose a robot at rest
+IDLE_PATIENCE = 4.0  # times every timeout: a busy computer must not lose a robot at rest
 
 
 class ControlLoop:
@@ -339,7 +339,7 @@ class ControlLoop:
     def _write(self, target: dev.Array, now: float, rate: dev.Array | None = None) -> dev.Flags:
         values, flags = self._set_point.toward(target, now, rate)
         try:
-            self.device.write(values, self.settings.ttl)
+            self.device.write(values, self._patience() * self.settings.ttl)
         except dev.DeviceTimeout as error:
             age = self._writes.age(self._clock())
             # A device without a watchdog of its own would keep its last set-point for ever.

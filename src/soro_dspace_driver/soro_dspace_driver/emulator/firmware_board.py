@@ -12,19 +12,18 @@ import numpy as np
 from soro_driver.serial.frame import Frame, FrameReader, SerialState
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
 from soro_dspace_driver.protocol import DeviceFault
-from soro_emulation.host_firmware import HostFirmware
+from soro_emulation.host_firmware import HostFirmware, Ticks
 
 PACKAGE = 'soro_dspace_driver'
-TICK = 1e-3  # s
 
 
 class FirmwareBoard(DspaceBoard):
     """Stands for `DspaceBoard`; what that one counts and claims, the firmware does for itself."""
 
-    def __init__(self, *board: Any, program: Path | None = None, tick: float = TICK) -> None:
+    def __init__(self, *board: Any, program: Path | None = None, tick: float = 1e-3) -> None:
         self._firmware: HostFirmware | None = None
         super().__init__(*board)
-        self._born, self._ticks, self._tick = self.time, 0, tick
+        self._ticks = Ticks(self.time, tick)
         numbers = (self.serial, self.boot_id, self.count, repr(tick))
         self._firmware = HostFirmware(PACKAGE, numbers, program)
 
@@ -45,11 +44,8 @@ class FirmwareBoard(DspaceBoard):
 
     def tick(self, now: float) -> list[Frame]:
         """Let time pass; returns what is due."""
-        passed = int((now - self._born) / self._tick + 1e-6) - self._ticks
-        if passed <= 0:
-            return []
-        self._ticks += passed
-        return self._say(f't {passed}', now)
+        passed = self._ticks.passed(now)
+        return self._say(f't {passed}', now) if passed else []
 
     def close(self) -> int:
         """End the firmware's process; returns its exit code."""

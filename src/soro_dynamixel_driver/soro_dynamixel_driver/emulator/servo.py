@@ -16,6 +16,7 @@ EEPROM_END, GOALS = 64, range(100, 120)
 READ_ONLY = (range(7), range(70, 76), range(120, 147))
 RANGE, LENGTH, ACCESS, ALERT = 4, 5, 7, 0x80  # of an error byte
 LAG = 0.03  # s, assumed
+OWN_STALL = 0.02  # s that may pass between two looks: longer, the emulator slept, not the host
 
 
 class Servo:
@@ -62,11 +63,12 @@ class Servo:
 
     def advance(self, now: float) -> None:
         """Let time pass up to `now` [s]."""
-        limit = self.get(dxl.WATCHDOG)
+        limit, step = self.get(dxl.WATCHDOG), max(now - self._time, 0.0)
+        self.heard += max(step - OWN_STALL, 0.0)
         if 0 < limit < dxl.TRIPPED and now - self.heard > limit * dxl.WATCHDOG_STEP:
             self.set(dxl.WATCHDOG, dxl.TRIPPED)
             self.set(dxl.GOAL, round(self.position))
-        step, self._time = max(now - self._time, 0.0), max(now, self._time)
+        self._time = max(now, self._time)
         if self.moves and not self.blocked:
             way = (self.get(dxl.GOAL) - self.position) * -math.expm1(-step / LAG)
             self.position += min(max(way, -self._speed * step), self._speed * step)

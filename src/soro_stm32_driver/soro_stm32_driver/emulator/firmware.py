@@ -38,19 +38,7 @@ class Firmware(HostFirmware):
     def receive(self, data: bytes) -> None:
         """Let bytes arrive."""
         for start in range(0, len(data), 1000):
-            self._hear(f'b {data[start : start + 1000].hex()}')
-
-    def pass_time(self, milliseconds: int) -> None:
-        """Let time pass."""
-        self._hear(f't {milliseconds}')
-
-    def supply(self, pressure: float) -> None:
-        """Change the supply pressure [Pa]."""
-        self._hear(f's {round(pressure)}')
-
-    def restart(self, boot_id: int) -> None:
-        """Lose power for a moment."""
-        self._hear(f'r {boot_id}')
+            self.hear(f'b {data[start : start + 1000].hex()}')
 
     def take(self) -> tuple[list[bytes], list[tuple[int, int, bool]]]:
         """Return the frames, and the coils that changed (tick, valve, on), since the last call."""
@@ -58,7 +46,8 @@ class Firmware(HostFirmware):
         self.frames, self.coils = [], []
         return found
 
-    def _hear(self, line: str) -> None:
+    def hear(self, line: str) -> None:
+        """Do one thing: milliseconds that pass (t), the supply [Pa] (s), a restart (r)."""
         for kind, *words in self.say(line)[:-1]:
             if kind == 'f':
                 self.frames.append(bytes.fromhex(words[0]))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from soro_driver.serial.frame import Frame, FrameReader, SerialState
 from soro_emulation.event_log import EventLog
+from soro_emulation.host_firmware import Ticks
 from soro_stm32_driver.emulator.firmware import Firmware
 from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
@@ -40,14 +41,15 @@ class FirmwareBoard:
         self._start(now)
 
     def _start(self, now: float) -> None:
-        self._born, self._tick, self._supply = now, 0, self._nominal
+        self._supply = self._nominal
+        self._ticks = Ticks(now, 1e-3 / (1.0 + self.properties.drift))
         self.state, self.flags = SerialState.BOOT, 0
         self._reader = FrameReader()
 
     @property
     def at(self) -> float:
         """The present millisecond on this computer's clock [s]."""
-        return self._time(self._tick)
+        return self._ticks.time(self._ticks.count)
 
     def receive(self, frame: Frame, now: float) -> list[Frame]:
         """Take a valid frame; returns the answers."""
@@ -58,11 +60,9 @@ class FirmwareBoard:
         """Let time pass up to `now` [s]; returns the frames that are due."""
         if self.bank.supply != self._supply:
             self._supply = self.bank.supply
-            self._firmware.supply(self._supply)
-        passed = int((now - self._born) * 1e3 * (1.0 + self.properties.drift)) - self._tick
-        if passed > 0:
-            self._firmware.pass_time(passed)
-            self._tick += passed
+            self._firmware.hear(f's {round(self._supply)}')
+        if passed := self._ticks.passed(now):
+            self._firmware.hear(f't {passed}')
         frames = self._heard()
         self.bank.advance(now)
         if self.bank.overlaps > self._overlaps:
@@ -77,21 +77,18 @@ class FirmwareBoard:
                 self.bank.switch(kind, muscle, False, now)
         self.boot_id = (self.boot_id + 0x10001) & 0xFFFFFFFF
         self._log.write('reboot', now, boot_id=self.boot_id)
-        self._firmware.restart(self.boot_id)
+        self._firmware.hear(f'r {self.boot_id}')
         self._start(now)
 
     def close(self) -> None:
         """End the firmware's process."""
         self._firmware.close()
 
-    def _time(self, tick: int) -> float:
-        return self._born + tick * 1e-3 / (1.0 + self.properties.drift)
-
     def _heard(self) -> list[Frame]:
         """Carry out what the firmware did; returns what it said."""
         said, coils = self._firmware.take()
         for tick, valve, on in coils:
-            self._switch(valve, on, self._time(tick))
+            self._switch(valve, on, self._ticks.time(tick))
         frames = [frame for data in said for frame in self._reader.feed(data)]
         for frame in frames:
             if frame.type == Status.type:

@@ -55,7 +55,7 @@ def safe_after(events: list[dict[str, Any]], since: float) -> float | None:
     outputs: dict[str, float] = {}
     for e in events:
         name, before = e['event'], any(outputs.values())
-        if 'pressure' in e:
+        if name == 'output' and 'pressure' in e:  # not a fault of the supply
             outputs[e['actuator']] = e['pressure']
         off = before and not any(outputs.values())
         cut = name == 'relay' and not e['closed']

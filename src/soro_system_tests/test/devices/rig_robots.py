@@ -36,7 +36,7 @@ CommandArbiter.__init__.__defaults__ = (wall,)
 # Drives that one can buy: the file of an arm of six tendons on them, and for how long the device
 # goes on without commands at most [s].
 DRIVES = {
-    'cia402': (drive_robot, 0.1),
+    'cia402': (drive_robot, 0.2),
     'dynamixel': (servo_robot, 0.4),
     'ros2_control': (controlled_robot, 0.8),
 }

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from fault_counts import check_parts, rises
+from fault_evidence import safe_after
 import numpy as np
 import pytest
 
@@ -73,3 +74,12 @@ def test_a_fault_that_does_nothing_is_found(name):
 def test_a_fault_of_another_size_is_found(factor):
     with pytest.raises(AssertionError, match='lost'):
         check_parts(carried(loss=0.1 * factor), SINCE, lost=0.1)
+
+
+def test_a_fault_of_the_supply_is_no_output_of_an_actuator():
+    rows = [
+        {'event': 'output', 'actuator': 'left', 'pressure': 1e5},
+        {'event': 'fault', 'fault': 'supply', 'pressure': 2e4},
+        {'event': 'output', 'actuator': 'left', 'pressure': 0.0},
+    ]
+    assert safe_after([{'t': SINCE + k, **row} for k, row in enumerate(rows)], SINCE) == 2.0
