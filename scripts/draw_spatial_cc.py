@@ -25,7 +25,7 @@ def draw_spatial_cc(file: Path) -> None:
     height = MILLIMETRES * study.points[good, 2]
     figure = Figure(figsize=(12.0, 4.6), layout='constrained')
     for k, (values, title) in enumerate(
-        ((study.lengths, 'lengths of the actuators'), (study.points, 'tips'))
+        ((study.lengths, 'lengths, coloured by z of the tip'), (study.points, 'tips, by z'))
     ):
         axes = figure.add_subplot(1, 3, k + 1, projection='3d')
         axes.scatter(*(MILLIMETRES * values[good]).T, c=height, s=1)

@@ -47,6 +47,9 @@ def draw_stewart_gough(file: Path) -> None:
         axes.set_zlim(0.0, 0.5)
         axes.set_box_aspect((0.35, 0.35, 0.5))
         axes.tick_params(labelsize=6)
+        axes.locator_params(nbins=5)
+        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+            axis.set_label_text(f'{axis.axis_name} [m]', fontsize=8)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=130)
 

@@ -10,6 +10,11 @@ from soro_cli.page_driver import Page
 class HandledPage(Page):
     """A page that can be clicked at, dragged in and typed into."""
 
+    def resize(self, width: int, height: int, scale: float = 1.0) -> None:
+        """Give the page another size in CSS pixels, each of `scale` of the screen's."""
+        size = {'width': width, 'height': height, 'deviceScaleFactor': scale, 'mobile': False}
+        self.call('Emulation.setDeviceMetricsOverride', **size)
+
     def mouse(self, kind: str, x: float, y: float, pressed: bool = False) -> None:
         """Send a mouse event: mouseMoved, mousePressed or mouseReleased."""
         button = 'left' if pressed or kind != 'mouseMoved' else 'none'

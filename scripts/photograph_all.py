@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of every robot in the viewer, light and dark, wide and narrow, and sheets of them.
 
-    python scripts/photograph_all.py [--axe axe.min.js] [--folder out/photographs] [NAME...]
-    python scripts/photograph_all.py --sheets [--folder out/photographs]
+    python scripts/photograph_all.py [--axe axe.min.js] [--scale 0.5] [--folder DIR] [NAME...]
+    python scripts/photograph_all.py --sheets [--folder DIR]
 
 The robots of the catalogue, the examples, and files that are in neither; each with its first
 actuator at two thirds of its range. What a page or axe-core complains about is printed, and
@@ -20,6 +20,7 @@ from pathlib import Path
 import sys
 
 import photograph_robot
+from photograph_robot import Look
 from PIL import Image
 
 from soro_mechanics import load_robot
@@ -63,7 +64,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'of {", ".join(known)}')
     parser.add_argument('--folder', type=Path, default=ROOT / 'out/photographs')
-    parser.add_argument('--axe', help='axe.min.js')
+    parser.add_argument('--axe', type=Path, help='axe.min.js')
+    parser.add_argument(
+        '--scale', type=float, default=1.0, help='0.5 is fast, and does for sheets'
+    )
     parser.add_argument('--sheets', action='store_true', help='write docs/img/viewer_all_*.png')
     arguments = parser.parse_args()
     if arguments.sheets:
@@ -73,12 +77,11 @@ def main() -> int:
     complaints = 0
     for name in arguments.names or known:
         first = load_robot(known[name]).actuators[0].name
-        for dark, width in LOOKS:
-            picture = picture_of(arguments.folder, name, dark, width)
-            words = [str(known[name]), str(picture), f'{first}=0.67', '--width', str(width)]
-            words += ['--dark'] if dark else []
-            words += ['--axe', arguments.axe] if arguments.axe else []
-            complaints += photograph_robot.main(words)
+        looks = [
+            Look(picture_of(arguments.folder, name, *look), *look, arguments.scale)
+            for look in LOOKS
+        ]
+        complaints += photograph_robot.take(str(known[name]), {first: 0.67}, looks, arguments.axe)
     return 1 if complaints else 0
 
 

@@ -13,10 +13,11 @@ must press STOP.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 import json
 from pathlib import Path
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Time
 import numpy as np
@@ -40,6 +41,15 @@ SCRIPT = (
 )
 
 
+class Look(NamedTuple):
+    """A picture and how its page looks."""
+
+    picture: Path
+    dark: bool
+    width: int
+    scale: float = 1.0  # of a picture's pixels to those of the page
+
+
 class Nobody:
     """Controls of a page behind which nothing moves; notes what is asked for."""
 
@@ -61,24 +71,45 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument('--still', action='store_true', help='nobody drives it')
     parser.add_argument('--axe', type=Path, help='axe.min.js')
     arguments = parser.parse_args(words)
+    look = Look(arguments.picture, arguments.dark, arguments.width)
+    return take(
+        arguments.robot,
+        dict(word.split('=') for word in arguments.shares),
+        [look],
+        arguments.axe,
+        arguments.still,
+    )
+
+
+def take(
+    name: str,
+    shares: dict[str, Any],
+    looks: Sequence[Look],
+    axe: Path | None = None,
+    still: bool = False,
+) -> int:
+    """Take pictures of a robot, all in one browser, which compiles what it draws with once."""
     browser = find_browser()
     if browser is None:
         print('no Chromium on this machine (Debian: apt install chromium)')
         return 1
-    robot = load_robot(arguments.robot)
-    shares = dict(word.split('=') for word in arguments.shares)
+    robot = load_robot(name)
     actuation = np.array([
         a.minimum + float(shares[a.name]) * (a.maximum - a.minimum) if a.name in shares else a.rest
         for a in robot.actuators
     ])  # fmt: skip
     nobody = Nobody()
-    viewer = shown(robot, actuation, arguments.still, nobody)
+    viewer, found = shown(robot, actuation, still, nobody), False
     try:
-        complaints = photograph(browser, viewer.address, arguments, nobody)
+        with HandledPage(browser, 'about:blank') as page:
+            for look in looks:
+                complaints = photograph(page, viewer.address, look, axe, nobody)
+                text = json.dumps(complaints, indent=1) if complaints else 'no complaint'
+                print(f'{look.picture}: {text}', flush=True)
+                found |= bool(complaints)
     finally:
         viewer.close()
-    print(json.dumps(complaints, indent=1) if complaints else f'{arguments.picture}: no complaint')
-    return 1 if complaints else 0
+    return 1 if found else 0
 
 
 def shown(robot: Any, actuation: Any, still: bool, nobody: Nobody) -> Viewer:
@@ -106,31 +137,31 @@ def shown(robot: Any, actuation: Any, still: bool, nobody: Nobody) -> Viewer:
 
 
 def photograph(
-    browser: str, address: str, arguments: argparse.Namespace, nobody: Nobody
+    page: HandledPage, address: str, look: Look, axe: Path | None, nobody: Nobody
 ) -> list[Any]:
     """Take the picture and press Esc; return complaints of the page, its requests or axe-core."""
-    scheme = 'dark' if arguments.dark else 'light'
-    size = arguments.width, HEIGHTS[arguments.width]
-    with HandledPage(browser, 'about:blank', size) as page:
-        features = [{'name': 'prefers-color-scheme', 'value': scheme}]
-        page.call('Emulation.setEmulatedMedia', features=features)
-        page.call('Page.navigate', url=address)
-        page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
-        page.settle(6, PATIENCE)
-        page.evaluate(  # the notice about software rendering
-            'document.querySelectorAll(".mantine-Notification-closeButton")'
-            '.forEach(b => b.click())'
-        )
-        page.pause(1.0)
-        page.settle(4, PATIENCE)
-        page.picture(arguments.picture)
-        page.key('Escape', 27)
-        page.wait(lambda: 'stop' in nobody.asked, PATIENCE, 'STOP by Esc')
-        found = [*page.problems, *page.strangers]
-        if arguments.axe is not None:
-            page.evaluate(arguments.axe.read_text(encoding='utf-8'))
-            found += page.evaluate(SCRIPT)
-        return found
+    page.problems.clear()
+    page.requests.clear()
+    nobody.asked.clear()
+    page.resize(look.width, HEIGHTS[look.width], look.scale)
+    scheme = {'name': 'prefers-color-scheme', 'value': 'dark' if look.dark else 'light'}
+    page.call('Emulation.setEmulatedMedia', features=[scheme])
+    page.call('Page.navigate', url=address)
+    page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
+    page.settle(6, PATIENCE)
+    page.evaluate(  # the notice about software rendering
+        'document.querySelectorAll(".mantine-Notification-closeButton").forEach(b => b.click())'
+    )
+    page.pause(1.0)
+    page.settle(4, PATIENCE)
+    page.picture(look.picture)
+    page.key('Escape', 27)
+    page.wait(lambda: 'stop' in nobody.asked, PATIENCE, 'STOP by Esc')
+    found = [*page.problems, *page.strangers]
+    if axe is not None:
+        page.evaluate(axe.read_text(encoding='utf-8'))
+        found += page.evaluate(SCRIPT)
+    return found
 
 
 if __name__ == '__main__':

@@ -15,11 +15,14 @@ if sys.argv[2:]:
     parser.get_ast_from_idl_string = None
 
 def shown(value):
-    if hasattr(type(value), '__slots__') or hasattr(value, '__dict__'):
-        names = [n for kind in type(value).__mro__ for n in getattr(kind, '__slots__', ())]
-        names += vars(value) if hasattr(value, '__dict__') else []
-        return type(value).__name__, [(n, shown(getattr(value, n, None))) for n in names]
-    return [shown(v) for v in value] if isinstance(value, list | tuple) else repr(value)
+    if isinstance(value, str):  # of the parser, one that knows its place too
+        return str(value)
+    kind = type(value).__name__
+    if type(value).__module__.startswith('rosidl'):
+        slots = [getattr(k, '__slots__', ()) for k in type(value).__mro__]
+        names = [n for s in slots for n in ([s] if isinstance(s, str) else sorted(s))]
+        return kind, [(n, shown(getattr(value, n))) for n in names]
+    return kind, [shown(v) for v in value] if isinstance(value, list | tuple) else repr(value)
 
 print(shown(parser.parse_idl_string(open(sys.argv[1]).read(), png_file=None)))
 """

@@ -19,7 +19,7 @@ import json
 import os
 import re
 import sys
-from typing import Any
+from typing import Any, NoReturn
 import warnings
 
 from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
@@ -57,13 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return code
 
 
-def _warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    line: str | None = None,
-) -> str:
+def _warning(message: Any, category: Any, filename: str, lineno: int, line: Any = None) -> str:
     """Return one line for people; of a robot file of schema 1 without the place in the code."""
     place = '' if category.__name__ == 'OldSchema' else f'{filename}:{lineno}: '
     return f'soro: {place}{message}\n'
@@ -119,6 +113,7 @@ def verb_parser(name: str, point: EntryPoint) -> argparse.ArgumentParser:
         epilog=getattr(verb, 'EPILOG', None),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser._negative_number_matcher = re.compile(r'-[.\d]')  # -10mm is no option
     verb.add_arguments(parser)
     return parser
 
@@ -128,12 +123,14 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     parser = verb_parser(name, point)
     if name in NAMED and words and words[0].isidentifier():
         words = ['--robot', *words]
-    arguments = parser.parse_intermixed_args([_shielded(word) for word in words])
+    arguments = parser.parse_intermixed_args(words)
     as_json = getattr(arguments, 'json', False)
     try:
         return int(verb.run(arguments))
     except UserError as error:
         return _fail(str(error), error.code, as_json)
+    except EOFError:  # of input()
+        return _fail('nobody answers; write --yes to be asked nothing', 1, as_json)
     except OSError as error:
         # A folder or file that was named cannot be read or written; anything else is our bug.
         if error.filename is None:
@@ -147,16 +144,15 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that does not hide that its help could not be written."""
+    """A parser whose errors are one line, and that says when its help could not be written."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the words typed; how they are written is in the help."""
+        self.exit(2, f'soro: {message}; see {self.prog} --help\n')
 
     def print_help(self, file: Any = None) -> None:
         """Print what the options mean."""
         print(self.format_help(), end='', file=file)
-
-
-def _shielded(word: str) -> str:
-    """Keep argparse from taking a negative quantity (-10mm) for an option."""
-    return f' {word}' if re.match(r'-[.\d]', word) else word
 
 
 def _fail(message: str, code: int, as_json: bool) -> int:

@@ -223,6 +223,15 @@ def test_an_unreachable_target_is_no_success(soro):
         (('launch', 'stiff_flop', 'use_emulatr:=false'), 'Did you mean use_emulator?'),
         (('launch', 'stiff_flop', 'use_emulator:=maybe'), 'choose one of true, false'),
         (('launch', 'robot:=stiff_flop'), 'name what to launch'),
+        (('launch', 'stiff_flop', 'viewer=true'), 'viewer=true: neither'),
+        (('launch', 'stiff_flop', 'viewer:=', 'true'), 'true: neither'),
+        (('launch', 'stiff_flop', 'model:=ncn', '--dry-run'), "did you mean 'ncm'"),
+        (('ik', '-8', '3mm', '0', *OFFLINE), "x = '-8': the unit"),
+        (('ik', '-8mm', '-3mm', *OFFLINE), "'-8mm -3mm' is no position"),
+        (('simulate', 'stiff_flop', '0', '0', '0', '--elements', '0'), 'elements = 0'),
+        (('simulate', 'stiff_flop', '0', '0', '0', '--duration', '0'), 'duration = 0'),
+        (('curves', 'identify', 'runs.csv', '--tolerance', '0.5'), "--tolerance = '0.5'"),
+        (('curves', 'record', 'runs.csv', '--emulator', 'nobody'), 'could not open port'),
     ],
 )
 def test_errors_are_one_line_with_the_remedy(soro, words, said):
@@ -232,6 +241,35 @@ def test_errors_are_one_line_with_the_remedy(soro, words, said):
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith('soro: ')
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ('words', 'field', 'valid'),
+    [
+        (('info',), 'bag', '--help'),
+        (('ik', '--task', 'poes'), '--task', 'position'),
+        (('list', '--runing'), '--runing', '--help'),
+        (('workspace', '--samples', '-5'), '--samples', str(2**32 - 1)),
+        (('workspace', '--seed', '4294967296'), '--seed', str(2**32 - 1)),
+        (('track', 'line', '--repetitions', '70000'), '--repetitions', str(2**16 - 1)),
+        (('protocol', 'step', 'a.csv', '--count', '1e1'), '--count', str(2**16 - 1)),
+        (('calibrate', '--poses', '-1'), '--poses', str(2**16 - 1)),
+        (('identify', 'bag', '--seed', '-1'), '--seed', str(2**16 - 1)),
+        (('view', 'bag', '--port', '99999'), '--port', str(2**16 - 1)),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_that_names_option_and_values(soro, words, field, valid):
+    done = soro(*words)
+    assert done.returncode == 2
+    assert done.stdout == '' and len(done.stderr.splitlines()) == 1
+    assert field in done.stderr and valid in done.stderr and words[-1] in done.stderr
+
+
+@pytest.mark.parametrize('words', [('bench', 'stiff_flop', '--hardware'), ('new', 'my_arm')])
+def test_a_question_that_nobody_answers_is_an_error(words):
+    done = command(*words)
+    assert done.returncode == 1
+    assert '--yes' in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

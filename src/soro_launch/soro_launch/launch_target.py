@@ -40,7 +40,7 @@ def find_launch_target(words: Sequence[str], environment: Mapping[str, str]) -> 
     if len(names) != 1:
         raise LaunchError(
             'name what to launch: a robot (`soro list`), the path of a robot file or of a launch '
-            'file, or a package and one of its launch files'
+            'file, or a package and one of its launch files; then name:=value without blanks'
         )
     return _single(names[0], arguments, environment)
 
@@ -105,7 +105,8 @@ def _in_package(package: str, file: str, environment: Mapping[str, str]) -> Path
     try:
         share = package_share(package, environment)
     except NotFound as error:
-        raise LaunchError(str(error)) from None
+        argument = f'{file}: neither a launch file nor name:=value without blanks'
+        raise LaunchError(str(error) if file.endswith('.xml') else argument) from None
     if Path(file).is_absolute():
         raise LaunchError(
             f'{file} is a path, not a launch file of {package}; leave the package out: '

@@ -189,7 +189,7 @@ def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:
     except OSError as error:
         raise SubstitutionError(f'{words[0]} cannot be run: {error.strerror}') from None
     if done.returncode != 0:
-        raise SubstitutionError(f'{words[0]} failed with {done.returncode}: {done.stderr}')
+        raise SubstitutionError(f'{words[0]} failed with {done.returncode}: {done.stderr.strip()}')
     if done.stderr and policy == 'fail':
         raise SubstitutionError(f'{words[0]} wrote to standard error: {done.stderr}')
     if done.stderr and policy == 'warn':

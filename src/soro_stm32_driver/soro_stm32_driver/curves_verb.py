@@ -46,11 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _identify(arguments: argparse.Namespace) -> int:
-    from soro_mechanics.robot_file.quantity import parse
+    from soro_node.display_units import number
     from soro_stm32_driver.curve_files import read_runs, robot_file_lines
     from soro_stm32_driver.curve_identification import identify_curve
 
-    tolerance = parse(arguments.tolerance, 'm')[0]
+    tolerance = number(arguments.tolerance, 'm', '--tolerance')
     fits = {
         name: identify_curve(runs, arguments.knots, tolerance, name)
         for name, runs in read_runs(arguments.file).items()
@@ -75,6 +75,7 @@ def _record(arguments: argparse.Namespace) -> int:
     from soro_driver.settings import read_driver_settings
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.reader import read_robot_file
+    from soro_node.user_errors import UserError
     from soro_stm32_driver.curve_files import write_runs
     from soro_stm32_driver.curve_recording import CurveRecorder
     from soro_stm32_driver.transport import Stm32Transport
@@ -97,8 +98,7 @@ def _record(arguments: argparse.Namespace) -> int:
             with suppress(DeviceError):
                 transport.disarm()
     except DeviceError as error:
-        print(f'soro: {error}', file=sys.stderr)
-        return int(error.code)
+        raise UserError(str(error), error.code) from None
     finally:
         transport.close()
     names = [a.name for a in robot.actuators]

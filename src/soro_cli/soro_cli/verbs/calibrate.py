@@ -9,7 +9,7 @@ from typing import Any, TYPE_CHECKING
 
 from soro_cli.robot_choice import add_robot_options, running_robot, RunningRobot
 from soro_cli.tables import print_json, print_table
-from soro_cli.verbs.mechanics_options import conclude
+from soro_cli.verbs.mechanics_options import conclude, whole
 
 if TYPE_CHECKING:
     from soro_cli.sensor_tour import Tour
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'sensors', nargs='*', metavar='SENSOR', help='default: all of them; or: tracker'
     )
-    parser.add_argument('--poses', type=int, default=0, help='extremes or postures to visit')
+    parser.add_argument('--poses', type=whole(), default=0, help='extremes or postures to visit')
     parser.add_argument('--amplitude', type=float, default=0.0, help='part of the range')
     parser.add_argument('--settle', default='0', help='rest at each of them, for example 200ms')
-    parser.add_argument('--samples', type=int, default=0, help='readings at each extreme')
+    parser.add_argument('--samples', type=whole(), default=0, help='readings at each extreme')
     parser.add_argument('--max-residual', default='0', help='RMS above which a fit is refused')
     parser.add_argument('--weight', help='of what is hung on the handle, to find the modulus')
     parser.add_argument('--recorded', action='store_true', help='fit the last recording again')

@@ -53,10 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         from soro_cli.doctor.machine import machine_findings
 
         found = machine_findings(os.environ)
-    if arguments.json:
-        findings = list(found)
-    else:
-        findings = print_findings(arguments.robot or 'this machine', found)
+    title = arguments.robot or 'this machine'
+    findings = list(found) if arguments.json else print_findings(title, found)
     worst = max(f.level for f in findings)
     if arguments.json:
         print_json({'worst': worst.name.lower(), 'findings': as_json(findings)})

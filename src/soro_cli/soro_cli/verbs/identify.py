@@ -12,6 +12,7 @@ from typing import Any
 
 from soro_cli.identified import conclude, error_table, identify_past, intervals, shares, Table
 from soro_cli.tables import note, print_json, print_table
+from soro_cli.verbs.mechanics_options import whole
 from soro_node.file_errors import writing
 from soro_node.user_errors import UserError
 
@@ -98,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--settling', default='1s', help='rest before a posture counts (default: %(default)s)'
     )
     bag.add_argument('--hold-out', type=float, default=0.3, help='share of postures kept for test')
-    bag.add_argument('--seed', type=int, default=0, help='which postures are held out')
+    bag.add_argument('--seed', type=whole(), default=0, help='which postures are held out')
     bag.add_argument(
         '-o',
         '--output',
@@ -224,13 +225,11 @@ def _actuation(data: Any) -> str:
 
 
 def _check_choice(arguments: argparse.Namespace) -> None:
-    """Refuse a hold-out that is no share, and a seed that is none, by the options' names."""
+    """Refuse a hold-out that is no share, by the option's name."""
     if not 0.0 < arguments.hold_out < 1.0:
         raise UserError(
             f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
         )
-    if arguments.seed < 0:
-        raise UserError(f'--seed {arguments.seed}: zero or a positive whole number is needed')
 
 
 def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:

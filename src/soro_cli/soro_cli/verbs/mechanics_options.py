@@ -40,6 +40,17 @@ def add_mechanics_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def whole(most: int = 2**16 - 1) -> Callable[[str], int]:
+    """Return what reads a whole number that a message can carry, from 0 to `most`."""
+
+    def read(text: str) -> int:
+        if text.isdecimal() and int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f'{text!r}: expected a whole number from 0 to {most}')
+
+    return read
+
+
 @contextmanager
 def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | OfflineMechanics]:
     """Reach the running robot, or load a robot file where --offline asks for that."""
@@ -64,7 +75,7 @@ def check_units(words: Sequence[str], known: bool = False) -> None:
     from soro_node import display_units
 
     missing = display_units.check_units(words)
-    for word in () if known else map(str.strip, missing):
+    for word in () if known else missing:
         note(f'soro: {word!r} has no unit, as only a stretch may: {word}bar, {word}mm ...')
 
 

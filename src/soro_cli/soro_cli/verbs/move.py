@@ -187,13 +187,12 @@ def _send(
         raise UserError(f'not moved: {watch.refusal}')
     arrived = arrived or watch.wait(there, arguments.timeout - first)
     seconds = time.monotonic() - start
-    if arrived:
-        _report(robot, arguments, watch, seconds, doubt)
     if not arrived:
         why = '; '.join(watch.reasons()) or 'no node complains; the tolerance may be too small'
         raise UserError(
             f'not arrived after {arguments.timeout:g} s ({left(watch)}): {why}', TIMED_OUT
         )
+    _report(robot, arguments, watch, seconds, doubt)
     return 0
 
 

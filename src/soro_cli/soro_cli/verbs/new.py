@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     questions = TEMPLATES[kind].questions
     unknown = sorted(set(given) - {q.key for q in questions})
     if unknown:
-        raise UserError(f'--set {unknown[0]}: a {kind} has {", ".join(q.key for q in questions)}')
+        raise UserError(f'--set {unknown[0]}: expected {", ".join(q.key for q in questions)}')
     answers = {
         q.key: _checked(q, given[q.key]) if q.key in given else _answer(q, arguments.yes)
         for q in questions
@@ -91,10 +91,7 @@ def _answer(question: Question, silent: bool) -> str:
 
 
 def _read(text: str, default: str) -> str:
-    try:
-        return input(f'{text} [{default}]: ').strip() or default
-    except EOFError:
-        raise UserError('nobody answers; write --kind and --yes') from None
+    return input(f'{text} [{default}]: ').strip() or default
 
 
 def _checked(question: Question, text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import print_json
-from soro_cli.verbs.mechanics_options import conclude
+from soro_cli.verbs.mechanics_options import conclude, whole
 
 SUMMARY = 'pull test, stretches, step or chirp of the running robot, as a table; it moves'
 EPILOG = """\
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('file', help='.csv file that gets the table')
     parser.add_argument('--actuator', action='append', default=[], help='default: all')
     parser.add_argument('--amplitude', type=float, default=0.0, help='part of the range (0.5)')
-    parser.add_argument('--count', type=int, default=0, help='stretch: levels up and back (10)')
+    parser.add_argument('--count', type=whole(), default=0, help='stretches up and back (10)')
     parser.add_argument('--settle', default='0', help='rest before a row counts (1s)')
     parser.add_argument('--duration', default='0', help='of the record, or for each pull (10s)')
     ends = {'type': float, 'nargs': 2, 'default': (0.0, 0.0), 'metavar': 'HZ'}
@@ -60,14 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
         save_to=str(Path(arguments.file).resolve()),
     )
     name = 'trajectory_planner/bench_protocol'
-    result = run_shown(arguments, BenchProtocol, name, lambda robot: goal, 'protocol', _step)
+    result = run_shown(
+        arguments, BenchProtocol, name, lambda _: goal, 'protocol', lambda f: f.step
+    )
     if arguments.json:
         code, text = result.error_code, result.error_message
         print_json({'error_code': code, 'error_message': text, 'saved_to': result.saved_to})
     elif result.saved_to:
         print(f'{result.rows} rows: {result.saved_to}')
     return conclude(result)
-
-
-def _step(feedback: object) -> str:
-    return feedback.step

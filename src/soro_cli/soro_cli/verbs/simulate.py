@@ -148,7 +148,7 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
         )
     if not arguments.actuation:
         raise UserError('write an actuation to go to, or --bag BAG', 2)
-    duration = arguments.duration or 2.0
+    duration = 2.0 if arguments.duration is None else arguments.duration
     rest = np.array([a.rest for a in robot.actuators])
     rate = np.array([a.rate for a in robot.actuators])
     way = np.array(feasible_actuation(arguments.actuation, robot)) - rest

@@ -9,7 +9,7 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import note, print_json, print_table
-from soro_cli.verbs.mechanics_options import conclude
+from soro_cli.verbs.mechanics_options import conclude, whole
 
 SUMMARY = 'move the tip along a curve and report the error'
 EPILOG = """\
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument('--size', required=True, help='radius or half width')
     parser.add_argument('--speed', default='0', help="default: the planner's")
-    parser.add_argument('--repetitions', type=int, default=1)
+    parser.add_argument('--repetitions', type=whole(), default=1)
     parser.add_argument('--plan-only', action='store_true', help='solve and report, move nothing')
     parser.add_argument(
         '--control', choices=CONTROLS, help="who decides; default: the planner's parameter"
@@ -121,7 +121,7 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
                 **{f'{name}_error': value for name, value in errors.items()},
             }
         )
-    else:
+    elif result.sampled_path.poses:  # else refused: there are no numbers
         rows = [
             ('points', str(len(result.sampled_path.poses))),
             ('not reachable', str(len(result.failed_points))),

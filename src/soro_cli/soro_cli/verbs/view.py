@@ -7,6 +7,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from soro_cli.verbs.mechanics_options import whole
+
 SUMMARY = 'show a recording in the browser: play it, stop it, go to any moment'
 EPILOG = """\
 example:
@@ -20,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     parser.add_argument(
         '--port',
-        type=int,
+        type=whole(),
         default=0,
         help='TCP port (default: derived from the namespace; where it is taken, the next free)',
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import print_json, print_table
-from soro_cli.verbs.mechanics_options import conclude
+from soro_cli.verbs.mechanics_options import conclude, whole
 
 SUMMARY = 'where the tip can go, and how compliant it is there'
 EPILOG = """\
@@ -23,13 +23,13 @@ MAX_IN_GRID = 12  # actuators: a grid of two values of each has 4096 samples
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('--samples', type=int, default=0, help="default: the node's")
+    parser.add_argument('--samples', type=whole(2**32 - 1), default=0, help="default: the node's")
     parser.add_argument(
         '--random',
         action='store_true',
         help='random instead of a regular grid; always with more than 12 actuators',
     )
-    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--seed', type=whole(2**32 - 1), default=0)
     parser.add_argument(
         '--compliance', action='store_true', help='principal compliances and eigenstiffness too'
     )
@@ -72,20 +72,10 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
 
     low, high = result.minimum, result.maximum
     if arguments.json:
-        print_json(
-            {
-                'error_code': result.error_code,
-                'error_message': result.error_message,
-                'solved': result.solved,
-                'failed': result.failed,
-                'volume': result.volume,
-                'minimum': [low.x, low.y, low.z],
-                'maximum': [high.x, high.y, high.z],
-                'longest_extent': result.longest_extent,
-                'duration': result.duration,
-                'saved_to': result.saved_to,
-            }
-        )
+        names = ('error_code', 'error_message', 'solved', 'failed', 'volume', 'longest_extent')
+        numbers = {name: getattr(result, name) for name in (*names, 'duration', 'saved_to')}
+        corners = {'minimum': [low.x, low.y, low.z], 'maximum': [high.x, high.y, high.z]}
+        print_json({**numbers, **corners})
     elif result.solved:
         rows = [
             (axis, f'{shown(getattr(low, axis), "m")} ... {shown(getattr(high, axis), "m")}')

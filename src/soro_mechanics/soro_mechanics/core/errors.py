@@ -9,7 +9,7 @@ import difflib
 
 from soro_mechanics.core.status import Code
 
-MAX_SHOWN = 1000  # characters of a value in a message: enough to find it by
+MAX_SHOWN = 200  # characters of a value in a message: enough to find it by
 
 
 class SoroError(Exception):

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
+from soro_mechanics.core.robot_input import whole
 from soro_mechanics.models.network.description.cross_section import ShapedSection
 from soro_mechanics.models.network.description.spec import NetworkSpec, RodSpec, TENDONS
 from soro_mechanics.models.network.layout import build_layout, Layout
@@ -37,7 +38,7 @@ def moving_layout(
     tendons = any(d.kind in TENDONS for d in spec.drives)
     rods = []
     for i, rod in enumerate(spec.rods):
-        parts = spec.steps if elements is None else elements
+        parts = spec.steps if elements is None else whole('elements', elements)
         if _is_strut(spec, i):
             parts = 1
         if rod.macro:
