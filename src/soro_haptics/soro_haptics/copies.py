@@ -1,0 +1,129 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Topics of the renderer, which are copies of a tick, from a process of their own.
+
+Making and publishing the messages of a tick takes longer than the tick itself, handing over their
+numbers a twentieth of that. They go through a socket whose sender never waits: what finds no room
+there is counted. Before that process is there, and where it has ended, the loop publishes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.node import Node
+
+from soro_driver.driver_report import Level, Status
+from soro_haptics.haptic_messages import messages, Sample
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
+from soro_node.main import run
+from soro_node.process.parent_death import OWN_GROUP
+from soro_node.qos import NEWEST
+
+OF_HAND = {TipEstimate: 'tip_estimate', PoseStamped: 'tip_pose', WrenchStamped: 'hand_wrench'}
+OF_DEVICE = {
+    ActuatorState: 'actuator_state',
+    FlexState: 'flex_state',
+    ActuatorCommand: 'actuator_command',
+}
+PACKET = 1 << 16  # bytes, more than any sample has
+DISCOVERY = 1.0  # s until subscribers have found a new process. Assumed.
+
+
+class Copies:
+    """Publishes samples on topics with the given names; the others are left out."""
+
+    def __init__(self, node: Node, names: dict[type, str], *about: Any) -> None:
+        self._about = about  # for `messages`
+        self._to = {
+            kind: Node.create_publisher(
+                node, kind, name, NEWEST if kind is ActuatorCommand else 10
+            )
+            for kind, name in names.items()
+        }
+
+    def publish(self, sample: Sample) -> None:
+        """Publish what a sample has."""
+        for message in messages(sample, *self._about):
+            if type(message) in self._to:
+                self._to[type(message)].publish(message)
+
+
+class CopiesProcess:
+    """The loop's side of a process with `Copies`, which ends with this one."""
+
+    def __init__(self, node: Node, *what: Any) -> None:
+        self._lost, self._told, self._ready, self._ended = 0, 0, False, False
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.setblocking(False)
+        paths = os.pathsep.join(p for p in sys.path if p)
+        domain = str(node.context.get_domain_id())
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, '-m', 'soro_haptics.copies', str(theirs.fileno())],
+                env={**os.environ, 'PYTHONPATH': paths, 'ROS_DOMAIN_ID': domain},
+                pass_fds=(theirs.fileno(),),
+                **OWN_GROUP,  # Ctrl-C is for the renderer
+            )
+        place = node.get_name() + '_copies', node.get_namespace()
+        self._socket.send(pickle.dumps((*place, *what)))
+
+    def send(self, sample: Sample) -> bool:
+        """Hand a sample over without waiting; whether there is somebody who publishes."""
+        try:
+            if not self._ready:
+                said = self._socket.recv(1)
+                self._ready, self._ended = bool(said), not said
+            if self._ready:
+                self._socket.send(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL))
+        except BlockingIOError:  # nothing said yet, or no room
+            self._lost += self._ready
+        except OSError:
+            self._ready, self._ended = False, True
+        return self._ready
+
+    def status(self) -> Status:
+        """Say how it does."""
+        new, self._told = self._lost > self._told, self._lost
+        ended = 'their process has ended: the loop publishes, and may miss slots'
+        text = ended if self._ended else 'samples lost' if new else ''
+        level, values = Level.WARN if text else Level.OK, {'lost': self._lost}
+        return Status('copies', level, text or 'from a process of their own', values)
+
+    def close(self) -> None:
+        """Let it end."""
+        self._socket.close()
+
+
+def serving(connection: socket.socket) -> Node:
+    """Return a node that publishes what comes, and ends its process with the connection."""
+    name, space, *what = pickle.loads(connection.recv(PACKET))
+    node = Node(name, namespace=space, start_parameter_services=False)
+    copies = Copies(node, *what)
+
+    def serve() -> None:
+        try:
+            time.sleep(DISCOVERY)
+            with contextlib.suppress(OSError):
+                connection.send(b'!')
+                while packet := connection.recv(PACKET):
+                    copies.publish(pickle.loads(packet))
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return node
+
+
+if __name__ == '__main__':
+    run(lambda: serving(socket.socket(fileno=int(sys.argv[1]))), [])
