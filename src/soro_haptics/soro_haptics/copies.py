@@ -31,11 +31,8 @@ from soro_node.process.parent_death import OWN_GROUP
 from soro_node.qos import NEWEST
 
 OF_HAND = {TipEstimate: 'tip_estimate', PoseStamped: 'tip_pose', WrenchStamped: 'hand_wrench'}
-OF_DEVICE = {
-    ActuatorState: 'actuator_state',
-    FlexState: 'flex_state',
-    ActuatorCommand: 'actuator_command',
-}
+OF_DEVICE = {ActuatorState: 'actuator_state', FlexState: 'flex_state'}
+OF_DEVICE |= {ActuatorCommand: 'actuator_command'}
 PACKET = 1 << 16  # bytes, more than any sample has
 DISCOVERY = 1.0  # s until subscribers have found a new process. Assumed.
 
@@ -60,32 +57,31 @@ class Copies:
 
 
 class CopiesProcess:
-    """The loop's side of a process with `Copies`, which ends with this one."""
+    """The loop's side of a process with `Copies`, which ends with `socket`, or this process."""
 
     def __init__(self, node: Node, *what: Any) -> None:
         self._lost, self._told, self._ready, self._ended = 0, 0, False, False
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.setblocking(False)
-        paths = os.pathsep.join(p for p in sys.path if p)
-        domain = str(node.context.get_domain_id())
+        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.setblocking(False)
+        paths, domain = os.pathsep.join(filter(None, sys.path)), node.context.get_domain_id()
         with theirs:
             self.process = subprocess.Popen(
                 [sys.executable, '-m', 'soro_haptics.copies', str(theirs.fileno())],
-                env={**os.environ, 'PYTHONPATH': paths, 'ROS_DOMAIN_ID': domain},
+                env={**os.environ, 'PYTHONPATH': paths, 'ROS_DOMAIN_ID': str(domain)},
                 pass_fds=(theirs.fileno(),),
                 **OWN_GROUP,  # Ctrl-C is for the renderer
             )
-        place = node.get_name() + '_copies', node.get_namespace()
-        self._socket.send(pickle.dumps((*place, *what)))
+        name = f'{node.get_name()}_copies'
+        self.socket.send(pickle.dumps((name, node.get_namespace(), *what)))
 
     def send(self, sample: Sample) -> bool:
         """Hand a sample over without waiting; whether there is somebody who publishes."""
         try:
             if not self._ready:
-                said = self._socket.recv(1)
+                said = self.socket.recv(1)
                 self._ready, self._ended = bool(said), not said
             if self._ready:
-                self._socket.send(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL))
+                self.socket.send(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL))
         except BlockingIOError:  # nothing said yet, or no room
             self._lost += self._ready
         except OSError:
@@ -99,10 +95,6 @@ class CopiesProcess:
         text = ended if self._ended else 'samples lost' if new else ''
         level, values = Level.WARN if text else Level.OK, {'lost': self._lost}
         return Status('copies', level, text or 'from a process of their own', values)
-
-    def close(self) -> None:
-        """Let it end."""
-        self._socket.close()
 
 
 def serving(connection: socket.socket) -> Node:

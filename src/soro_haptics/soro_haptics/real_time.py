@@ -10,9 +10,7 @@ import os
 from pathlib import Path
 import sys
 
-# s until another thread has to give the interpreter back: the loop asks for it several times a
-# tick, while diagnostics are made.
-HANDOVER = 2e-5
+HANDOVER = 2e-5  # s until a thread gives the interpreter back, which a tick asks for several times
 MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT = 1, 2, 4  # sys/mman.h
 
 

@@ -111,5 +111,5 @@ def test_what_a_stopped_process_does_not_take_is_counted(ros, running):
 def test_the_process_ends_with_the_renderer(ros, running):
     node, _ = running
     process = node._process.process
-    node._process.close()  # what the end of a process does to its sockets
+    node._process.socket.close()  # what the end of a process does to its sockets
     assert process.wait(20.0) == 0
