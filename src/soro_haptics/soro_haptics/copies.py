@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topics of the renderer, which are copies of a tick, from a process of their own.
 
-Making and publishing the messages of a tick takes longer than the tick itself, handing over their
-numbers a twentieth of that. They go through a socket whose sender never waits: what finds no room
-there is counted. Before that process is there, and where it has ended, the loop publishes.
+Making and publishing the messages of a tick takes as long as the tick itself, handing over their
+numbers a quarter of that. They go through a socket whose sender never waits: a process that leaves
+no room there is ended. Before there is one, and where it has ended, the loop publishes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from rclpy.node import Node
 
 from soro_driver.driver_report import Level, Status
 from soro_haptics.haptic_messages import messages, Sample
+from soro_haptics.real_time import favour_threads
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_node.main import run
 from soro_node.process.parent_death import OWN_GROUP
@@ -57,10 +58,14 @@ class Copies:
 
 
 class CopiesProcess:
-    """The loop's side of a process with `Copies`, which ends with `socket`, or this process."""
+    """The loop's side of a process with `Copies`, which ends with `socket`, or this process.
 
-    def __init__(self, node: Node, *what: Any) -> None:
-        self._lost, self._told, self._ready, self._ended = 0, 0, False, False
+    `priority`: of its threads, under SCHED_FIFO; 0: none. Below that of the loop: others with such
+    a priority would starve it for ever.
+    """
+
+    def __init__(self, node: Node, priority: int, *what: Any) -> None:
+        self._ready = self._ended = False
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.setblocking(False)
         paths, domain = os.pathsep.join(filter(None, sys.path)), node.context.get_domain_id()
@@ -72,7 +77,7 @@ class CopiesProcess:
                 **OWN_GROUP,  # Ctrl-C is for the renderer
             )
         name = f'{node.get_name()}_copies'
-        self.socket.send(pickle.dumps((name, node.get_namespace(), *what)))
+        self.socket.send(pickle.dumps((name, node.get_namespace(), priority, *what)))
 
     def send(self, sample: Sample) -> bool:
         """Hand a sample over without waiting; whether there is somebody who publishes."""
@@ -82,26 +87,27 @@ class CopiesProcess:
                 self._ready, self._ended = bool(said), not said
             if self._ready:
                 self.socket.send(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL))
-        except BlockingIOError:  # nothing said yet, or no room
-            self._lost += self._ready
-        except OSError:
-            self._ready, self._ended = False, True
+        except OSError as error:  # no room for half a second, nobody any more, or nobody yet
+            if self._ready or not isinstance(error, BlockingIOError):
+                self.process.kill()
+                self._ready, self._ended = False, True
         return self._ready
 
     def status(self) -> Status:
         """Say how it does."""
-        new, self._told = self._lost > self._told, self._lost
-        ended = 'their process has ended: the loop publishes, and may miss slots'
-        text = ended if self._ended else 'samples lost' if new else ''
-        level, values = Level.WARN if text else Level.OK, {'lost': self._lost}
-        return Status('copies', level, text or 'from a process of their own', values)
+        if not self._ended:
+            return Status('copies', Level.OK, 'from a process of their own', {})
+        text = 'their process ended or was too slow: the loop publishes, and may miss slots'
+        return Status('copies', Level.WARN, text, {})
 
 
 def serving(connection: socket.socket) -> Node:
     """Return a node that publishes what comes, and ends its process with the connection."""
-    name, space, *what = pickle.loads(connection.recv(PACKET))
+    name, space, priority, *what = pickle.loads(connection.recv(PACKET))
     node = Node(name, namespace=space, start_parameter_services=False)
     copies = Copies(node, *what)
+    if priority:
+        favour_threads(priority)
 
     def serve() -> None:
         try:

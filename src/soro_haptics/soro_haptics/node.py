@@ -85,7 +85,8 @@ class HapticRenderer(DriverNode):
         kinds = OF_HAND if self._topics else OF_DEVICE | OF_HAND
         names = {kind: self.resolve_topic_name(topic) for kind, topic in kinds.items()}
         what = names, self._frames, self._source
-        self._copies, self._process = Copies(self, *what), CopiesProcess(self, *what)
+        self._copies = Copies(self, *what)
+        self._process = CopiesProcess(self, max(0, self._table.priority - 1), *what)
 
     # What differs from a driver ----------------------------------------------------------------
 

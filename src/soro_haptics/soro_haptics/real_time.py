@@ -8,9 +8,7 @@ import contextlib
 import ctypes
 import os
 from pathlib import Path
-import sys
 
-HANDOVER = 2e-5  # s until a thread gives the interpreter back, which a tick asks for several times
 MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT = 1, 2, 4  # sys/mman.h
 
 
@@ -30,7 +28,6 @@ def favour_threads(priority: int) -> None:
     normal priority that holds one may be kept from giving it back by anybody else on the computer.
     The loop sets its own priority, above this one; its scheduling note says what was refused.
     """
-    sys.setswitchinterval(HANDOVER)
     wanted = os.sched_param(max(1, priority))
     for thread in Path('/proc/self/task').iterdir():
         with contextlib.suppress(OSError):
