@@ -10,10 +10,9 @@ no room there is ended. Before there is one, and where it has ended, the loop pu
 from __future__ import annotations
 
 import contextlib
+from multiprocessing.connection import Connection, Pipe
 import os
-import pickle
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -34,7 +33,6 @@ from soro_node.qos import NEWEST
 OF_HAND = {TipEstimate: 'tip_estimate', PoseStamped: 'tip_pose', WrenchStamped: 'hand_wrench'}
 OF_DEVICE = {ActuatorState: 'actuator_state', FlexState: 'flex_state'}
 OF_DEVICE |= {ActuatorCommand: 'actuator_command'}
-PACKET = 1 << 16  # bytes, more than any sample has
 DISCOVERY = 1.0  # s until subscribers have found a new process. Assumed.
 
 
@@ -58,7 +56,7 @@ class Copies:
 
 
 class CopiesProcess:
-    """The loop's side of a process with `Copies`, which ends with `socket`, or this process.
+    """The loop's side of a process with `Copies`, which ends with `connection`, or this process.
 
     `priority`: of its threads, under SCHED_FIFO; 0: none. Below that of the loop: others with such
     a priority would starve it for ever.
@@ -66,8 +64,8 @@ class CopiesProcess:
 
     def __init__(self, node: Node, priority: int, *what: Any) -> None:
         self._ready = self._ended = False
-        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.setblocking(False)
+        self.connection, theirs = Pipe()
+        os.set_blocking(self.connection.fileno(), False)
         paths, domain = os.pathsep.join(filter(None, sys.path)), node.context.get_domain_id()
         with theirs:
             self.process = subprocess.Popen(
@@ -77,20 +75,18 @@ class CopiesProcess:
                 **OWN_GROUP,  # Ctrl-C is for the renderer
             )
         name = f'{node.get_name()}_copies'
-        self.socket.send(pickle.dumps((name, node.get_namespace(), priority, *what)))
+        self.connection.send((name, node.get_namespace(), priority, *what))
 
     def send(self, sample: Sample) -> bool:
         """Hand a sample over without waiting; whether there is somebody who publishes."""
         try:
-            if not self._ready:
-                said = self.socket.recv(1)
-                self._ready, self._ended = bool(said), not said
+            if not (self._ready or self._ended) and self.connection.poll():
+                self._ready = self.connection.recv()
             if self._ready:
-                self.socket.send(pickle.dumps(sample, pickle.HIGHEST_PROTOCOL))
-        except OSError as error:  # no room for half a second, nobody any more, or nobody yet
-            if self._ready or not isinstance(error, BlockingIOError):
-                self.process.kill()
-                self._ready, self._ended = False, True
+                self.connection.send(sample)
+        except (OSError, EOFError):  # no room for half a second, or nobody any more
+            self.process.kill()
+            self._ready, self._ended = False, True
         return self._ready
 
     def status(self) -> Status:
@@ -101,9 +97,9 @@ class CopiesProcess:
         return Status('copies', Level.WARN, text, {})
 
 
-def serving(connection: socket.socket) -> Node:
+def serving(connection: Connection) -> Node:
     """Return a node that publishes what comes, and ends its process with the connection."""
-    name, space, priority, *what = pickle.loads(connection.recv(PACKET))
+    name, space, priority, *what = connection.recv()
     node = Node(name, namespace=space, start_parameter_services=False)
     copies = Copies(node, *what)
     if priority:
@@ -112,10 +108,10 @@ def serving(connection: socket.socket) -> Node:
     def serve() -> None:
         try:
             time.sleep(DISCOVERY)
-            with contextlib.suppress(OSError):
-                connection.send(b'!')
-                while packet := connection.recv(PACKET):
-                    copies.publish(pickle.loads(packet))
+            connection.send(True)
+            with contextlib.suppress(OSError, EOFError):
+                while True:
+                    copies.publish(connection.recv())
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -124,4 +120,4 @@ def serving(connection: socket.socket) -> Node:
 
 
 if __name__ == '__main__':
-    run(lambda: serving(socket.socket(fileno=int(sys.argv[1]))), [])
+    run(lambda: serving(Connection(int(sys.argv[1]))), [])

@@ -182,7 +182,7 @@ class HapticRenderer(DriverNode):
     def destroy_node(self) -> None:
         """Listen to the collector no longer, and end the process of the copies."""
         self._collector.stop()
-        self._process.socket.close()
+        self._process.connection.close()
         super().destroy_node()
 
     def publish(self, tick: Tick) -> None:

@@ -60,10 +60,9 @@ def said(messages):
 
 def test_topics_hold_what_the_loop_found(ros, running):
     node, sent = running
-    heard = {k: ros.listen(k, t) for k, t in ((TipEstimate, 'tip_estimate'),
-                                              (PoseStamped, 'tip_pose'),
-                                              (FlexState, 'flex_state'),
-                                              (ActuatorState, 'actuator_state'))}  # fmt: skip
+    topics = {TipEstimate: 'tip_estimate', PoseStamped: 'tip_pose', FlexState: 'flex_state'}
+    topics[ActuatorState] = 'actuator_state'
+    heard = {kind: ros.listen(kind, topic) for kind, topic in topics.items()}
     begin = wait_until(lambda: all(heard.values()) and len(sent))
     wait_until(lambda: len(sent) > begin + 50)
     wait_until(lambda: all(stamp(m[-1]) >= sent[begin + 50][0] for m in heard.values()))
@@ -107,5 +106,5 @@ def test_a_process_that_takes_nothing_is_ended_and_the_loop_publishes(ros, runni
 def test_the_process_ends_with_the_renderer(ros, running):
     node, _ = running
     process = node._process.process
-    node._process.socket.close()  # what the end of a process does to its sockets
+    node._process.connection.close()  # what the end of a process does to its sockets
     assert process.wait(20.0) == 0
