@@ -34,7 +34,7 @@ ROWS = (
     ('write', 'frames to the bus'),
     ('model', 'model'),
     ('compute', 'computation: sensing, rendering, model'),
-    ('copies', 'topics, handed over in every tenth tick or published'),
+    ('copies', 'topics, in the ticks that publish'),
     ('collection', 'pauses of the collector, any thread'),
     ('period', 'period'),
     ('hand_to_command', 'hand to command'),
