@@ -208,3 +208,10 @@ def test_full_model_agrees_with_the_linear_loop(make):
     computed = min(admittance_limit(d, 2e-3, 1) for d in devices)
     assert comes_to_rest(make(FINGERTIP, 0.7 * computed))
     assert not comes_to_rest(make(FINGERTIP, 1.5 * computed))
+
+
+def test_a_limit_is_the_first_one_whatever_is_stable_beyond():
+    assert limit(lambda k: k < 900.0 or k > 5e4, 100.0, 1e5) == pytest.approx(900.0, rel=0.1)
+    assert limit(lambda k: k > 30.0, 100.0, 5.0) == pytest.approx(30.0, rel=0.1)
+    assert math.isinf(limit(lambda k: True, 100.0, 1e5)) and limit(lambda k: True, 9.0, 5.0) == 0.0
+    assert math.isnan(limit(lambda k: False, 100.0, 1e5))

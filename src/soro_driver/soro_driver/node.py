@@ -403,7 +403,9 @@ class DriverNode(GuardedLifecycleNode):
     def publish(self, tick: Tick) -> None:
         """Publish the states of actuators and further sensors (in the thread of the loop)."""
         arrival = self._stamps.stamp(tick.time)
-        self._state_publisher.publish(state_message(tick, self._gate, arrival))
+        gate = self._gate
+        message = state_message(tick, gate.names, gate.codes, arrival)
+        self._state_publisher.publish(message)
         if tick.reading is not None and tick.reading.sensors is not None:
             if self._flex_publisher is None:  # most devices have no further sensors
                 self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)

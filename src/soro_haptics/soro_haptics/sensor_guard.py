@@ -88,7 +88,7 @@ class SensorGuard:
         self._same = np.zeros(count, np.int64)
         self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
         self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
-        self._paused = self.unchecked = False
+        self.paused = self.unchecked = False
         self.reason, self._rank = '', 0
         self.reset()
 
@@ -108,25 +108,20 @@ class SensorGuard:
         return self._watch.misfit
 
     @property
-    def paused(self) -> bool:
-        """Whether the encoders alone are used for a while."""
-        return self._paused
-
-    @property
     def doubtful(self) -> bool:
         """Whether the last sample contradicts itself: a drift, or a moment only."""
-        return not self._paused and self._watch.doubtful
+        return not self.paused and self._watch.doubtful
 
     @property
     def rank(self) -> int:
         """Directions of the hand's force that can be seen."""
-        return 0 if self._paused else self._rank
+        return 0 if self.paused else self._rank
 
     def reset(self) -> None:
         """Believe every calibrated sensor again."""
         self._watch.reset()
         self._same[:] = 0
-        self._paused, self.reason = False, ''
+        self.paused, self.reason = False, ''
         self._apply()
         if not self.calibrated:
             self._give_up(np.ones(len(self.names), bool), 'flex sensors are not calibrated')
@@ -134,9 +129,9 @@ class SensorGuard:
 
     def pause(self, paused: bool) -> None:
         """Use the encoders alone for a while: readings mean nothing while sensors are measured."""
-        if paused == self._paused:
+        if paused == self.paused:
             return
-        self._paused = paused
+        self.paused = paused
         self._apply()
 
     def before(self, raw: Array, faulty: NDArray[np.bool_]) -> bool:
@@ -171,7 +166,7 @@ class SensorGuard:
         `odd`: without this one nothing would contradict that nobody holds the handle; -1: none.
         """
         frozen = self._frozen(encoder)
-        if self._paused or not self._watch.good.any():
+        if self.paused or not self._watch.good.any():
             return False
         was = self._watch.good.copy()
         if frozen:
@@ -220,7 +215,7 @@ class SensorGuard:
         self._count_directions()
 
     def _apply(self) -> None:
-        used = np.zeros(len(self.names), bool) if self._paused else self._watch.good
+        used = np.zeros(len(self.names), bool) if self.paused else self._watch.good
         na, ne, _ = self._sensing.sizes
         self._sensing.use(np.ones(na, bool), used)
         few = 0 < int(used.sum()) <= ne

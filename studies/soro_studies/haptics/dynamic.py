@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.hand_impedance import FINGERTIP, hand, LIGHT_GRIP, NO_HAND
+from soro_mechanics.haptics.linear_loop import STIFFEST
 from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built import PlantErrors
@@ -46,8 +47,9 @@ COLUMNS = {
     'as built, strips follow': PlantErrors(play=0.0),
     'as built': PlantErrors(),
 }
-IDEAL, _, SLIDING = COLUMNS
+IDEAL = 'ideal'
 ARM = hand('arm', 0.05, 4.0, 400.0)  # as stiff as the hand of the ideal bench; the rest assumed
+BEYOND = 10.0 * STIFFEST  # N/m: no limit was found
 SPRINGS, SPEED, TICKS = (120.0, 320.0), 0.1, 500  # N/m, m/s, of a sensed direction
 DIRECTIONS = 'x', 'y', 'z', 'turn 1', 'turn 2'
 
@@ -141,7 +143,7 @@ def widths(robot: Robot, column: str) -> Found:
     rows: Found = []
     for grip in (FINGERTIP, LIGHT_GRIP):
         found = z_width(partial(moving, robot, column), grip, 500.0, 1)
-        rows.append((f'stiffest, {grip.name}', found.stiffest, 'N/m', 1.0))
+        rows.append((f'stiffest, {grip.name}', min(found.stiffest, BEYOND), 'N/m', 1.0))
     return rows
 
 
@@ -162,8 +164,7 @@ def measure_dynamic(robot: Robot, store: Path, anew: bool) -> None:
     known = {(v.group, v.column) for v in found}
     for group in (SPRING, CASES, SENSING, WIDTHS, *GROUPS):  # what tells most first
         for column in COLUMNS:
-            slides = column == SLIDING and group not in (SPRING, CASES, SENSING)
-            if slides or (group, column) in known:
+            if (group, column) in known:
                 continue
             rows = (
                 widths(robot, column)
@@ -171,12 +172,16 @@ def measure_dynamic(robot: Robot, store: Path, anew: bool) -> None:
                 else GROUPS[group](partial(make, robot, column))
             )
             found += [
-                Value(group, name, column, f'{scale * value:.3g} {unit}'.strip(), value)
+                Value(group, name, column, _shown(scale * value, unit), value)
                 for name, value, unit, scale in rows
             ]
             print(*found[-len(rows) :], sep='\n', flush=True)
             lines = ',\n'.join(json.dumps(v._asdict()) for v in found)
             store.write_text(f'[\n{lines}\n]\n', encoding='utf-8')
+
+
+def _shown(value: float, unit: str) -> str:
+    return f'above {STIFFEST:g} {unit}' if value == BEYOND else f'{value:.3g} {unit}'.strip()
 
 
 def read_dynamic(store: Path) -> list[Value]:

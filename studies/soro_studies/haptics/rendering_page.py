@@ -133,7 +133,8 @@ def _head(robot: Robot, page: Path, picture: Path) -> str:
         'one tick late, motors that settle in 22 ms, encoder steps, 12-bit sensors with 4 counts '
         'of noise and gains that differ by 10 %, material 3 % softer than the model, a hand of '
         '400 N/m, quasi-static legs (no inertia: what inertia allows is in '
-        f'[{robot.name}_z_width.md]({robot.name}_z_width.md)). Over the real wire: '
+        f'[{robot.name}_z_width.md]({robot.name}_z_width.md)). The same on devices as built '
+        f'that move: [{robot.name}_dynamic.md]({robot.name}_dynamic.md). Over the real wire: '
         f'[{robot.name}_loop.md]({robot.name}_loop.md).\n\n'
         f'![force and position under springs; circle; wall contact]({relative})'
     )

@@ -32,7 +32,7 @@ EXCITED, RESTING = 0.2, 0.8  # s
 FLOOR = 1.5e-4  # m: what noise of the sensors moves
 DECAY = 0.9  # of the motion, from one window to the next
 SOFTEST = 5.0  # N/m
-RESOLUTION = 1.1  # of a limit
+RESOLUTION, STRIDE = 1.1, 1.6  # of a limit, and of the way to it
 AXES = (0, 2)  # across the handle and along it: the two kinds of translation
 FIRST = 1.02  # of the natural stiffness, where the searches begin
 
@@ -134,12 +134,21 @@ def z_width(
 
 
 def limit(stable: Callable[[float], bool], first: float, last: float) -> float:
-    """Return the last stable value on the way from `first` to `last`, within `RESOLUTION`."""
+    """Return the last stable value on the way from `first` to `last`, within `RESOLUTION`.
+
+    Beyond it others may be stable again: what rings at 2 kN/m may be too slow to ring at 100.
+    """
     if not stable(first):
         return math.nan
-    if stable(last):
+    good = first
+    while good != last:
+        far = min(good * STRIDE, last) if last > first else max(good / STRIDE, last)
+        if not stable(far):
+            break
+        good = far
+    else:
         return math.inf if last > first else 0.0
-    good, bad = first, last
+    bad = far
     while max(good / bad, bad / good) > RESOLUTION:
         middle = math.sqrt(good * bad)
         good, bad = (middle, bad) if stable(middle) else (good, middle)

@@ -75,7 +75,8 @@ def _head(robot: Robot, picture: Path) -> str:
         '**Assumed:** mass, damping and stiffness of the hands (orders of magnitude of what is '
         f'published about fingers and hands), {DAMPING_RATIO:.0%} of critical damping in every '
         'mode of the printed legs. The limits depend on them as the tables show; the masses of '
-        f'legs and handle follow from published numbers.\n\n![Z-width]({relative})'
+        'legs and handle follow from published numbers. With real motors, on devices as built: '
+        f'[{robot.name}_dynamic.md]({robot.name}_dynamic.md#z-width).\n\n![Z-width]({relative})'
     )
 
 
