@@ -50,3 +50,23 @@ def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
         left.append(np.abs(work.balance[platform]).max() / part)
     assert left[0] < 0.2  # N and N m for a whole step
     assert left[1] == pytest.approx(0.1 * left[0], rel=0.2)
+
+
+@pytest.mark.parametrize('name', ['stewart_gough', 'soft_parallel', 'stiff_flop'])
+def test_few_nodes_tell_what_all_nodes_do(name):
+    """Stability and tangent of a solve, against the elimination of a node after every step."""
+    robot, rng = load_robot(name, 'network'), np.random.default_rng(4)
+    q, (low, high) = robot.forward([a.rest for a in robot.actuators]), robot.limits.T
+    fewer = 0
+    for _ in range(3):
+        q = robot.forward(
+            0.5 * (low + high + (high - low) * rng.uniform(-0.7, 0.7, len(low))), guess=q
+        )
+        quick, whole = q.state.linearisation, robot.model_object.linearise(q)
+        fewer += len(quick.work.h) < len(whole.work.h)
+        assert quick.stable == whole.stable
+        np.testing.assert_allclose(
+            quick.matrix, whole.matrix, rtol=1e-6, atol=1e-7 * np.abs(whole.matrix).max()
+        )
+        assert quick.smallest_eigenvalue() == pytest.approx(whole.smallest_eigenvalue(), rel=1e-6)
+    assert fewer > 0

@@ -38,7 +38,6 @@ from soro_mechanics.models.network.kernels.batch_kernels import (
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.linearisation import cut_state, trace_shape
-from soro_mechanics.models.network.rod_nodes import cut_pieces
 from soro_mechanics.numerics import lie_kernels
 
 MAX_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
@@ -240,9 +239,7 @@ def divided(layout: lay.Layout) -> lay.Layout:
         for k in range(2, MAX_PARTS + 1)
         if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
     ]
-    if not pieces or not fitting:
-        return layout
-    return lay.build_layout_raw(cut_pieces(spec, max(fitting)), layout.actuators)
+    return layout.divided(max(fitting, default=1)) if pieces else layout
 
 
 def move_between(layout: lay.Layout, a: State, b: State) -> Array:

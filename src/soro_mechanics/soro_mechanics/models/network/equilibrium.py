@@ -61,8 +61,8 @@ class Equilibrium:
     def __init__(self, layout: lay.Layout) -> None:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
-        turned = [d.actuator for d in layout.spec.drives if d.kind == 'angle']
-        self._turned = np.array(sorted(set(turned)), dtype=np.int64)
+        self._turned = {d.actuator for d in layout.spec.drives if d.kind == 'angle'}
+        self.level = 0  # of `Layout.levels`, on which stability was last told
         self._local = threading.local()
         self._assembled: Outcome | None = None
 
@@ -221,11 +221,11 @@ class Equilibrium:
         A solution holds frames, and a frame does not tell one turn of a motor from two: from a
         state that is farther away the rods would be twisted by the turn that is left over.
         """
-        if not self._turned.size:
+        if not self._turned:
             return 1.0
         drives = self.layout.spec.drives
-        change = driven_ranges(drives, after) - driven_ranges(drives, before)
-        largest = float(np.abs(change[self._turned]).max())
+        a, b = (driven_ranges(drives, x).tolist() for x in (before, after))
+        largest = max(abs(b[k] - a[k]) for k in self._turned)
         return 1.0 if largest <= MAX_TURN else MAX_TURN / largest
 
     def same_mesh(self, other: Equilibrium) -> bool:

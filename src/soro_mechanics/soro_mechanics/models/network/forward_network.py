@@ -51,7 +51,8 @@ class Solution:
     inputs: Inputs
     state: State
     shape: Shape
-    linearisation: Linearisation | None = None
+    linearisation: Linearisation | None = None  # on the first level that tells stability
+    fine: Linearisation | None = None  # on the last one, see `Layout.levels`
     track: Track | None = None
 
     def predicted(self, problem: Problem) -> State | None:
@@ -62,7 +63,7 @@ class Solution:
             linear is None
             or not linear.plain
             or linear.layout is not self.equilibrium.layout
-            or not change.any()
+            or not any(change.tolist())
             or not load.like(self.problem.load)
             or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
         ):
@@ -83,10 +84,10 @@ def solution_at(equilibrium: Equilibrium, problem: Problem, state: State) -> Sol
     return Solution(equilibrium, problem, inputs, state, shape)
 
 
-def on_cut(solution: Solution) -> tuple[lay.Layout, Inputs, State]:
-    """Return the same solution on the mesh with a node after every step, see `Layout.cut`."""
+def on_cut(solution: Solution, level: int = -1) -> tuple[lay.Layout, Inputs, State]:
+    """Return the same solution on one of `Layout.levels`: with a node after every step."""
     problem, layout = solution.problem, solution.equilibrium.layout
-    cut = layout.cut
+    cut = layout.divided(layout.levels[level])
     if cut is layout:
         return cut, solution.inputs, solution.state
     x = lay.load(cut, lay.actuate(cut, cut.rest, problem.actuation), problem.load)
@@ -133,6 +134,7 @@ class ForwardNetwork(Model):
 
         def first(problem: Problem) -> Outcome:
             if near is None:
+                equilibrium.level = 0
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
                 tangent = tangent_work(equilibrium.layout)
@@ -233,13 +235,13 @@ class ForwardNetwork(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
-        return self.linearise(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
+        return self._tangent(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes: the exact tangent."""
         self.check_method(method)
         tip = self.equilibrium(q.loads).layout.tip_body
-        return self.linearise(q).body_compliance(tip, tip)
+        return self._tangent(q).body_compliance(tip, tip)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
@@ -248,7 +250,14 @@ class ForwardNetwork(Model):
         return tuple(total[part] for part in q.state.equilibrium.layout.parts)
 
     def linearise(self, q: Configuration) -> Linearisation:
-        """Return the network linearised at q; computed once per configuration."""
+        """Return the network linearised at q with a node after every step; computed once."""
+        solution: Solution = q.state
+        if solution.fine is None:
+            known, cut = self._tangent(q), solution.equilibrium.layout.cut
+            solution.fine = known if known.layout is cut else Linearisation(*on_cut(solution))
+        return solution.fine
+
+    def _tangent(self, q: Configuration) -> Linearisation:
         solution: Solution = q.state
         if solution.linearisation is None:
             solution.linearisation = self.linearise_solution(solution)
@@ -326,8 +335,11 @@ class ForwardNetwork(Model):
 
         if not outcome.converged:
             return status_of(numbers(), FAILURE)
-        linear = Linearisation(*on_cut(solution), *(outcome.tangent or ()))
-        solution.linearisation = linear
+        linear = solution.linearisation = (
+            Linearisation(*on_cut(solution), *outcome.tangent)
+            if outcome.tangent
+            else self.linearise_solution(solution)
+        )
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
         remark = self.guard(equilibrium).remark(
             solution.shape, solution.state.wrench, solution.problem.actuation
@@ -351,8 +363,18 @@ class ForwardNetwork(Model):
         return status.warned(Warnings.COARSE_MESH, check.remark(error))
 
     def linearise_solution(self, solution: Solution) -> Linearisation:
-        """Return the network linearised at a solution."""
-        return Linearisation(*on_cut(solution))
+        """Return the network linearised at a solution, with as few nodes as tell its stability.
+
+        From the level on that was enough last; where a rod may buckle, with all nodes.
+        """
+        equilibrium = solution.equilibrium
+        last = len(equilibrium.layout.levels) - 1
+        for level in range(equilibrium.level, last + 1):
+            linear = Linearisation(*on_cut(solution, level))
+            if level == last or (linear.negative == 0 and linear.holds()):
+                break
+        equilibrium.level = level
+        return linear
 
     def released(self, q: Configuration) -> list[Configuration]:
         """Return where the robot comes to rest that leaves q either way; see `release`."""

@@ -44,6 +44,8 @@ from soro_mechanics.models.network.tendon.layout import with_tendon_mesh
 from soro_mechanics.models.network.tendon.paths import Tendons
 from soro_mechanics.numerics import lie
 
+PARTS = 4  # of an integrated piece, in which it is looked for buckling before all of its steps
+
 
 @dataclass(frozen=True)
 class SensorPlaces:
@@ -109,18 +111,29 @@ class Layout:
     @property
     def cut(self) -> Layout:
         """The same discrete network with a node after every step of its integrated pieces."""
-        return self._cut or self
+        return self.divided(self.levels[-1])
 
     @cached_property
-    def _cut(self) -> Layout | None:
-        spec = self.spec
-        if spec.steps == 1 or not any(r.macro for r in spec.rods):
-            return None
-        return build_layout_raw(cut_pieces(spec, spec.steps), self.actuators)
+    def levels(self) -> tuple[int, ...]:
+        """Into how many parts pieces are cut to look for buckling; last, as in `cut`."""
+        steps = self.spec.steps if any(r.macro for r in self.spec.rods) else 1
+        few = () if self.tendons.held.any() else (1, PARTS)
+        return *(n for n in few if n < steps and steps % n == 0), steps
+
+    def divided(self, parts: int) -> Layout:
+        """Return the same discrete network, its integrated pieces cut into equal parts."""
+        if parts not in self._divided and parts > 1:
+            made = build_layout_raw(cut_pieces(self.spec, parts), self.actuators)
+            self._divided.setdefault(parts, made)
+        return self._divided.get(parts, self)
+
+    @cached_property
+    def _divided(self) -> dict[int, Layout]:
+        return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Cross a wire without the layout that is made again when it is asked for."""
-        return {key: value for key, value in vars(self).items() if key != '_cut'}
+        """Cross a wire without the layouts that are made again when they are asked for."""
+        return {key: value for key, value in vars(self).items() if key != '_divided'}
 
     @cached_property
     def off_tip(self) -> Array:

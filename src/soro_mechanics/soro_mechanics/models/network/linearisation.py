@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network linearised at an equilibrium: stability, Jacobian, compliance between any places.
 
-Integrated pieces are cut into their steps first. The discrete solution is the same (its poses and
+Where integrated pieces are cut into their steps, the discrete solution is the same (its poses and
 wrenches at the steps are the state of the finer network), every cut becomes a node whose
-compliance can be asked for, and the inertia of the eliminated blocks then sees a rod that buckles
+compliance can be asked for, and the inertia of the eliminated blocks sees a rod that buckles
 between its ends.
 """
 
@@ -143,6 +143,20 @@ class Linearisation:
     def __del__(self) -> None:
         if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:
             self._spare.append(self.work)
+
+    def holds(self) -> bool:
+        """Whether every integrated piece is stable with its second end free.
+
+        With both ends held it is then stable all the more, and the elimination, which sees nodes
+        only, has missed nothing inside.
+        """
+        pieces = self.layout.structure.lane >= 0
+        held = self.work.tangent[pieces, 6:, 6:]
+        try:
+            np.linalg.cholesky(held + held.transpose(0, 2, 1))
+        except np.linalg.LinAlgError:
+            return False
+        return bool((self.work.signs[pieces] > 0).all())
 
     @cached_property
     def free_inverse(self) -> Array:
