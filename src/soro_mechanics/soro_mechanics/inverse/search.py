@@ -26,8 +26,14 @@ from soro_mechanics.core.configuration import (
     Target,
 )
 from soro_mechanics.core.status import Code
-from soro_mechanics.inverse.steps import approach_step, inside, landing_step, nearest_allowed
-from soro_mechanics.inverse.task_error import task_error, task_rows
+from soro_mechanics.inverse.steps import (
+    approach_step,
+    inside,
+    landing_step,
+    learn_bend,
+    nearest_allowed,
+)
+from soro_mechanics.inverse.task_error import miss_sentence, task_error, task_rows
 from soro_mechanics.robot_file.reader import RobotDescription
 
 ITERATIONS = 60
@@ -136,6 +142,7 @@ class Search:
             code, message = Code.UNREACHABLE, 'no actuation near reaches the target, limits or not'
         else:
             code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
+        message += f'; {miss_sentence(best.errors)}'
         return self._solution(best, code, message, at_limit)
 
     def _at(self, z: Array, near: Guess) -> Point:
@@ -167,6 +174,7 @@ class Search:
         size = point.z.size
         redundant = size > point.residual.size
         trust, penalty, curvature = TRUST, 0.0, np.eye(size)
+        bend = np.zeros((size, size))
         rows = point.rows
         exact = rows is None
         lowest, since = point.size, 0
@@ -187,7 +195,7 @@ class Search:
             )
             landing = step is not None and redundant
             if step is None:
-                step = approach_step(limits, rows, point.z, point.residual, trust)
+                step = approach_step(limits, rows, point.z, point.residual, trust, bend)
                 left = float(np.linalg.norm(point.residual - rows @ step))
                 promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
@@ -216,6 +224,8 @@ class Search:
                     if exact
                     else _secant(rows, moved, trial.residual - point.residual)
                 )
+                if exact and not landing:
+                    learn_bend(bend, moved, following, rows, trial.residual)
                 if landing:
                     _learn(curvature, moved, moved - (following - rows).T @ multiplier)
                 trust = max(trust, 2.0 * float(np.abs(step).max()))

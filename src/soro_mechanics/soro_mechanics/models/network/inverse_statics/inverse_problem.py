@@ -22,6 +22,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
 from soro_mechanics.core.status import Code
+from soro_mechanics.inverse.steps import convex, learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
@@ -41,7 +42,10 @@ MAX_STEPS = 40
 MAX_DIRECT = 16
 MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
-MAX_NEAREST = 400
+MAX_NEAREST = 200  # Newton steps on the way to the nearest pose
+MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody could go there
+MAX_DAMPING = 1e8
+PROMISE = 1e-12  # of the squared distance: a minimum, where no step promises more
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
 TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
@@ -250,32 +254,52 @@ class InverseProblem(DrivenLimits):
     def nearest(self, start: InverseState) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
 
-        Levenberg-Marquardt on the actuators with the limits as bounds of every step.
+        Newton on the actuators with the limits as bounds of every step: Levenberg-Marquardt with
+        the curvature that what is left of the task has shown (`learn_bend`). It ends where no step
+        promises anything: within the limits that is a minimum of the distance.
         """
         at = self._settle(start.driven, start.state)
         if at is None:
             start.residual = math.inf  # in balance under other loads perhaps, not under these
             return start
-        spent, damping = at.steps, 1e-3
-        error = self._distance(at)
-        while spent < MAX_NEAREST and TINY < damping < 1e8:
-            step = self._nearest_step(at, damping)
-            goal = None if step is None else self.projected(at.driven + step)
-            trial = None if goal is None else self._settle(goal, at.state)
+        spent, damping, idle, failed = at.steps, 1e-3, 0, False
+        error, bend = self._distance(at), np.zeros((len(self.range),) * 2)
+        tangent = self._tangent(at)
+        while tangent is not None and spent < MAX_NEAREST and idle < MAX_CREEPING:
+            jacobian, missing = tangent
+            step = self._nearest_step(at, tangent, damping, bend)
+            if step is None or damping > MAX_DAMPING:
+                break
+            ahead = jacobian @ step
+            if (
+                abs(2.0 * missing @ ahead - ahead @ ahead - step @ bend @ step)
+                < PROMISE * error**2
+            ):
+                break
+            goal = self.projected(at.driven + step * self.range)
+            trial = None if goal is None else self._settle(goal, self._ahead(at, goal))
             spent += 1 if trial is None else trial.steps + 1
             value = math.inf if trial is None else self._distance(trial)
             if trial is None or not value < error:
-                damping *= 8.0
-                if step is None or np.abs(step / self.range).max() < STALLED:
+                damping, failed = 8.0 * damping, True
+                if np.abs(step).max() < STALLED:
                     break
                 continue
-            gain, at, error = error - value, trial, value
-            damping = max(damping / 4.0, 1e-9)
-            if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
-                break
+            moved = (trial.driven - at.driven) / self.range
+            idle = 0 if self.limited or value < CREEPING * error else idle + 1
+            at, error = trial, value
+            damping, failed = damping if failed else max(damping / 4.0, 1e-9), False
+            tangent = self._tangent(at)
+            if tangent is not None:
+                learn_bend(bend, moved, tangent[0], jacobian, tangent[1])
         at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
+
+    def _ahead(self, at: InverseState, driven: Array) -> State:
+        """Return the state at other driven values, to first order, after `_tangent`."""
+        da = driven - at.driven
+        return self.linearise(at).moved(da, -self._response @ np.append(da, 1.0), 1.0, 1.0)[0]
 
     def _settle(self, driven: Array, state: State) -> InverseState | None:
         """Solve the equilibrium with the actuators held; None where there is none nearby."""
@@ -288,21 +312,28 @@ class InverseProblem(DrivenLimits):
         task_error = self.task_error(at.state)[: self.size]
         return float(np.linalg.norm(task_error * self._unit))
 
-    def _nearest_step(self, at: InverseState, damping: float) -> Array | None:
+    def _tangent(self, at: InverseState) -> tuple[Array, Array] | None:
+        """Return J and what is missing, both scaled; None where nothing is to be followed."""
         if self.linearise(at).singular:
             return None
         try:
-            jacobian, missing, _ = self._task(at, self.task_error(at.state))
-            self.measure(at)
+            return self._task(at, self.task_error(at.state))[:2]
         except np.linalg.LinAlgError:
             return None
-        scale = float(np.trace(jacobian.T @ jacobian))
-        h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
+
+    def _nearest_step(
+        self, at: InverseState, tangent: tuple[Array, Array], damping: float, bend: Array
+    ) -> Array | None:
+        """Return the step in parts of the ranges."""
+        jacobian, missing = tangent
+        self.measure(at)
+        squared = jacobian.T @ jacobian
+        h = convex(squared + bend) + damping * float(np.trace(squared)) * np.eye(len(self.range))
         c, low, high = self.bounds(at.driven)
         m = len(self.range)  # without limits no step is longer than the ranges either
         low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
         found = solve_qp(h, -jacobian.T @ missing, c, low, high)
-        return found.x * self.range if found.code is Code.NONE else None
+        return found.x if found.code is Code.NONE else None
 
     @property
     def redundant(self) -> bool:
