@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where else to begin, when the search for an actuation has ended short of its target.
 
-Every inverse goes downhill from one posture, and a robot with many actuators, or one that bends
-far, has postures from which a target within its workspace is not downhill. Searches that begin
-next to the target find it. Which posture that is, is known from some that are spread over the
-workspace, solved once per robot.
+Downhill from one posture not every target of the workspace is found: searches begin again from the
+nearest of some postures that are spread over the workspace, solved once per robot.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from soro_mechanics.core.status import Code, Warnings
 
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
-BUDGET = 600  # iterations of further searches, after which no other one begins
+BUDGET = 1200  # iterations of further searches, after which no other one begins
 PATIENCE = 4.0  # s that a search waits for another thread, which solves the postures
 # What an inverse says of a target it has not reached, or not so that the robot could stay there.
 SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
@@ -81,8 +79,7 @@ class Postures:
 class MultiStart:
     """The further searches of one robot; its postures are solved when they are needed first.
 
-    Threads may ask at the same time: whoever comes while they are being solved waits for them, a
-    search no longer than its patience.
+    Other threads wait for them, a search no longer than its patience.
     """
 
     def __init__(self) -> None:
@@ -114,17 +111,17 @@ class MultiStart:
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
-        `first` at once where it is good, or the target farther than the robot is long; `search` is
-        the inverse from a start. Its iterations are those of all searches, its message says how
-        many there were.
+        `first` at once where it is good, or no posture can be nearer; `search` is the inverse from
+        a start. Its iterations are those of all searches, its message says how many there were.
         """
         if first.status.code not in SHORT or robot.model_object.too_far(target.pose[:3, 3]):
             return first
         began, spent = time.perf_counter(), first.status.solve_time
-        if not self._nobody_solves(PATIENCE):
+        if not self._solving.acquire(timeout=PATIENCE):
             said = 'the postures to begin from elsewhere are still being solved: ask again'
             seconds = spent + time.perf_counter() - began
             return _reported(first, seconds, first.status.iterations, said)
+        self._solving.release()
         starts = self.postures(robot).near(target)
         best, iterations, tried, met = first, 0, 0, False
         while tried < len(starts) and iterations < BUDGET and not met:
@@ -137,19 +134,10 @@ class MultiStart:
             met = _usable(found)
             if met or _nearer(found, best, target):
                 best = found
-        said = f'searched again from {tried} of {len(starts)} postures near the target'
-        if tried < len(starts):
-            said += f', until {BUDGET} iterations were spent'
-        seconds = spent + time.perf_counter() - began
+        said = f'{tried} of {len(starts)} further searches, {iterations} iterations'
         iterations += first.status.iterations
+        seconds = spent + time.perf_counter() - began
         return _reported(best, seconds, iterations, '' if met or not starts else said)
-
-    def _nobody_solves(self, timeout: float) -> bool:
-        """Wait until no other thread solves the postures; whether that is so within [s]."""
-        if not self._solving.acquire(timeout=max(0.0, timeout)):
-            return False
-        self._solving.release()
-        return True
 
 
 def postures_of(robot: Sampled) -> Postures:

@@ -51,10 +51,7 @@ def landing_step(
 def approach_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float, bend: Array
 ) -> Array:
-    """Return the step within limits and trust region that leaves the least residual.
-
-    `bend` is what `learn_bend` has seen of the task's second derivatives.
-    """
+    """Return the step within limits and trust region that leaves the least; see `learn_bend`."""
     size = z.size
     gain = convex(rows.T @ rows + bend)
     largest = float(np.diag(gain).max())
@@ -71,20 +68,18 @@ def approach_step(
 
 
 def learn_bend(bend: Array, step: Array, rows: Array, before: Array, residual: Array) -> None:
-    """Update the curvature that a residual left over gives its square, from rows around a step.
+    """Update the curvature of half the squared residual by rows after and before a step.
 
-    The structured secant of NL2SOL: J. E. Dennis, D. M. Gay, R. E. Welsch, ACM TOMS 7 (1981), 348.
+    The structured secant of J. E. Dennis, D. M. Gay, R. E. Welsch, ACM TOMS 7 (1981), 348.
     """
     seen = -(rows - before).T @ residual
     slope = seen + before.T @ (before @ step)  # of the gradient, to first order
-    along = float(slope @ step)
-    if not along > 0.0:
-        return
-    old = float(step @ bend @ step)
-    bend *= min(1.0, abs(float(step @ seen) / old)) if old else 1.0
-    gap = seen - bend @ step
-    bend += (np.outer(gap, slope) + np.outer(slope, gap)) / along
-    bend -= float(gap @ step) / along**2 * np.outer(slope, slope)
+    along, old = float(slope @ step), float(step @ bend @ step)
+    if along > 0.0:
+        bend *= min(1.0, abs(float(step @ seen) / old)) if old else 1.0
+        gap = (seen - bend @ step) / along
+        bend += np.outer(gap, slope) + np.outer(slope, gap)
+        bend -= float(gap @ step) / along * np.outer(slope, slope)
 
 
 def convex(h: Array) -> Array:

@@ -59,5 +59,5 @@ def task_errors(tip: Array, target: Target) -> tuple[float, float]:
 
 def miss_sentence(errors: tuple[float, float]) -> str:
     """Say by how much, [m] and [rad], the nearest pose found misses its target."""
-    turn = math.degrees(errors[1])
-    return f'the nearest pose found misses by {errors[0] * 1e3:.3g} mm, {turn:.3g} deg'
+    away, turn = 1e3 * errors[0], math.degrees(errors[1])
+    return f'the nearest pose found misses by {away:.3g} mm, {turn:.3g} deg'

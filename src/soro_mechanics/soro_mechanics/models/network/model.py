@@ -29,7 +29,7 @@ from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.tendon.paths import TendonState
 from soro_mechanics.robot_file.reader import RobotDescription
 
-STRETCHED = 1.01  # times its length is the longest that a load makes a rod (assumed)
+STRETCHED = 1.01  # of its length: a loaded rod (assumed)
 
 
 class Network(ForwardNetwork):
@@ -52,21 +52,18 @@ class Network(ForwardNetwork):
         return solve_inverse(self, target, load, guess)
 
     def too_far(self, point: Array) -> bool:
-        """Whether a rod from the ground to the tip would have to be longer than it can be."""
-        ends = np.array([[a.minimum, a.maximum] for a in self.description.actuators]).T
-        longest = np.maximum(*(driven_ranges(self.spec.drives, end) for end in ends))
-        for i, rod in enumerate(self.spec.rods):
-            first, last = rod.ends
-            drives = [d for d in self.spec.drives if d.rod == i]
-            joined = first.body == GROUND and last.body == self.spec.tip_body
-            if not joined or any(d.kind not in (*LENGTHS, 'angle') for d in drives):
-                continue
-            driven = [longest[d.actuator] + d.offset for d in drives if d.kind in LENGTHS]
-            reach = STRETCHED * (driven[0] if driven else rod.length)
-            arms = first.crank, last.crank, np.linalg.inv(self.spec.tip) @ last.attach
-            reach += sum(float(np.linalg.norm(arm[:3, 3])) for arm in arms)
-            if np.linalg.norm(point - first.attach[:3, 3]) > reach:
-                return True
+        """Whether a driven rod from the ground to the tip would be longer than it can be."""
+        high = np.array([a.maximum for a in self.description.actuators])
+        longest = driven_ranges(self.spec.drives, high)
+        to_tip = np.linalg.inv(self.spec.tip)
+        for d in self.spec.drives:
+            first, last = self.spec.rods[d.rod].ends
+            if d.kind in LENGTHS and (first.body, last.body) == (GROUND, self.spec.tip_body):
+                arms = (first.crank, last.crank, to_tip @ last.attach)
+                reach = STRETCHED * (longest[d.actuator] + d.offset)
+                reach += sum(float(np.linalg.norm(arm[:3, 3])) for arm in arms)
+                if np.linalg.norm(point - first.attach[:3, 3]) > reach:
+                    return True
         return False
 
     def _inverse_of_bundles(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse statics of a network: the target at once, else step by step, else the nearest pose.
 
-A target that is not met is tried again without limits, which tells "reachable only beyond the
-limits" (AT_LIMIT) from "not reachable at all" (UNREACHABLE).
+A target not met is tried again without limits: AT_LIMIT where that helps, else UNREACHABLE.
 """
 
 from __future__ import annotations

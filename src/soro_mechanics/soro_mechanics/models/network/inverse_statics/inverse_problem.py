@@ -254,9 +254,8 @@ class InverseProblem(DrivenLimits):
     def nearest(self, start: InverseState) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
 
-        Newton on the actuators with the limits as bounds of every step: Levenberg-Marquardt with
-        the curvature that what is left of the task has shown (`learn_bend`). It ends where no step
-        promises anything: within the limits that is a minimum of the distance.
+        Newton on the actuators with the limits as bounds of every step, damped, with the curvature
+        of what is left (`learn_bend`); until no step promises anything: a minimum of the distance.
         """
         at = self._settle(start.driven, start.state)
         if at is None:
@@ -266,15 +265,12 @@ class InverseProblem(DrivenLimits):
         error, bend = self._distance(at), np.zeros((len(self.range),) * 2)
         tangent = self._tangent(at)
         while tangent is not None and spent < MAX_NEAREST and idle < MAX_CREEPING:
-            jacobian, missing = tangent
             step = self._nearest_step(at, tangent, damping, bend)
             if step is None or damping > MAX_DAMPING:
                 break
-            ahead = jacobian @ step
-            if (
-                abs(2.0 * missing @ ahead - ahead @ ahead - step @ bend @ step)
-                < PROMISE * error**2
-            ):
+            ahead = tangent[0] @ step
+            promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
+            if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
                 break
             goal = self.projected(at.driven + step * self.range)
             trial = None if goal is None else self._settle(goal, self._ahead(at, goal))
@@ -282,16 +278,13 @@ class InverseProblem(DrivenLimits):
             value = math.inf if trial is None else self._distance(trial)
             if trial is None or not value < error:
                 damping, failed = 8.0 * damping, True
-                if np.abs(step).max() < STALLED:
-                    break
                 continue
-            moved = (trial.driven - at.driven) / self.range
+            moved, before = (trial.driven - at.driven) / self.range, tangent[0]
             idle = 0 if self.limited or value < CREEPING * error else idle + 1
-            at, error = trial, value
+            at, error, tangent = trial, value, self._tangent(trial)
             damping, failed = damping if failed else max(damping / 4.0, 1e-9), False
-            tangent = self._tangent(at)
             if tangent is not None:
-                learn_bend(bend, moved, tangent[0], jacobian, tangent[1])
+                learn_bend(bend, moved, tangent[0], before, tangent[1])
         at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
@@ -314,25 +307,22 @@ class InverseProblem(DrivenLimits):
 
     def _tangent(self, at: InverseState) -> tuple[Array, Array] | None:
         """Return J and what is missing, both scaled; None where nothing is to be followed."""
-        if self.linearise(at).singular:
-            return None
         try:
-            return self._task(at, self.task_error(at.state))[:2]
+            linear, missing = self.linearise(at), self.task_error(at.state)
+            return None if linear.singular else self._task(at, missing)[:2]
         except np.linalg.LinAlgError:
             return None
 
     def _nearest_step(
         self, at: InverseState, tangent: tuple[Array, Array], damping: float, bend: Array
     ) -> Array | None:
-        """Return the step in parts of the ranges."""
-        jacobian, missing = tangent
         self.measure(at)
-        squared = jacobian.T @ jacobian
-        h = convex(squared + bend) + damping * float(np.trace(squared)) * np.eye(len(self.range))
+        m, squared = len(self.range), tangent[0].T @ tangent[0]
+        h = convex(squared + bend) + damping * float(np.trace(squared)) * np.eye(m)
         c, low, high = self.bounds(at.driven)
-        m = len(self.range)  # without limits no step is longer than the ranges either
+        # without limits no step is longer than the ranges either
         low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
-        found = solve_qp(h, -jacobian.T @ missing, c, low, high)
+        found = solve_qp(h, -tangent[0].T @ tangent[1], c, low, high)
         return found.x if found.code is Code.NONE else None
 
     @property
