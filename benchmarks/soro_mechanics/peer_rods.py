@@ -209,7 +209,8 @@ def mujoco_tip(problem, count):
     return time.process_time() - start, [z, y, x]
 
 
-SOLVERS = {'exudyn': exudyn_tip, 'pyelastica': elastica_tip, 'mujoco': mujoco_tip}
+# the slowest last: where it is stopped, the others have been
+SOLVERS = {'exudyn': exudyn_tip, 'mujoco': mujoco_tip, 'pyelastica': elastica_tip}
 COUNTS = {'exudyn': (4, 8, 16, 32, 64, 128), 'pyelastica': (4, 8, 16), 'mujoco': (4, 8, 16, 32)}
 ONLY_STRAIGHT = ('exudyn', 'mujoco')  # their beams start straight
 

@@ -207,8 +207,8 @@ class Robot(RobotInput):
             Whether to begin again from other postures, where the search from the guess ends short
             of the target; what is found then may be far from the guess. Default: where no guess
             is given. The first time it takes as long as 128 forward solves more, unless
-            `precompute_seeds` has been called. No further search begins after 4 s: the message
-            says what was left out.
+            `precompute_seeds` has been called. At most four searches more, none begins after 1200
+            of their iterations: see `status.iterations` and `status.message`.
 
         Returns
         -------

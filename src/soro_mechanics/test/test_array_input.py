@@ -5,9 +5,15 @@
 import numpy as np
 import pytest
 
+from soro_mechanics import load_robot
+from soro_mechanics.analysis import stiffness
+from soro_mechanics.analysis.pull_check import check_pulls
+from soro_mechanics.analysis.workspace import sample_workspace
 from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics.simulation import as_signal
+from soro_mechanics.numerics.qp import solve_qp
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
@@ -31,3 +37,60 @@ def test_an_argument_is_refused_by_name():
     with pytest.raises(InvalidInput, match='wrench') as refused:
         finite_array('wrench', [0.0, np.nan], (2,))
     assert refused.value.code is Code.NOT_FINITE
+
+
+def spoilt(*shape):
+    """Return arrays that numpy would turn into real numbers by losing something."""
+    masked = np.ma.masked_array(np.ones(shape), np.zeros(shape, bool))
+    masked[(0,) * len(shape)] = np.ma.masked
+    imaginary = np.ones(shape) + 0j
+    imaginary[(0,) * len(shape)] += 1j
+    return imaginary, imaginary.tolist(), masked
+
+
+def entries():
+    """Return every public way numbers come in: name, call, shape."""
+    robot = load_robot('spatial_cc')
+    at = robot.forward(robot.limits.mean(axis=1))
+    c = np.eye(6)
+    one = np.ones((4, 3))
+    return [
+        ('forward', robot.forward, (3,)),
+        ('forward wrench', lambda v: robot.forward(at.actuation, v), (6,)),
+        ('inverse', robot.inverse, (3,)),
+        ('inverse pose', robot.inverse, (4, 4)),
+        ('inverse wrench', lambda v: robot.inverse([0, 0, 0.18], v), (6,)),
+        ('violations', robot.violations, (3,)),
+        ('feasible', robot.feasible, (3,)),
+        ('gravity', lambda v: setattr(robot, 'gravity', v), (3,)),
+        ('compliance wrench', lambda v: robot.compliance(at, v), (6,)),
+        ('workspace', robot.workspace, (5, 3)),
+        ('sample_workspace wrench', lambda v: sample_workspace(robot, 2, wrench=v), (6,)),
+        ('limit_distance', lambda v: robot.limit_distance(at, v), (3,)),
+        ('limit_distance wrench', lambda v: robot.limit_distance(at, None, v), (6,)),
+        ('simulate constant', lambda v: as_signal('actuation', v, 3, np.arange(4.0)), (3,)),
+        ('simulate table', lambda v: as_signal('actuation', v, 3, np.arange(4.0)), (4, 3)),
+        ('ellipsoids', stiffness.ellipsoids, (6, 6)),
+        ('eigenscrews', stiffness.eigenscrews, (6, 6)),
+        ('stiffness_along', lambda v: stiffness.stiffness_along(c, v), (6,)),
+        ('transport', lambda v: stiffness.transport(c, v), (3,)),
+        ('change_frame', lambda v: stiffness.change_frame(c, v), (4, 4)),
+        ('deflection', lambda v: stiffness.deflection(c, np.eye(4), v), (6,)),
+        ('qp h', lambda v: solve_qp(v, np.ones(2), c[:2, :2]), (2, 2)),
+        ('qp low', lambda v: solve_qp(c[:2, :2], np.ones(2), c[:2, :2], v), (2,)),
+        ('qp high', lambda v: solve_qp(c[:2, :2], np.ones(2), c[:2, :2], None, v), (2,)),
+        ('check_pulls', lambda v: check_pulls(v, one, np.eye(3)), (4, 3)),
+        ('check_pulls moved', lambda v: check_pulls(one, v, np.eye(3)), (4, 3)),
+        ('check_pulls model', lambda v: check_pulls(one, one, v), (3, 3)),
+    ]
+
+
+@pytest.mark.filterwarnings('error')
+def test_nothing_that_is_not_real_comes_in_anywhere():
+    for name, call, shape in entries():
+        for value in spoilt(*shape):
+            try:
+                call(value)
+            except InvalidInput:
+                continue
+            pytest.fail(f'{name} takes {value!r}')

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
-from soro_mechanics.core.array_input import bound_array
+from soro_mechanics.core.array_input import bound_array, finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -78,7 +78,7 @@ def isotropic_effort(
     chosen = _check_directions(directions, ne)
     if sense not in SENSES:
         raise InvalidInput('sense', sense, ' or '.join(SENSES))
-    shift = np.zeros(ne) if offset is None else np.asarray(offset, float)
+    shift = np.zeros(ne) if offset is None else finite_array('offset', offset, (ne,))
     rows, bounds = _motor_half_spaces(ports, limits, shift)
     # effort on the hand = gain @ torque + constant, eq (10), last line
     gain = np.asarray(np.linalg.solve(ports.ee, ports.ea), np.float64)

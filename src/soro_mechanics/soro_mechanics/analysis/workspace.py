@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.array_input import finite_array, finite_rows
 from soro_mechanics.core.configuration import Array, Configuration, Load
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Batch, Model
@@ -159,16 +159,7 @@ def sample_workspace(
     if isinstance(samples, int | np.integer):
         actuations = sample_actuations(robot, int(samples))
     else:
-        wanted = len(robot.description.actuators)
-        expected = f'shape (n, {wanted}) or a number of samples'
-        try:
-            actuations = np.array(samples, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidInput('samples', samples, expected, Code.INVALID_SIZE) from None
-        if actuations.ndim != 2 or actuations.shape[1] != wanted:
-            raise InvalidInput('samples', actuations.shape, expected, Code.INVALID_SIZE)
-        if not np.all(np.isfinite(actuations)):
-            raise InvalidInput('samples', samples, 'finite numbers', Code.NOT_FINITE)
+        actuations = finite_rows('samples', samples, len(robot.description.actuators))
     applied = finite_array('wrench', np.zeros(6) if wrench is None else wrench, (6,))
     # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
     batch = None

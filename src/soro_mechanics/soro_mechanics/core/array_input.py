@@ -44,7 +44,11 @@ def finite_rows(name: str, value: Any, width: int) -> Array:
 
 def bound_array(name: str, value: Any, size: int) -> Array:
     """Return bounds (size,), which may be infinite."""
-    bound = np.array(value, dtype=float)
+    try:
+        _check_kind(value)
+        bound = np.array(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(name, value, 'real numbers', Code.INVALID_SIZE) from None
     if bound.shape != (size,):
         raise InvalidInput(name, value, f'shape ({size},)', Code.INVALID_SIZE)
     if np.any(np.isnan(bound)):

@@ -87,6 +87,10 @@ class Model(ABC):
         """Prepare for `count` solves under one load; None where `forward` is what there is."""
         return None
 
+    def too_far(self, point: Array) -> bool:
+        """Whether no actuation within the limits can bring the tip to a point (3,)."""
+        return False
+
     def continued(self, actuation: Array, wrench: Array, q: Configuration) -> Configuration:
         """Solve from q along the branch of q, loads and gravity as in q."""
         return self.forward(actuation, replace(q.load, wrench=wrench), q)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.array_input import finite_array, has_shape
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.energy import Energy, EnergyMeter
@@ -85,11 +85,10 @@ def as_signal(field: str, value: Any, size: int, times: Array) -> Signal:
             return finite_array(f'{field}({t:g})', value(t), (size,))
 
         return asked
-    rows = np.asarray(value, dtype=float)
-    if rows.shape == (size,):
-        constant = finite_array(field, rows, (size,))
+    if has_shape(value, (size,)):
+        constant = finite_array(field, value, (size,))
         return lambda t: constant
-    table = finite_array(field, rows, (len(times), size))
+    table = finite_array(field, value, (len(times), size))
     return lambda t: np.array([np.interp(t, times, column) for column in table.T])
 
 

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where else to begin, when the search for an actuation has ended short of its target.
 
-Every inverse goes downhill from one posture, and a robot with many actuators, or one that bends
-far, has postures from which a target within its workspace is not downhill. Searches that begin
-next to the target find it. Which posture that is, is known from some that are spread over the
-workspace, solved once per robot.
+Downhill from one posture not every target of the workspace is found: searches begin again from the
+nearest of some postures that are spread over the workspace, solved once per robot.
 """
 
 from __future__ import annotations
@@ -33,7 +31,8 @@ from soro_mechanics.core.status import Code, Warnings
 
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
-PATIENCE = 4.0  # s: no further search begins later, so that who asked has an answer within 10 s
+BUDGET = 1200  # iterations of further searches, after which no other one begins
+PATIENCE = 4.0  # s that a search waits for another thread, which solves the postures
 # What an inverse says of a target it has not reached, or not so that the robot could stay there.
 SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
 BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of the workspace
@@ -80,8 +79,7 @@ class Postures:
 class MultiStart:
     """The further searches of one robot; its postures are solved when they are needed first.
 
-    Threads may ask at the same time: whoever comes while they are being solved waits for them, a
-    search no longer than its patience.
+    Other threads wait for them, a search no longer than its patience.
     """
 
     def __init__(self) -> None:
@@ -113,40 +111,33 @@ class MultiStart:
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
-        `first` at once where it is good; `search` is the inverse from a start. On a computer so
-        busy that this takes longer than `PATIENCE`, what has been found until then; its message
-        says what was left out.
+        `first` at once where it is good, or no posture can be nearer; `search` is the inverse from
+        a start. Its iterations are those of all searches, its message says how many there were.
         """
-        if first.status.code not in SHORT:
+        if first.status.code not in SHORT or robot.model_object.too_far(target.pose[:3, 3]):
             return first
         began, spent = time.perf_counter(), first.status.solve_time
-        if not self._nobody_solves(PATIENCE - spent):
-            left_out = 'the postures to begin from elsewhere are still being solved: ask again'
-            return _timed(first, spent + time.perf_counter() - began, left_out)
+        if not self._solving.acquire(timeout=PATIENCE):
+            said = 'the postures to begin from elsewhere are still being solved: ask again'
+            seconds = spent + time.perf_counter() - began
+            return _reported(first, seconds, first.status.iterations, said)
+        self._solving.release()
         starts = self.postures(robot).near(target)
-        left_out, best, searching = '', first, time.perf_counter()
-        for tried, actuation in enumerate(starts):
-            if spent + time.perf_counter() - searching > PATIENCE:
-                rest = f'{len(starts) - tried} of {len(starts)}'
-                left_out = f'{rest} searches from elsewhere left out: {PATIENCE:g} s are over'
-                break
-            start = robot.forward(actuation)
+        best, iterations, tried, met = first, 0, 0, False
+        while tried < len(starts) and iterations < BUDGET and not met:
+            start = robot.forward(starts[tried])
+            tried += 1
             if start.status.code is not Code.NONE:
                 continue
             found = search(start)
-            if _usable(found):
+            iterations += found.status.iterations
+            met = _usable(found)
+            if met or _nearer(found, best, target):
                 best = found
-                break
-            if _nearer(found, best, target):
-                best = found
-        return _timed(best, spent + time.perf_counter() - began, left_out)
-
-    def _nobody_solves(self, timeout: float) -> bool:
-        """Wait until no other thread solves the postures; whether that is so within [s]."""
-        if not self._solving.acquire(timeout=max(0.0, timeout)):
-            return False
-        self._solving.release()
-        return True
+        said = f'{tried} of {len(starts)} further searches, {iterations} iterations'
+        iterations += first.status.iterations
+        seconds = spent + time.perf_counter() - began
+        return _reported(best, seconds, iterations, '' if met or not starts else said)
 
 
 def postures_of(robot: Sampled) -> Postures:
@@ -174,12 +165,12 @@ def _nearer(found: InverseSolution, best: InverseSolution, target: Target) -> bo
     return miss[0] < NEARER * miss[1]
 
 
-def _timed(solution: InverseSolution, seconds: float, left_out: str) -> InverseSolution:
-    """Return a solution with the time of all searches [s], and what was not searched."""
+def _reported(
+    solution: InverseSolution, seconds: float, iterations: int, said: str
+) -> InverseSolution:
+    """Return a solution with the time [s] and iterations of all searches, and what they were."""
     q = solution.configuration
-    message = '; '.join(part for part in (solution.status.message, left_out) if part)
-    return replace(
-        solution,
-        status=replace(solution.status, solve_time=seconds, message=message),
-        configuration=replace(q, status=replace(q.status, solve_time=seconds)),
-    )
+    message = '; '.join(part for part in (solution.status.message, said) if part)
+    status = replace(solution.status, solve_time=seconds, iterations=iterations, message=message)
+    timed = replace(q, status=replace(q.status, solve_time=seconds))
+    return replace(solution, status=status, configuration=timed)

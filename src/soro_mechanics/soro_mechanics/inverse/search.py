@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse kinematics of any model: sequential quadratic programming on its forward and Jacobian.
 
-Unknowns are the actuations in units of their range, limits and coupled limits are rows of every
-quadratic program (`inverse_steps`). A target that is not met is tried again without limits, which
-tells "reachable only beyond the limits" (AT_LIMIT) from "unreachable" (UNREACHABLE).
+Unknowns are the actuations in units of their range, limits are rows of every quadratic program
+(`steps`). A target not met is tried without limits: AT_LIMIT if that helps, else UNREACHABLE.
 """
 
 from __future__ import annotations
@@ -26,11 +25,12 @@ from soro_mechanics.core.configuration import (
     Target,
 )
 from soro_mechanics.core.status import Code
-from soro_mechanics.inverse.steps import approach_step, inside, landing_step, nearest_allowed
-from soro_mechanics.inverse.task_error import task_error, task_rows
+from soro_mechanics.inverse import steps
+from soro_mechanics.inverse.steps import inside, nearest_allowed
+from soro_mechanics.inverse.task_error import miss_sentence, task_error, task_rows
 from soro_mechanics.robot_file.reader import RobotDescription
 
-ITERATIONS = 60
+ITERATIONS, BEYOND = 60, 20  # within the limits, and to see what is beyond them
 TRUST = 0.5  # first step, in ranges of the actuators
 MIN_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
@@ -78,10 +78,9 @@ def solve_inverse(
     """Find the actuation for a target of any model, from the guess or the actuators' rest.
 
     NONE: met within the tolerances, at the least actuator energy (distance from rest in units of
-    the ranges) of the solutions near the start. AT_LIMIT: reachable only beyond the limits in
-    `at_limit`. UNREACHABLE: not even without limits. Both give the nearest pose found, by the norm
-    of the error in units of tolerance. NOT_CONVERGED: neither can be said. Tolerances wider than
-    the default ones only judge: the search goes on to the default ones.
+    the ranges) near the start. AT_LIMIT: reachable only beyond the limits in `at_limit`.
+    UNREACHABLE: not even so. Both give the nearest pose found, by the error in tolerances.
+    NOT_CONVERGED: neither can be said. Wider tolerances than the default ones only judge.
     """
     return Search(model, target, load).solve(guess)
 
@@ -125,7 +124,7 @@ class Search:
 
     def _short(self, best: Point, settled: bool) -> InverseSolution:
         """Say why a target is missed, by a search without limits."""
-        beyond, well = self._search(self._limits.without(), best)
+        beyond, well = self._search(self._limits.without(), best, BEYOND)
         if beyond.met and self._limits.kept(beyond.z):
             return self._solution(self._refined(beyond))
         at_limit = self._limits.touching(best.z)
@@ -136,7 +135,7 @@ class Search:
             code, message = Code.UNREACHABLE, 'no actuation near reaches the target, limits or not'
         else:
             code, message = Code.NOT_CONVERGED, 'the search stopped before it could decide'
-        return self._solution(best, code, message, at_limit)
+        return self._solution(best, code, f'{message}; {miss_sentence(best.errors)}', at_limit)
 
     def _at(self, z: Array, near: Guess) -> Point:
         """Solve an actuation in units of the ranges."""
@@ -166,7 +165,7 @@ class Search:
         """Iterate from a point; return the best one, and whether it is final."""
         size = point.z.size
         redundant = size > point.residual.size
-        trust, penalty, curvature = TRUST, 0.0, np.eye(size)
+        trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
         rows = point.rows
         exact = rows is None
         lowest, since = point.size, 0
@@ -182,12 +181,12 @@ class Search:
                 return point, True
             if rows is None:
                 rows = self._rows(point)
-            step, multiplier = landing_step(
+            step, multiplier = steps.landing_step(
                 limits, rows, point.z, point.residual, trust, curvature
             )
             landing = step is not None and redundant
             if step is None:
-                step = approach_step(limits, rows, point.z, point.residual, trust)
+                step = steps.approach_step(limits, rows, point.z, point.residual, trust, bend)
                 left = float(np.linalg.norm(point.residual - rows @ step))
                 promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
@@ -216,6 +215,8 @@ class Search:
                     if exact
                     else _secant(rows, moved, trial.residual - point.residual)
                 )
+                if exact and not landing:
+                    steps.learn_bend(bend, moved, following, rows, trial.residual)
                 if landing:
                     _learn(curvature, moved, moved - (following - rows).T @ multiplier)
                 trust = max(trust, 2.0 * float(np.abs(step).max()))

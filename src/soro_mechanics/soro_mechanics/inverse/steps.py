@@ -48,10 +48,12 @@ def landing_step(
     return step, force[:task]
 
 
-def approach_step(limits: Limits, rows: Array, z: Array, residual: Array, trust: float) -> Array:
-    """Return the step within limits and trust region that leaves the least residual."""
+def approach_step(
+    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, bend: Array
+) -> Array:
+    """Return the step within limits and trust region that leaves the least; see `learn_bend`."""
     size = z.size
-    gain = rows.T @ rows
+    gain = convex(rows.T @ rows + bend)
     largest = float(np.diag(gain).max())
     if not largest > 0.0:
         return np.zeros(size)
@@ -63,6 +65,27 @@ def approach_step(limits: Limits, rows: Array, z: Array, residual: Array, trust:
         gain / largest + DAMPING * np.eye(size), -(rows.T @ residual) / largest, c, low, high
     )
     return step if found else np.zeros(size)
+
+
+def learn_bend(bend: Array, step: Array, rows: Array, before: Array, residual: Array) -> None:
+    """Update the curvature of half the squared residual by rows after and before a step.
+
+    The structured secant of J. E. Dennis, D. M. Gay, R. E. Welsch, ACM TOMS 7 (1981), 348.
+    """
+    seen = -(rows - before).T @ residual
+    slope = seen + before.T @ (before @ step)  # of the gradient, to first order
+    along, old = float(slope @ step), float(step @ bend @ step)
+    if along > 0.0:
+        bend *= min(1.0, abs(float(step @ seen) / old)) if old else 1.0
+        gap = (seen - bend @ step) / along
+        bend += np.outer(gap, slope) + np.outer(slope, gap)
+        bend -= float(gap @ step) / along * np.outer(slope, slope)
+
+
+def convex(h: Array) -> Array:
+    """Return h with its eigenvalues below zero set to zero."""
+    value, vector = np.linalg.eigh(h)
+    return h if value[0] >= 0.0 else np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
 
 
 def nearest_allowed(limits: Limits, z: Array) -> Array | None:

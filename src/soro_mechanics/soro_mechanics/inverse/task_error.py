@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Target, Task
@@ -53,3 +55,9 @@ def task_errors(tip: Array, target: Target) -> tuple[float, float]:
     """Return the errors of position [m] and orientation [rad]."""
     error = task_error(tip, target)
     return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+
+
+def miss_sentence(errors: tuple[float, float]) -> str:
+    """Say by how much, [m] and [rad], the nearest pose found misses its target."""
+    away, turn = 1e3 * errors[0], math.degrees(errors[1])
+    return f'the nearest pose found misses by {away:.3g} mm, {turn:.3g} deg'

@@ -19,6 +19,8 @@ from soro_mechanics.core.configuration import (
     Task,
 )
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.network.description.spec import GROUND, LENGTHS
+from soro_mechanics.models.network.drive_values import driven_ranges
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
 from soro_mechanics.models.network.inverse_statics.following import Follower, follower_for
@@ -26,6 +28,8 @@ from soro_mechanics.models.network.inverse_statics.inverse import solve_inverse
 from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.tendon.paths import TendonState
 from soro_mechanics.robot_file.reader import RobotDescription
+
+STRETCHED = 1.01  # of its length: a loaded rod (assumed)
 
 
 class Network(ForwardNetwork):
@@ -46,6 +50,21 @@ class Network(ForwardNetwork):
         if self.bundles:
             return self._inverse_of_bundles(target, load, guess)
         return solve_inverse(self, target, load, guess)
+
+    def too_far(self, point: Array) -> bool:
+        """Whether a driven rod from the ground to the tip would be longer than it can be."""
+        high = np.array([a.maximum for a in self.description.actuators])
+        longest = driven_ranges(self.spec.drives, high)
+        to_tip = np.linalg.inv(self.spec.tip)
+        for d in self.spec.drives:
+            first, last = self.spec.rods[d.rod].ends
+            if d.kind in LENGTHS and (first.body, last.body) == (GROUND, self.spec.tip_body):
+                arms = (first.crank, last.crank, to_tip @ last.attach)
+                reach = STRETCHED * (longest[d.actuator] + d.offset)
+                reach += sum(float(np.linalg.norm(arm[:3, 3])) for arm in arms)
+                if np.linalg.norm(point - first.attach[:3, 3]) > reach:
+                    return True
+        return False
 
     def _inverse_of_bundles(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Seek with every length held, then settle the means and correct by the differences."""

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inverse statics of a network: the target at once, else step by step, else the nearest pose.
 
-A target that is not met is tried again without limits, which tells "reachable only beyond the
-limits" (AT_LIMIT) from "not reachable at all" (UNREACHABLE).
+A target not met is tried again without limits: AT_LIMIT where that helps, else UNREACHABLE.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from soro_mechanics.core.configuration import (
     Target,
 )
 from soro_mechanics.core.status import Code
+from soro_mechanics.inverse.task_error import miss_sentence
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_statics.inverse_problem import (
@@ -93,6 +93,7 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     """Go to the target at once, else step by step, else to the nearest pose."""
     found = problem.solve(start)
     spent = found.steps
+    near: InverseState | None = None
     if problem.reached(found) and problem.within(found):
         return found, spent
     if not problem.limited:  # the nearest pose is mostly the target, and found in fewer steps
@@ -115,6 +116,8 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
             part *= 0.5
     if at >= 1.0:
         return good, spent
+    if near is not None and good is start:  # from there it has been sought
+        return near, spent
     found = problem.nearest(good)
     return found, spent + found.steps
 
@@ -141,10 +144,7 @@ def _describe(
         if beyond is not None and problem.reached(beyond):
             at_limit = at_limit or problem.touched(beyond)
             code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
-        message = (
-            f'{why}; the nearest pose misses by {best.task_error[0] * 1e3:.3g} mm, '
-            f'{math.degrees(best.task_error[1]):.3g} deg'
-        )
+        message = f'{why}; {miss_sentence(best.task_error)}'
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
     return InverseSolution(

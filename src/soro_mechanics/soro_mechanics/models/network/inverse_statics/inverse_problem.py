@@ -22,6 +22,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
 from soro_mechanics.core.status import Code
+from soro_mechanics.inverse.steps import convex, learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
@@ -41,7 +42,10 @@ MAX_STEPS = 40
 MAX_DIRECT = 16
 MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
-MAX_NEAREST = 400
+MAX_NEAREST = 200  # Newton steps on the way to the nearest pose
+MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody could go there
+MAX_DAMPING = 1e8
+PROMISE = 1e-12  # of the squared distance: a minimum, where no step promises more
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
 SETTLED = 1e-5  # the same: the least energy is found
 TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
@@ -250,32 +254,45 @@ class InverseProblem(DrivenLimits):
     def nearest(self, start: InverseState) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
 
-        Levenberg-Marquardt on the actuators with the limits as bounds of every step.
+        Newton on the actuators with the limits as bounds of every step, damped, with the curvature
+        of what is left (`learn_bend`); until no step promises anything: a minimum of the distance.
         """
         at = self._settle(start.driven, start.state)
         if at is None:
             start.residual = math.inf  # in balance under other loads perhaps, not under these
             return start
-        spent, damping = at.steps, 1e-3
-        error = self._distance(at)
-        while spent < MAX_NEAREST and TINY < damping < 1e8:
-            step = self._nearest_step(at, damping)
-            goal = None if step is None else self.projected(at.driven + step)
-            trial = None if goal is None else self._settle(goal, at.state)
+        spent, damping, idle, failed = at.steps, 1e-3, 0, False
+        error, bend = self._distance(at), np.zeros((len(self.range),) * 2)
+        tangent = self._tangent(at)
+        while tangent is not None and spent < MAX_NEAREST and idle < MAX_CREEPING:
+            step = self._nearest_step(at, tangent, damping, bend)
+            if step is None or damping > MAX_DAMPING:
+                break
+            ahead = tangent[0] @ step
+            promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
+            if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
+                break
+            goal = self.projected(at.driven + step * self.range)
+            trial = None if goal is None else self._settle(goal, self._ahead(at, goal))
             spent += 1 if trial is None else trial.steps + 1
             value = math.inf if trial is None else self._distance(trial)
             if trial is None or not value < error:
-                damping *= 8.0
-                if step is None or np.abs(step / self.range).max() < STALLED:
-                    break
+                damping, failed = 8.0 * damping, True
                 continue
-            gain, at, error = error - value, trial, value
-            damping = max(damping / 4.0, 1e-9)
-            if gain < 1e-9 * error and np.abs(step / self.range).max() < 1e-4:
-                break
+            moved, before = (trial.driven - at.driven) / self.range, tangent[0]
+            idle = 0 if self.limited or value < CREEPING * error else idle + 1
+            at, error, tangent = trial, value, self._tangent(trial)
+            damping, failed = damping if failed else max(damping / 4.0, 1e-9), False
+            if tangent is not None:
+                learn_bend(bend, moved, tangent[0], before, tangent[1])
         at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
+
+    def _ahead(self, at: InverseState, driven: Array) -> State:
+        """Return the state at other driven values, to first order, after `_tangent`."""
+        da = driven - at.driven
+        return self.linearise(at).moved(da, -self._response @ np.append(da, 1.0), 1.0, 1.0)[0]
 
     def _settle(self, driven: Array, state: State) -> InverseState | None:
         """Solve the equilibrium with the actuators held; None where there is none nearby."""
@@ -288,21 +305,25 @@ class InverseProblem(DrivenLimits):
         task_error = self.task_error(at.state)[: self.size]
         return float(np.linalg.norm(task_error * self._unit))
 
-    def _nearest_step(self, at: InverseState, damping: float) -> Array | None:
-        if self.linearise(at).singular:
-            return None
+    def _tangent(self, at: InverseState) -> tuple[Array, Array] | None:
+        """Return J and what is missing, both scaled; None where nothing is to be followed."""
         try:
-            jacobian, missing, _ = self._task(at, self.task_error(at.state))
-            self.measure(at)
+            linear, missing = self.linearise(at), self.task_error(at.state)
+            return None if linear.singular else self._task(at, missing)[:2]
         except np.linalg.LinAlgError:
             return None
-        scale = float(np.trace(jacobian.T @ jacobian))
-        h = jacobian.T @ jacobian + damping * scale * np.eye(len(self.range))
+
+    def _nearest_step(
+        self, at: InverseState, tangent: tuple[Array, Array], damping: float, bend: Array
+    ) -> Array | None:
+        self.measure(at)
+        m, squared = len(self.range), tangent[0].T @ tangent[0]
+        h = convex(squared + bend) + damping * float(np.trace(squared)) * np.eye(m)
         c, low, high = self.bounds(at.driven)
-        m = len(self.range)  # without limits no step is longer than the ranges either
+        # without limits no step is longer than the ranges either
         low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
-        found = solve_qp(h, -jacobian.T @ missing, c, low, high)
-        return found.x * self.range if found.code is Code.NONE else None
+        found = solve_qp(h, -tangent[0].T @ tangent[1], c, low, high)
+        return found.x if found.code is Code.NONE else None
 
     @property
     def redundant(self) -> bool:
