@@ -25,8 +25,8 @@ NICE = 5  # the device comes first on a busy computer
 class BodyProcess(WorkerProcess):
     """The emulator's side: of actuation (m,) and wrench (6,) at the tip, axes of base_link [SI].
 
-    Its answers are a Configuration, the body's time, None of a body without inertia, and how much
-    air its chambers hold (m,) [m^3].
+    Its answers are a Configuration, the body's time, None of a body without inertia, and what it
+    does to its actuators, see `DeviceEmulator.bear`.
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
@@ -58,6 +58,7 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
     properties = read_emulator_settings(robot, device).body
     body: EmulatedBody | MovingBody = EmulatedBody(robot, properties)
     body.configuration(np.array([a.rest for a in robot.actuators]))
+    turned = [i for i, a in enumerate(robot.actuators) if a.quantity in ('length', 'angle')]
     loading = None  # its kernels compile for minutes the first time: in equilibrium until then
     if properties.plant == 'dynamic':
         loading = ThreadPoolExecutor(1).submit(MovingBody, robot, properties)
@@ -69,9 +70,10 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
         body.set_wrench(wrench)
         moving = isinstance(body, MovingBody)
         q = body.configuration(actuation, now) if moving else body.configuration(actuation)
-        volumes = chamber_volumes(body.robot.description.structure, q)
+        reaction = chamber_volumes(body.robot.description.structure, q)
+        reaction[turned] = body.efforts(q)[turned]
         # the state of the solver is large
-        answers.send((replace(q, state=None), body.time if moving else None, volumes))
+        answers.send((replace(q, state=None), body.time if moving else None, reaction))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

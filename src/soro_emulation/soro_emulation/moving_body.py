@@ -17,6 +17,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.snapshot import snapshot
 from soro_mechanics.dynamics.stepper import Options
+from soro_mechanics.models.network.drive_efforts import drive_efforts
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -67,6 +68,11 @@ class MovingBody:
             self._advance(value)
         load = LoadCase(self._wrench, (), self.robot.gravity)
         return snapshot(self._stepper, self._felt, load, self._code)
+
+    def efforts(self, q: Configuration) -> Array:
+        """Return the force or torque (m,) [N, N m] of lengths and angles, where it is now."""
+        s = self._stepper
+        return drive_efforts(s.layout, s.work, s.state, self._felt)
 
     @property
     def time(self) -> BodyTime:

@@ -22,6 +22,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, State, Work
 from soro_mechanics.models.network.bundles import Bundles
+from soro_mechanics.models.network.drive_efforts import drive_efforts
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
 from soro_mechanics.models.network.kernels.linear_kernels import follow_change, linearise
@@ -280,6 +281,10 @@ class Linearisation:
     def torque(self) -> Array:
         """Torque (m,) [N m] that each motor applies to the robot; zero for other actuators."""
         return np.array(self.effort[:, -1])
+
+    def efforts(self, actuation: Array) -> Array:
+        """Return forces and torques (m,) [N, N m] of lengths and angles, just after it is made."""
+        return drive_efforts(self.layout, self.work, self._state, actuation)
 
     def motor_stiffness(self) -> Array:
         """Return (m, m): motor torque per motor angle with the bodies free."""
