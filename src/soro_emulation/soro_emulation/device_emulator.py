@@ -79,10 +79,9 @@ class DeviceEmulator(ABC):
         return wrench
 
     def bear(self, reaction: Array, within: float) -> None:
-        """Take what the body does to its actuators (m,), `within` the next seconds.
+        """Take what the body does to actuators (m,) `within` the next seconds.
 
-        Of pressures the air that their chambers hold [m^3]; of lengths and angles the force or
-        torque that they need [N, N m].
+        The air of pressures' chambers [m^3], the force or torque that lengths and angles need.
         """
         for axis, load in zip(self.axes, reaction.tolist(), strict=False):
             axis.load = load

@@ -9,7 +9,6 @@ import numpy as np
 from soro_emulation.perturbation import BodyProperties, perturbed_robot
 from soro_mechanics.actuator_models.hysteresis import hysteresis
 from soro_mechanics.core.configuration import Array, Configuration
-from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -39,10 +38,3 @@ class EmulatedBody:
         if q.status.converged:
             self._last = q
         return q
-
-    def efforts(self, q: Configuration) -> Array:
-        """Return the force or torque (m,) [N, N m] of lengths and angles; model network has it."""
-        model = self.robot.model_object
-        if not isinstance(model, ForwardNetwork) or not q.status.converged:
-            return np.zeros(len(q.actuation))
-        return model.linearise_solution(q.state).efforts(q.actuation)

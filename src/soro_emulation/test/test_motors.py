@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from soro_emulation.body_process import reaction
 from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.moving_body import MovingBody
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import RobotFileError
+from soro_mechanics.models.network.drive_values import drive_efforts
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
@@ -46,7 +48,7 @@ class Bench:
         for _ in range(round(seconds * RATE)):
             self.time += 1.0 / RATE
             moment = (self.time,) if self.moving else ()
-            efforts = self.body.efforts(self.body.configuration(self.values, *moment))
+            efforts = reaction(self.body, self.body.configuration(self.values, *moment))
             for axis, target in zip(self.axes, goal, strict=True):
                 axis.follow(target, 1.0 / RATE, powered)
             for axis, load in zip(self.axes, efforts, strict=True):
@@ -91,7 +93,7 @@ def test_a_length_gives_way_by_its_force_over_the_stiffness_of_the_loop():
     bench.body.set_wrench(push)
     found, robot = bench.run(bench.rest, 6.0), bench.body.robot
     q = robot.forward(found, push)
-    needed = robot.model_object.linearise_solution(q.state).efforts(found)
+    needed = drive_efforts(robot.model_object.linearise_solution(q.state), found)
     assert np.abs(found - bench.rest).max() > 2e-5
     assert found - bench.rest == pytest.approx(-needed / 5e3, rel=0.02, abs=1e-6)
 

@@ -11,7 +11,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.dynamics.energy import EnergyMeter
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
-from soro_mechanics.models.network.drive_efforts import drive_efforts
+from soro_mechanics.models.network.drive_values import drive_efforts
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 EXAMPLES = find_robot_file('stiff_flop').with_name('examples')
@@ -31,9 +31,9 @@ def test_a_drive_bears_what_its_motion_adds_to_the_energy(name):
     share = np.random.default_rng(3).uniform(0.02, 0.08, len(rest))
     at = np.clip(rest + share * (high - low), low, high)
     q = robot.forward(at)
-    still = robot.model_object.linearise_solution(q.state).efforts(at)
+    still = drive_efforts(robot.model_object.linearise_solution(q.state), at)
     moving = stepper(robot, q, Options(elements=16))
-    now = drive_efforts(moving.layout, moving.work, moving.state, at)
+    now = drive_efforts(moving, at)
     meter, slopes = EnergyMeter(moving), []
     for unit in np.eye(len(at)):
         ends = []

@@ -40,18 +40,15 @@ class EmulatedMotors:
         """Turn for a time towards a target [0.1 deg], at most so fast [deg/s]; None: stay."""
         error = np.zeros_like(self.angle) if target is None else target - self.encoder
         if self.axes:
-            return self._turn_loaded(error, fastest, dt, target is not None)
-        step = (1.0 - math.exp(-dt / TIME_CONSTANT)) * error
-        most = fastest * 10.0 * dt
-        step = np.where(self.stalled, 0.0, np.clip(step, -most, most))
-        step = np.where(self.reversed, -step, step)
+            goals = self.angle + np.where(self.reversed, -error, error)
+            for i, axis in enumerate(self.axes):
+                axis.rate, axis.blocked = 10.0 * fastest[i], self.stalled[i]
+                axis.follow(goals[i], dt, target is not None)
+            step = np.array([axis.value for axis in self.axes]) - self.angle
+        else:
+            step = (1.0 - math.exp(-dt / TIME_CONSTANT)) * error
+            most = fastest * 10.0 * dt
+            step = np.where(self.stalled, 0.0, np.clip(step, -most, most))
+            step = np.where(self.reversed, -step, step)
         self.speed = 0.1 * step / dt
         self.angle = self.angle + step
-
-    def _turn_loaded(self, error: Array, fastest: Array, dt: float, powered: bool) -> None:
-        before, goals = self.angle, self.angle + np.where(self.reversed, -error, error)
-        for i, (axis, goal) in enumerate(zip(self.axes, goals.tolist(), strict=True)):
-            axis.value, axis.rate, axis.blocked = before[i], 10.0 * fastest[i], self.stalled[i]
-            axis.follow(goal, dt, powered)
-        self.angle = np.array([axis.value for axis in self.axes])
-        self.speed = 0.1 * (self.angle - before) / dt

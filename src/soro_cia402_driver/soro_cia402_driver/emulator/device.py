@@ -44,8 +44,7 @@ class Cia402Emulator(WiredEmulator):
         speeds = np.array([2.0 * a.rate for a in context.robot.actuators]) / abs(self._per_count)
         rows = zip(places, speeds.tolist(), w.per_count.tolist(), strict=True)
         self.axes = [PositionDrive(at, speed, LAG, motor, per) for at, speed, per in rows]
-        pairs = zip(w.nodes, self.axes, strict=True)
-        self.drives = {node: Drive(node, axis, now) for node, axis in pairs}
+        self.drives = {n: Drive(n, axis, now) for n, axis in zip(w.nodes, self.axes, strict=True)}
         self.wire = EmulatedBus(w.port, context.endpoint, self._receive, self._idle, context.seed)
 
     def actuation(self, now: float) -> Array:

@@ -39,8 +39,7 @@ class DynamixelEmulator(WiredEmulator):
         rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
         rows = zip(rest, rates.tolist(), w.per_count.tolist(), strict=True)
         self.axes = [PositionDrive(at, rate, LAG, motor, per) for at, rate, per in rows]
-        pairs = zip(w.ids, self.axes, strict=True)
-        self.servos = {number: Servo(number, axis, now) for number, axis in pairs}
+        self.servos = {n: Servo(n, axis, now) for n, axis in zip(w.ids, self.axes, strict=True)}
         self.wire = SerialPty(
             context.endpoint.path, w.baudrate, self._receive, self._tick, context.seed,
             PacketReader(),

@@ -12,7 +12,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.dynamics.drives import copy_inputs
 from soro_mechanics.dynamics.stepper import Stepper
 from soro_mechanics.models.network.arrays import Inputs, State
-from soro_mechanics.models.network.drive_efforts import motor_torques
+from soro_mechanics.models.network.drive_values import motor_torques
 from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
 
 

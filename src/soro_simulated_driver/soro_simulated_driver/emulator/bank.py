@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
+from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.core.actuators import Actuator
 from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State
 
@@ -26,31 +26,25 @@ class SimulatedBank:
 
     The safe action lets pressures go to rest and holds everything else where it is.
 
-    - `time_constant`: of a value behind its set-point [s], without a `motor`; each changes no
-      faster than its rate besides.
+    - `axes`: what moves.
     - `boot`: identifies this run.
     - `log`: called with (event, time, **values).
     - `now` [s]
 
     Its attributes:
-    - `axes`: what moves; `targets` (m,): what they act on [SI].
+    - `targets` (m,): what the axes act on [SI].
     """
 
     def __init__(
-        self,
-        actuators: Sequence[Actuator],
-        time_constant: float,
-        boot: int,
-        log: Log,
+        self, actuators: Sequence[Actuator], axes: Sequence[PositionDrive], boot: int, log: Log,
         now: float,
-        motor: MotorProperties | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._rest = np.array([a.rest for a in actuators])
         self._low = np.array([a.minimum for a in actuators])
         self._high = np.array([a.maximum for a in actuators])
         self._pressure = np.array([a.quantity == 'pressure' for a in actuators])
         self._boot, self._log = boot, log
-        self.axes = [PositionDrive(a.rest, a.rate, time_constant, motor) for a in actuators]
+        self.axes = axes
         self._time, self._end = now, math.inf
         self._heard, self._flags = 0, 0
         self.state = State.SAFE

@@ -18,7 +18,7 @@ import numpy as np
 from soro_driver.endpoint import make_private
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
-from soro_mechanics.actuator_models.motor import read_motor
+from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_simulated_driver.emulator.bank import SimulatedBank
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
@@ -130,9 +130,9 @@ class SimulatedEmulator(DeviceEmulator):
 
     def _make_bank(self, now: float) -> SimulatedBank:
         boot = int(self._random.integers(1, 0xFFFFFFFF))
-        made = SimulatedBank(self._actuators, self._lag, boot, self._log.write, now, self._motor)
-        self.axes = made.axes
-        return made
+        rows = self._actuators
+        self.axes = [PositionDrive(a.rest, a.rate, self._lag, self._motor) for a in rows]
+        return SimulatedBank(rows, self.axes, boot, self._log.write, now)
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:

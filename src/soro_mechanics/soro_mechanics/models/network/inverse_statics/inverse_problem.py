@@ -26,8 +26,7 @@ from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS
-from soro_mechanics.models.network.drive_efforts import length_forces
-from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, length_forces
 from soro_mechanics.models.network.driven_limits import DrivenLimits
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
