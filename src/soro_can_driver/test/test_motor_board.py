@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulated motor board by itself, in time of its own: what it applies, judges and refuses."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from soro_can_driver.cyclic_frames import Command, Sync
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.frame import Control
 from soro_can_driver.protocol import EmergencyStop, ParameterFrame, unpack
+from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 
 
 def quiet_board():
@@ -144,6 +147,26 @@ def test_stalled_motor_is_found_by_its_error_within_its_time():
     # It takes (300 - 55) / 10 ms until the error is there, and 50 ms more.
     assert limited.now - began == pytest.approx(0.0245 + 0.05, abs=0.006)
     assert limited.board.motors.angle[0] == ramp_from
+
+
+def test_a_load_takes_a_motor_from_its_set_point():
+    limited, motor = LimitedBoard(), MotorProperties(1e-3, 2.0, 0.01, 0.01, 20.0, 0.4)
+    unit = math.radians(0.1) / 14.0  # of an output behind gears of 14
+    axes = [PositionDrive(0.0, math.inf, 1.0, motor, unit) for _ in range(6)]
+    limited.board.motors.axes = axes
+    limited.set([0] * 6)
+    for load in np.linspace(0.0, 0.5, 400):
+        axes[2].load = load
+        limited.set([0] * 6)
+    assert not limited.emergency
+    assert -unit * limited.board.motors.angle[2] == pytest.approx(0.5 / 20.0, abs=2e-3)
+    for load in np.linspace(0.5, 2.3, 1200):  # beyond what the board lets it give way
+        axes[2].load = load
+        limited.set([0] * 6)
+    assert limited.emergency == {EmergencyCode.TRACKING}
+    assert limited.board.state is BoardState.FAULT
+    assert limited.board.motors.angle[2] < -1000.0  # without torque
+    assert (np.delete(limited.board.motors.angle, 2) == 0.0).all()
 
 
 def test_motor_that_turns_the_wrong_way_is_found_before_its_error_is():

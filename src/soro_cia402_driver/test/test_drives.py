@@ -13,7 +13,7 @@ import yaml
 from soro_cia402_driver import protocol as co
 from soro_cia402_driver.device import Cia402Device
 from soro_cia402_driver.emulator.device import Cia402Emulator
-from soro_cia402_driver.emulator.drive import Drive
+from soro_cia402_driver.emulator.drive import Drive, LAG
 from soro_cia402_driver.protocol import State
 from soro_cia402_driver.transport import BEAT
 from soro_cia402_driver.wiring import read_wiring
@@ -22,6 +22,7 @@ from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings
 from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.event_log import EventLog
+from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
@@ -69,7 +70,7 @@ def test_driver_and_drives_agree_on_angles(device, bench):  # noqa: F811
     assert np.allclose(reading.applied, goal, atol=COUNT)
     assert np.allclose(bench[0].actuation(time.monotonic()), goal, atol=COUNT)
     # One turn of a drum is 14 turns of 4096 counts (the file says so).
-    assert bench[0].drives[6].position == pytest.approx(0.3 / (2.0 * np.pi) * 14 * 4096, abs=1)
+    assert bench[0].drives[6].axis.value == pytest.approx(0.3 / (2.0 * np.pi) * 14 * 4096, abs=1)
     assert time.monotonic() - reading.time < 0.1
     assert not reading.faults
 
@@ -92,10 +93,10 @@ def test_opening_and_making_safe_take_the_power_off(device, bench):  # noqa: F81
 def test_arming_moves_nothing(device, bench):  # noqa: F811
     drive = bench[0].drives[2]
     drive.table[co.GOAL] = 9000  # an old goal
-    drive.position = 50.0
+    drive.axis.value = 50.0
     device.arm()
     cycle(device, device.read().measured, 0.2)
-    assert abs(drive.position - 50.0) <= 1.0
+    assert abs(drive.axis.value - 50.0) <= 1.0
 
 
 def test_silence_releases_them_and_nothing_resumes(device, bench):  # noqa: F811
@@ -174,6 +175,40 @@ def test_a_drive_that_stalls_finds_it_itself(device, bench):  # noqa: F811
     assert 'far_3' in reading.reason
     assert '8611' in reading.reason
     assert abs(bench[0].actuation(0.0)[5]) < COUNT
+
+
+def test_a_load_beyond_the_torque_limit_stalls_a_motor_and_its_drive_finds_it():
+    """In time of its own: no bus, no clock."""
+    axis = PositionDrive(0.0, 1e6, LAG, MotorProperties(1e-3, 2.0, 0.01, 0.01, 20.0, 0.4), COUNT)
+    drive, now = Drive(1, axis, 0.0), 0.0
+    drive.table[co.MODE], drive.table[co.GOAL] = 8, round(0.2 / COUNT)
+    drive.table[co.WINDOW], drive.table[co.WINDOW_TIME] = round(np.radians(6.0) / COUNT), 100
+    drive.link, drive.state = co.OPERATIONAL, State.ENABLED
+
+    def wait(seconds):
+        nonlocal now
+        for _ in range(round(seconds / 0.004)):
+            now += 0.004
+            drive.advance(now)
+
+    axis.load = 0.3
+    wait(1.0)
+    assert drive.state is State.ENABLED
+    # the loop gives way by the load over its stiffness, less what friction holds
+    assert (0.2 - COUNT * axis.value) * 20.0 == pytest.approx(0.3, abs=0.0115)
+    assert drive.torque == pytest.approx(150.0, abs=6.0)  # permille of 2 N m
+    assert drive._show()[co.PRESENT_TORQUE] == round(drive.torque)
+    axis.load = 2.2
+    wait(1.0)
+    assert drive.state is State.FAULT
+    assert drive.torque == 0.0
+    here = axis.value
+    wait(0.1)
+    assert axis.value < here < 0.1 / COUNT  # the load takes it along
+    axis.load, axis.speed = 0.0099, 0.0
+    here = axis.value
+    wait(0.1)
+    assert axis.value == here  # friction holds that
 
 
 def test_a_drive_keeps_to_the_range_of_the_file(device, bench, robot):  # noqa: F811

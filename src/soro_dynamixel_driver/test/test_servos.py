@@ -16,9 +16,10 @@ from soro_driver.settings import read_driver_settings
 from soro_dynamixel_driver import transport
 from soro_dynamixel_driver.device import DynamixelDevice
 from soro_dynamixel_driver.emulator.device import DynamixelEmulator
-from soro_dynamixel_driver.emulator.servo import Servo
+from soro_dynamixel_driver.emulator.servo import LAG, Servo
 from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.event_log import EventLog
+from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
@@ -111,7 +112,7 @@ def test_the_vendor_moves_them(bench, vendor):
         assert vendor.write1ByteTxRx(servo, 11, 4) == (sdk.COMM_SUCCESS, 0)
         assert vendor.write1ByteTxRx(servo, 64, 1) == (sdk.COMM_SUCCESS, 0)
     assert writer.txPacket() == sdk.COMM_SUCCESS
-    wait_until(lambda: round(bench[0].servos[6].position) == 120)
+    wait_until(lambda: round(bench[0].servos[6].axis.value) == 120)
     assert reader.txRxPacket() == sdk.COMM_SUCCESS
     assert [reader.getData(servo, 132, 4) for servo in range(1, 7)] == list(range(20, 140, 20))
 
@@ -176,7 +177,7 @@ def test_arming_moves_nothing(device, bench):
     device.arm()
     for _ in range(20):
         device.transport.refresh(time.monotonic() + 1.0)
-    assert abs(servo.position) < 1.0
+    assert abs(servo.axis.value) < 1.0
 
 
 def test_silence_stops_them_and_stays(device, bench):
@@ -187,15 +188,15 @@ def test_silence_stops_them_and_stays(device, bench):
     since = time.monotonic()
     wait_until(lambda: servo.table[98] == 255)
     assert time.monotonic() - since > 0.5 * TTL
-    here = servo.position
+    here = servo.axis.value
     reading = cycle(device, np.full(6, 0.7), PATIENCE, lambda r: r.tripped)
     assert reading.tripped
     cycle(device, np.full(6, 0.7), 0.2)
-    assert abs(servo.position - here) < 2.0
+    assert abs(servo.axis.value - here) < 2.0
     device.make_safe()
     device.arm()
     cycle(device, np.full(6, 0.7), PATIENCE, lambda r: abs(r.measured[0] - 0.7) < 2.0 * COUNT)
-    assert abs(servo.position * COUNT - 0.7) < 2.0 * COUNT
+    assert abs(servo.axis.value * COUNT - 0.7) < 2.0 * COUNT
 
 
 def test_an_emulator_that_slept_blames_nobody():
@@ -260,9 +261,31 @@ def test_an_unplugged_line_is_a_lost_device(device, bench):
 
 
 def test_indirect_data_show_what_they_are_told(bench):
-    servo = Servo(1, 0.0, 100.0, 0.0)
+    servo = Servo(1, PositionDrive(0.0, 100.0, LAG), 0.0)
     assert servo.write(168, (132).to_bytes(2, 'little')) == 0
-    servo.position = 77.0
+    servo.axis.value = 77.0
     servo.advance(1.0)
     assert servo.read(224, 1) == bytes([77])
     assert Path(bench[1].path).is_symlink()
+
+
+def test_a_servo_at_its_torque_limit_switches_itself_off_after_a_while():
+    motor = MotorProperties(1e-3, 4.1, 0.01, 0.01, 20.0, 0.4)
+    servo = Servo(1, PositionDrive(0.0, 1e4, LAG, motor, COUNT), 0.0)
+    servo.write(64, b'\x01')  # torque
+    servo.write(116, (1000).to_bytes(4, 'little'))
+    servo.axis.load = 3.0
+    now = 0.0
+    while now < 2.0:
+        now += 0.01
+        servo.advance(now)
+    # 3 N m of 20 N m/rad, and what friction holds
+    assert (1000 - servo.axis.value) * COUNT == pytest.approx(3.0 / 20.0, abs=6e-4)
+    assert servo.moves and not servo.alert
+    servo.axis.load = 4.2
+    begin = now
+    while servo.moves and now < begin + 5.0:
+        now += 0.01
+        servo.advance(now)
+    assert 1.0 < now - begin < 1.5
+    assert servo.alert and servo.axis.value < 900.0

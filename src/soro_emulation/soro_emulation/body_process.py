@@ -16,6 +16,7 @@ import numpy as np
 
 from soro_emulation.body_time import BodyTime
 from soro_emulation.device_emulator import Array
+from soro_emulation.perturbation import NETWORK
 from soro_emulation.worker_process import answer, WorkerProcess
 from soro_mechanics.core.configuration import Configuration
 
@@ -25,8 +26,8 @@ NICE = 5  # the device comes first on a busy computer
 class BodyProcess(WorkerProcess):
     """The emulator's side: of actuation (m,) and wrench (6,) at the tip, axes of base_link [SI].
 
-    Its answers are a Configuration, the body's time, None of a body without inertia, and how much
-    air its chambers hold (m,) [m^3].
+    Its answers are a Configuration, the body's time, None of a body without inertia, and what it
+    does to its actuators, see `DeviceEmulator.bear`.
     """
 
     def __init__(self, robot_file: str, device: str) -> None:
@@ -51,7 +52,6 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
     from soro_emulation.emulated_body import EmulatedBody
     from soro_emulation.emulator_settings import read_emulator_settings
     from soro_emulation.moving_body import MovingBody
-    from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
     from soro_mechanics.robot_file.reader import read_robot_file
 
     robot = read_robot_file(robot_file)
@@ -69,9 +69,22 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
         body.set_wrench(wrench)
         moving = isinstance(body, MovingBody)
         q = body.configuration(actuation, now) if moving else body.configuration(actuation)
-        volumes = chamber_volumes(body.robot.description.structure, q)
+        found = reaction(body, q)
         # the state of the solver is large
-        answers.send((replace(q, state=None), body.time if moving else None, volumes))
+        answers.send((replace(q, state=None), body.time if moving else None, found))
+
+
+def reaction(body: Any, q: Configuration) -> Array:
+    """Return what a body does to its actuators where it is, (m,), see `DeviceEmulator.bear`."""
+    from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
+    from soro_mechanics.models.network.drive_values import drive_efforts
+
+    out = chamber_volumes(body.robot.description.structure, q)
+    turned = [a.quantity in ('length', 'angle') for a in body.robot.actuators]
+    if any(turned) and q.model == NETWORK and q.status.converged:
+        still = q.state and body.robot.model_object.linearise_solution(q.state)
+        out[turned] = drive_efforts(still or body.stepper, q.actuation)[turned]
+    return out
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

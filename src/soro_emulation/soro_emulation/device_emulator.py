@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from soro_driver.endpoint import Endpoint
 from soro_emulation.event_log import EventLog
+from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
@@ -38,6 +39,8 @@ class DeviceEmulator(ABC):
     The node calls `advance` every few milliseconds and the other methods from its
     executor; the wire is served by threads of the emulator's own.
     """
+
+    axes: Sequence[PositionDrive] = ()  #: in the order of the actuators, of a device with motors
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""
@@ -75,8 +78,13 @@ class DeviceEmulator(ABC):
         """
         return wrench
 
-    def fill(self, volumes: Array, within: float) -> None:  # noqa: B027 - few devices hold air
-        """Take how much air the body's chambers hold, (m,) [m^3], `within` the next seconds."""
+    def bear(self, reaction: Array, within: float) -> None:
+        """Take what the body does to actuators (m,) `within` the next seconds.
+
+        The air of pressures' chambers [m^3], the force or torque that lengths and angles need.
+        """
+        for axis, load in zip(self.axes, reaction.tolist(), strict=False):
+            axis.load = load
 
     @property
     def error(self) -> str:

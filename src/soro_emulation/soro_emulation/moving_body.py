@@ -35,7 +35,7 @@ class MovingBody:
         changed = replace(properties, model=NETWORK)
         self.robot: Robot = perturbed_robot(description, changed)
         self._step = p.step
-        self._stepper = stepper(
+        self.stepper = stepper(
             self.robot,
             None,
             Options(p.elements, p.retardation, drag=p.drag, incompressible=p.incompressible),
@@ -66,7 +66,7 @@ class MovingBody:
         for value in np.linspace(self._felt, felt, steps + 1)[1:]:
             self._advance(value)
         load = LoadCase(self._wrench, (), self.robot.gravity)
-        return snapshot(self._stepper, self._felt, load, self._code)
+        return snapshot(self.stepper, self._felt, load, self._code)
 
     @property
     def time(self) -> BodyTime:
@@ -88,14 +88,14 @@ class MovingBody:
 
     def _stepped(self, length: float, felt: Array) -> bool:
         try:
-            return self._stepper.step(length, felt, self._wrench, self.robot.gravity).taken
+            return self.stepper.step(length, felt, self._wrench, self.robot.gravity).taken
         except InvalidInput:  # more than its sections bear
             return False
 
     def _rest(self, felt: Array) -> None:
         """Put the body at rest, or leave it as it is where there is no equilibrium."""
         try:
-            self._stepper.rest(felt, self._wrench, self.robot.gravity)
+            self.stepper.rest(felt, self._wrench, self.robot.gravity)
             self._felt, self._code = felt, Code.NONE
         except InvalidInput:
             self._code = Code.NOT_CONVERGED

@@ -194,12 +194,12 @@ class EmulatorNode(Node):
             body.ask_shape(actuation, self._device.load(wrench), tag)
 
     def _publish(
-        self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None, volumes: Array
+        self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None, reaction: Array
     ) -> None:
         stamp, measured = tag
         if q.status.converged:
             self._tip = q.tip
-            self._device.fill(volumes, 1.0 / self._values['rate'])
+            self._device.bear(reaction, 1.0 / self._values['rate'])
             if self._tracker is not None:
                 self._tracker.see(q.tip, stamp, measured, time.monotonic())
             if self._felt is not None:

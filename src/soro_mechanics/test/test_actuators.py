@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -13,7 +15,7 @@ from scipy.integrate import solve_ivp
 from soro_mechanics.actuator_models.capstan import Capstan
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties, read_creep
 from soro_mechanics.actuator_models.hysteresis import BoucWen, hysteresis, LAWS, PrandtlIshlinskii
-from soro_mechanics.actuator_models.motor import Motor, MotorProperties
+from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.actuator_models.muscle import GasMuscle
 from soro_mechanics.actuator_models.pneumatics import (
     AMBIENT,
@@ -115,6 +117,17 @@ def test_a_sealed_muscle_pulls_what_was_published_and_is_a_gas_spring():
     assert (np.diff(stiffness) < 0.0).all()
 
 
+def motors(properties, count):
+    return [PositionDrive(0.0, math.inf, 0.0, properties) for _ in range(count)]
+
+
+def turn(drives, goals, loads, duration):
+    for drive, goal, load in zip(drives, goals, loads, strict=True):
+        drive.load = load
+        drive.follow(goal, duration)
+    return np.array([drive.value for drive in drives])
+
+
 PROPERTIES = MotorProperties(2e-4, 0.5, 1e-3, 0.0, 8.0, 0.04)
 
 
@@ -127,35 +140,35 @@ def test_a_motor_without_friction_moves_as_its_equation_says():
         return [y[1], (torque - p.viscous * y[1] - loads[1]) / p.inertia]
 
     exact = solve_ivp(rate, (0.0, 0.1), [0.0, 0.0], rtol=1e-9, atol=1e-10).y[0, -1]
-    motor = Motor(p, np.zeros(2))
+    drives = motors(p, 2)
     for _ in range(1000):
-        motor.advance(np.array([0.3, 0.3]), loads, 1e-4)
-    assert motor.angle[1] == pytest.approx(exact, abs=1e-3)
-    motor.advance(np.array([0.3, 0.3]), loads, 2.0)
+        angles = turn(drives, [0.3, 0.3], loads, 1e-4)
+    assert angles[1] == pytest.approx(exact, abs=1e-3)
+    angles = turn(drives, [0.3, 0.3], loads, 2.0)
     # the load turns it back by load over stiffness
-    assert motor.angle == pytest.approx(0.3 - loads / p.stiffness, abs=1e-9)
+    assert angles == pytest.approx(0.3 - loads / p.stiffness, abs=1e-9)
 
 
 def test_a_motor_gives_no_more_than_its_torque_and_a_larger_load_takes_it_along():
-    motor = Motor(PROPERTIES, np.zeros(2))
-    motor.advance(np.array([100.0, 0.0]), np.array([0.0, 0.8]), 0.01)
-    assert motor.torque == pytest.approx([0.5, motor.torque[1]])
+    free, taken = motors(PROPERTIES, 2)
+    turn((free, taken), [100.0, 0.0], [0.0, 0.8], 0.01)
+    assert free.torque == 1.0  # in parts of its limit
     # J w' = limit - c w
     c, j = PROPERTIES.viscous, PROPERTIES.inertia
-    assert motor.speed[0] == pytest.approx(0.5 / c * (1.0 - np.exp(-c / j * 0.01)), rel=0.01)
-    motor.advance(np.zeros(2), np.array([0.0, 0.8]), 1.0)
-    assert motor.angle[1] < -1.0
-    assert motor.torque[1] == pytest.approx(0.5)
+    assert free.speed == pytest.approx(0.5 / c * (1.0 - np.exp(-c / j * 0.01)), rel=0.01)
+    turn((free, taken), [0.0, 0.0], [0.0, 0.8], 1.0)
+    assert taken.value < -1.0
+    assert taken.torque == 1.0
 
 
 def test_friction_of_gears_holds_still_and_stops_within_its_band():
     sticky = MotorProperties(2e-4, 0.5, 1e-3, 0.1, 8.0, 0.04)
-    motor = Motor(sticky, np.zeros(3))
-    motor.advance(np.zeros(3), np.array([0.09, -0.09, 0.0]), 1.0)
-    assert (motor.angle == 0.0).all() and (motor.speed == 0.0).all()
-    motor.advance(np.full(3, 0.2), np.zeros(3), 2.0)
-    assert (np.abs(motor.angle - 0.2) <= 0.1 / 8.0 + 1e-9).all()
-    assert (motor.speed == 0.0).all()
+    drives = motors(sticky, 3)
+    assert (turn(drives, np.zeros(3), [0.09, -0.09, 0.0], 1.0) == 0.0).all()
+    assert not any(drive.speed for drive in drives)
+    angles = turn(drives, np.full(3, 0.2), np.zeros(3), 2.0)
+    assert (np.abs(angles - 0.2) <= 0.1 / 8.0 + 1e-9).all()
+    assert not any(drive.speed for drive in drives)
 
 
 def test_a_capstan_holds_between_two_exponentials():

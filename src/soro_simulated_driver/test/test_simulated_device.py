@@ -14,6 +14,7 @@ from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings, RELEASE, SIMULATED
 from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.event_log import EventLog
+from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -37,7 +38,8 @@ GOAL = np.array([1e5, 1.0, 0.4])
 
 @pytest.fixture
 def bank():
-    made = SimulatedBank(ACTUATORS, LAG, 77, lambda *a, **b: None, 0.0)
+    axes = [PositionDrive(a.rest, a.rate, LAG) for a in ACTUATORS]
+    made = SimulatedBank(ACTUATORS, axes, 77, lambda *a, **b: None, 0.0)
     made.receive(Packet(Kind.ARM, 1), 0.0)
     return made
 

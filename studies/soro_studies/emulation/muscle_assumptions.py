@@ -85,8 +85,8 @@ def play(plant: Muscles, points: np.ndarray) -> dict[str, Any]:
     """Follow points (n, 3) [m]; return errors and sway [m], the largest force of a muscle [N]."""
     description = read_robot_file(find_robot_file(ROBOT))
     solver, body = load_robot(ROBOT), moving_body(description, plant)
-    tubes = [i for i, name in enumerate(body._stepper.layout.rods) if name.startswith('tube')]
-    pieces = body._stepper.layout.structure.rod_piece[tubes]
+    tubes = [i for i, name in enumerate(body.stepper.layout.rods) if name.startswith('tube')]
+    pieces = body.stepper.layout.structure.rod_piece[tubes]
     recent: deque[np.ndarray] = deque(maxlen=round(SWAY * 10))  # commands come at 10 Hz
     force = 0.0
 
@@ -94,7 +94,7 @@ def play(plant: Muscles, points: np.ndarray) -> dict[str, Any]:
         nonlocal force
         q = body.configuration(player.rig.bank.lengths, player.rig.clock.time)
         recent.append(q.tip[:3, 3])
-        force = max(force, float(np.abs(body._stepper.state.wrench[pieces, 2]).max()))
+        force = max(force, float(np.abs(body.stepper.state.wrench[pieces, 2]).max()))
 
     player = Player(description, follow)
     errors, sways, near = [], [], None

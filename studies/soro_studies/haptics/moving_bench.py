@@ -12,10 +12,11 @@ linearisation that scheme never creates energy, whatever its step: it conserves
 from __future__ import annotations
 
 from collections.abc import Sequence
+import math
 
 import numpy as np
 
-from soro_mechanics.actuator_models.motor import Motor, MotorProperties
+from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import FlexCalibration
 from soro_mechanics.haptics.flex_signal import FlexSignal
@@ -43,6 +44,31 @@ REAL_MOTOR = MotorProperties(
     stiffness=40.0,
     damping=40.0 * MOTOR_LAG,
 )
+
+
+class Motors:
+    """Motors of one kind without a fastest rate, in arrays [rad, rad/s, N m]."""
+
+    def __init__(self, properties: MotorProperties, angle: Array) -> None:
+        self._limit = properties.torque_limit
+        self._axes = [PositionDrive(at, math.inf, 0.0, properties) for at in angle.tolist()]
+
+    def advance(self, command: Array, load: Array, duration: float) -> Array:
+        """Let time [s] pass with loads that act back; return the angles."""
+        for axis, goal, torque in zip(self._axes, command, load, strict=True):
+            axis.load = torque
+            axis.follow(goal, duration)
+        return self.angle
+
+    @property
+    def angle(self) -> Array:
+        """Angles, shape (m,)."""
+        return np.array([axis.value for axis in self._axes])
+
+    @property
+    def torque(self) -> Array:
+        """Torques of the loops, shape (m,)."""
+        return self._limit * np.array([axis.torque for axis in self._axes])
 
 
 class MovingBench(VirtualBench):
@@ -84,7 +110,7 @@ class MovingBench(VirtualBench):
         self._last_hand, self.hand_force = np.zeros(5), np.zeros(5)
         self._gear, self.turned = Play(self.setup.backlash), self.angle.copy()
         motor = self.setup.motor
-        self.motor = None if motor is None else Motor(motor, self.angle)
+        self.motor = None if motor is None else Motors(motor, self.angle)
 
     @property
     def energy(self) -> float:

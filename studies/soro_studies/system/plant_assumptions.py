@@ -49,6 +49,7 @@ PLANTS = {
     'lag doubled': replace(BASE, lag=2.0),
     'stiffness + 20 %': replace(BASE, stiffness=1.2),
     'stiffness - 20 %': replace(BASE, stiffness=0.8),
+    'hysteresis 2 %': replace(BASE, hysteresis=0.02),
     'hysteresis 10 %': replace(BASE, hysteresis=0.1),
     'creep 10 % more, 8 s': replace(BASE, creep=0.1),
     'valves, 0.03 l/(s bar)': replace(BASE, valve=Valve(3e-10)),

@@ -308,7 +308,8 @@ def robot_file(device: str, folder: Path) -> str:
     if device == 'can':
         motors = find_robot_file('stiff_flop').with_name('examples') / 'crank_platform.yaml'
         file = folder / 'motors.yaml'
-        file.write_text(motors.read_text('utf-8') + MOTORS.read_text('utf-8'), encoding='utf-8')
+        bare = motors.read_text('utf-8').partition('\nemulator:')[0] + '\n'
+        file.write_text(bare + MOTORS.read_text('utf-8'), encoding='utf-8')
         return str(file)
     if device == 'stm32':
         text = find_robot_file(ROBOTS[device]).read_text(encoding='utf-8')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from typing import Any
 
@@ -26,6 +27,7 @@ from soro_emulation.haptic_plant import (
 )
 from soro_emulation.injected_fault import actuator_index, choice, finite, whole_number
 from soro_emulation.wired_emulator import WiredEmulator
+from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.haptics.flex_signal import FlexFault, FlexSignal
 from soro_mechanics.robot_file.section import Section
@@ -65,6 +67,9 @@ class CanEmulator(WiredEmulator):
             inputs = sensors if minor_for(motors, sensors) else FIRST_MOTORS
             self._signals = read_signals(section, context.seed, inputs)
             brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
+            motor = read_motor(section, context.robot.actuators)
+            if motor is not None and brain != 'emulated':
+                raise section.error('motor', 'none beside the firmware, which has its own')
             read_damping_ratio(section)  # refuses here what the plant's process could not say
         parts = np.array([(s.offset, s.gain, s.drift, s.noise) for s in self._signals])
         self._together = FlexSignal(*parts.reshape(inputs, 4).T)
@@ -73,6 +78,10 @@ class CanEmulator(WiredEmulator):
         self._random = np.random.default_rng(context.seed)
         boot = int(self._random.integers(1, 0xFFFF))
         self._board = BOARDS[brain](boot, serial, self._counts, now, motors, inputs)
+        if motor is not None:
+            scale = wiring.direction * COUNT / wiring.ratio * np.ones(motors)
+            self.axes = [PositionDrive(0.0, math.inf, 1.0, motor, per) for per in scale.tolist()]
+            self._board.motors.axes = self.axes
         self.wire = EmulatedBus(wiring, context.endpoint, self._receive, self._idle, context.seed)
         self._plant = HapticPlantProcess(context.robot.file, 'can', inputs)
         self._hand, self._wrench = RELEASED, np.zeros(6)

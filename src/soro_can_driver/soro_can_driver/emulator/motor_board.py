@@ -104,11 +104,12 @@ class MotorBoard:
 
     def reboot(self, boot_id: int) -> None:
         """Restart: everything but the motors' angles is forgotten."""
-        angle = self.motors.angle.copy()
+        angle, axes = self.motors.angle.copy(), self.motors.axes
         self.__init__(  # type: ignore[misc]
             boot_id, self.serial, self._flex, self._time, self.count, self.inputs
         )
         self.motors.angle, self.target = angle, angle.copy()
+        self.motors.axes = axes
 
     def fail(self, code: f4.EmergencyCode, motors: int) -> None:
         """Latch a fault and report it."""

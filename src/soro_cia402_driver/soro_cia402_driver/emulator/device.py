@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from soro_cia402_driver import protocol as co
-from soro_cia402_driver.emulator.drive import Drive, RATED, Wire
+from soro_cia402_driver.emulator.drive import Drive, LAG, RATED, Wire
 from soro_cia402_driver.protocol import State
 from soro_cia402_driver.wiring import read_wiring
 from soro_emulation.bus_faults import EmulatedBus
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, whole_number
 from soro_emulation.wired_emulator import WiredEmulator
+from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 
 OVERHEATED = 0x4310
 
@@ -32,8 +33,8 @@ class Cia402Emulator(WiredEmulator):
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
-        with context.properties:
-            pass  # nothing to set
+        with context.properties as section:
+            motor = read_motor(section, context.robot.actuators)
         self._wiring = w = read_wiring(context.wiring, context.robot)
         self._started = list[int]()
         self._angles = w.mode.goal is co.GOAL
@@ -41,24 +42,25 @@ class Cia402Emulator(WiredEmulator):
         rest = np.array([a.rest for a in context.robot.actuators]) - w.zero
         places = (rest / self._per_count if self._angles else 0.0 * rest).tolist()
         speeds = np.array([2.0 * a.rate for a in context.robot.actuators]) / abs(self._per_count)
-        rows = zip(w.nodes, places, speeds.tolist(), strict=True)
-        self.drives = {node: Drive(node, at, speed, now) for node, at, speed in rows}
+        rows = zip(places, speeds.tolist(), w.per_count.tolist(), strict=True)
+        self.axes = [PositionDrive(at, speed, LAG, motor, per) for at, speed, per in rows]
+        self.drives = {n: Drive(n, axis, now) for n, axis in zip(w.nodes, self.axes, strict=True)}
         self.wire = EmulatedBus(w.port, context.endpoint, self._receive, self._idle, context.seed)
 
     def actuation(self, now: float) -> Array:
         """Return where the outputs are [rad], or the forces [N]."""
         with self._lock:
             drives = [self.drives[node] for node in self._wiring.nodes]
-            counts = np.array([d.position if self._angles else d.torque for d in drives])
+            counts = np.array([d.axis.value if self._angles else d.torque for d in drives])
         return self._wiring.zero + self._per_count * counts
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         node = self._wiring.nodes[actuator_index(values, self._wiring.names)]
         if fault == 'none':
-            for drive in self.drives.values():
-                drive.blocked = False
+            for axis in self.axes:
+                axis.blocked = False
         elif fault == 'blocked':
-            self.drives[node].blocked = True
+            self.drives[node].axis.blocked = True
         elif fault == 'error':
             self.drives[node].fail(whole_number(values, 'code', OVERHEATED, 0xFFFF))
         else:

@@ -9,6 +9,7 @@ import math
 from soro_cia402_driver import protocol as co
 from soro_cia402_driver.emulator.dictionary import Dictionary
 from soro_cia402_driver.protocol import State
+from soro_mechanics.actuator_models.motor import PositionDrive
 
 Wire = list[tuple[int, bytes]]
 
@@ -42,11 +43,10 @@ LINKS = {co.START: co.OPERATIONAL, co.STOP: co.STOPPED, co.PRE_OPERATIONAL: co.W
 
 
 class Drive:
-    """A drive at a node; `speed` [counts/s] is the fastest that it turns."""
+    """A drive at a node, and its motor in counts."""
 
-    def __init__(self, node: int, position: float, speed: float, now: float) -> None:
-        self.node, self.position, self.blocked = node, position, False
-        self._speed, self._time = speed, now
+    def __init__(self, node: int, axis: PositionDrive, now: float) -> None:
+        self.node, self.axis, self._time = node, axis, now
         self.restart()
 
     def restart(self) -> Wire:
@@ -55,7 +55,7 @@ class Drive:
         self.state, self.link, self.torque = State.SWITCH_ON_DISABLED, co.WAITING, 0.0
         self._heard, self._behind = math.inf, math.inf  # since when: nothing heard, goal too far
         self._outbox: Wire = []
-        self.table[co.GOAL] = round(self.position)
+        self.table[co.GOAL] = round(self.axis.value)
         return [(co.HEARTBEAT + self.node, bytes([co.BOOTED]))]
 
     def receive(self, identifier: int, data: bytes, now: float) -> Wire:
@@ -86,7 +86,7 @@ class Drive:
         """Let time pass; return emergencies."""
         dt, self._time = max(0.0, now - self._time), max(self._time, now)
         self._heard += max(dt - OWN_STALL, 0.0)
-        self._move(1.0 - math.exp(-dt / LAG), self._speed * dt)
+        self._move(dt)
         self._watch(now)
         frames, self._outbox = self._outbox, []
         return frames
@@ -118,11 +118,13 @@ class Drive:
             return max(-t[co.MAX_TORQUE], min(t[co.MAX_TORQUE], t[co.GOAL_TORQUE]))
         return max(t[co.LOWEST], min(t[co.HIGHEST], t[co.GOAL]))
 
-    def _move(self, part: float, most: float) -> None:
+    def _move(self, dt: float) -> None:
         mode = self.table[co.MODE] if self.state is State.ENABLED else 0
-        self.torque = self.torque + part * (self._goal() - self.torque) if mode == TORQUE else 0.0
-        if mode == POSITION and not self.blocked:
-            self.position += min(max(part * (self._goal() - self.position), -most), most)
+        if mode == TORQUE:
+            self.torque -= math.expm1(-dt / LAG) * (self._goal() - self.torque)
+            return
+        self.axis.follow(self._goal(), dt, mode == POSITION)
+        self.torque = 1e3 * self.axis.torque if mode else 0.0
 
     def _watch(self, now: float) -> None:
         t, limit = self.table, 1e-3 * (self.table[co.WATCHED] & 0xFFFF)
@@ -132,7 +134,7 @@ class Drive:
             self._heard = math.inf
             self._lose_host()
         moving = self.state is State.ENABLED and t[co.MODE] == POSITION
-        if not moving or abs(self._goal() - self.position) <= t[co.WINDOW]:
+        if not moving or abs(self._goal() - self.axis.value) <= t[co.WINDOW]:
             self._behind = math.inf
             return
         self._behind = min(self._behind, now)
@@ -157,5 +159,5 @@ class Drive:
             asked = t[co.GOAL_TORQUE if t[co.MODE] == TORQUE else co.GOAL]
             word |= co.FOLLOWS | (co.LIMITED if self._goal() != asked else 0)
         t[co.STATUS], t[co.MODE_SHOWN] = word, t[co.MODE]
-        t[co.PRESENT], t[co.PRESENT_TORQUE] = round(self.position), round(self.torque)
+        t[co.PRESENT], t[co.PRESENT_TORQUE] = round(self.axis.value), round(self.torque)
         return t

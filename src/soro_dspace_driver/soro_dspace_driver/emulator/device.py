@@ -69,9 +69,9 @@ class DspaceEmulator(WiredEmulator):
             felt = self._creep.apply(self._bench.pressures(now), now)
         return felt[self._order]
 
-    def fill(self, volumes: Array, within: float) -> None:
+    def bear(self, reaction: Array, within: float) -> None:
         """Take how much air the legs' chambers hold."""
-        self._bench.fill(volumes[np.argsort(self._order)], within)
+        self._bench.fill(reaction[np.argsort(self._order)], within)
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         if fault == 'none':

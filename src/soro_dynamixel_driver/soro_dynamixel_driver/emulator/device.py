@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from soro_dynamixel_driver.emulator.servo import FIRMWARE, MODEL, Servo
+from soro_dynamixel_driver.emulator.servo import FIRMWARE, LAG, MODEL, OVERLOAD, Servo
 from soro_dynamixel_driver.protocol import BROADCAST, Instruction, Packet, PacketReader
 from soro_dynamixel_driver.wiring import read_wiring
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
+from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 
-OVERLOAD, UNKNOWN, LENGTH = 32, 2, 5
+UNKNOWN, LENGTH = 2, 5
 FAULTS = ('none', 'blocked', 'overload', 'reboot', *LINK_FAULTS)
 
 
@@ -31,13 +32,14 @@ class DynamixelEmulator(WiredEmulator):
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
-        with context.properties:
-            pass  # nothing to set
+        with context.properties as section:
+            motor = read_motor(section, context.robot.actuators)
         self._wiring = w = read_wiring(context.wiring, context.robot)
         rates = np.array([2.0 * a.rate for a in context.robot.actuators]) / np.abs(w.per_count)
         rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
-        rows = zip(w.ids, rest, rates.tolist(), strict=True)
-        self.servos = {number: Servo(number, at, rate, now) for number, at, rate in rows}
+        rows = zip(rest, rates.tolist(), w.per_count.tolist(), strict=True)
+        self.axes = [PositionDrive(at, rate, LAG, motor, per) for at, rate, per in rows]
+        self.servos = {n: Servo(n, axis, now) for n, axis in zip(w.ids, self.axes, strict=True)}
         self.wire = SerialPty(
             context.endpoint.path, w.baudrate, self._receive, self._tick, context.seed,
             PacketReader(),
@@ -51,16 +53,16 @@ class DynamixelEmulator(WiredEmulator):
     def actuation(self, now: float) -> Array:
         """Return where the outputs are [rad]."""
         self.advance(now)
-        counts = [self.servos[number].position for number in self._wiring.ids]
+        counts = [self.servos[number].axis.value for number in self._wiring.ids]
         return self._wiring.zero + self._wiring.per_count * counts
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         servo = self.servos[self._wiring.ids[actuator_index(values, self._wiring.names)]]
         if fault == 'none':
-            for each in self.servos.values():
-                each.blocked = False
+            for axis in self.axes:
+                axis.blocked = False
         elif fault == 'blocked':
-            servo.blocked = True
+            servo.axis.blocked = True
         elif fault == 'overload':
             servo.fail(OVERLOAD)
         elif fault == 'reboot':

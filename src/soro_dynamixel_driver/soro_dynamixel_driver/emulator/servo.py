@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import math
 import struct
 
 from soro_dynamixel_driver import protocol as dxl
 from soro_dynamixel_driver.protocol import Register
+from soro_mechanics.actuator_models.motor import PositionDrive
 
 MODEL, FIRMWARE = 1020, 47  # XM430-W350
 SIZE, INDIRECT_DATA, INDIRECT_COUNT = 256, 224, 28
@@ -17,26 +17,26 @@ READ_ONLY = (range(7), range(70, 76), range(120, 147))
 RANGE, LENGTH, ACCESS, ALERT = 4, 5, 7, 0x80  # of an error byte
 LAG = 0.03  # s, assumed
 OWN_STALL = 0.02  # s that may pass between two looks: longer, the emulator slept, not the host
+OVERLOAD, PATIENCE = 32, 1.0  # after so many s (assumed) at the torque limit
 
 
 class Servo:
-    """A servo in position control; `speed` [counts/s] is the fastest it turns."""
+    """A servo in position control, and its motor in counts."""
 
-    def __init__(self, number: int, position: float, speed: float, now: float) -> None:
-        self.number, self.position, self.blocked = number, position, False
-        self._speed, self._time = speed, now
+    def __init__(self, number: int, axis: PositionDrive, now: float) -> None:
+        self.number, self.axis, self._time = number, axis, now
         self.restart(now)
 
     def restart(self, now: float) -> None:
         """Be as after power on; the shaft stays where it is."""
         self.table = bytearray(SIZE)
-        self.heard = now
+        self.heard, self._strained = now, 0.0
         struct.pack_into('<H4xBB', self.table, 0, MODEL, FIRMWARE, self.number)
         self.set(dxl.RETURN_DELAY, 250)
         self.set(dxl.OPERATING_MODE, 3)
         for i in range(INDIRECT_COUNT):
             struct.pack_into('<H', self.table, dxl.INDIRECT.address + 2 * i, INDIRECT_DATA + i)
-        self.set(dxl.GOAL, round(self.position))
+        self.set(dxl.GOAL, round(self.axis.value))
 
     def get(self, register: Register) -> int:
         """Return a register."""
@@ -67,12 +67,13 @@ class Servo:
         self.heard += max(step - OWN_STALL, 0.0)
         if 0 < limit < dxl.TRIPPED and now - self.heard > limit * dxl.WATCHDOG_STEP:
             self.set(dxl.WATCHDOG, dxl.TRIPPED)
-            self.set(dxl.GOAL, round(self.position))
+            self.set(dxl.GOAL, round(self.axis.value))
         self._time = max(now, self._time)
-        if self.moves and not self.blocked:
-            way = (self.get(dxl.GOAL) - self.position) * -math.expm1(-step / LAG)
-            self.position += min(max(way, -self._speed * step), self._speed * step)
-        self.set(dxl.PRESENT, round(self.position))
+        self.axis.follow(self.get(dxl.GOAL), step, self.moves)
+        self._strained = self._strained + step if abs(self.axis.torque) >= 1.0 else 0.0
+        if self.moves and self._strained > PATIENCE:
+            self.fail(OVERLOAD)
+        self.set(dxl.PRESENT, round(self.axis.value))
 
     def read(self, address: int, size: int) -> bytes | None:
         """Return a part of the table; None where there is none."""

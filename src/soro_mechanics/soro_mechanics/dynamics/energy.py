@@ -12,6 +12,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.dynamics.drives import copy_inputs
 from soro_mechanics.dynamics.stepper import Stepper
 from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.drive_values import motor_torques
 from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
 
 
@@ -46,12 +47,6 @@ class EnergyMeter:
         self._owner = stepper.inertia.owner
         self._first = np.arange(len(s.share)) + self._owner
         self._tension = np.zeros(s.tendon.shape[:2])
-        self._ends = [
-            (r, e)
-            for r, rod in enumerate(stepper.layout.spec.rods)
-            for e in range(2)
-            if rod.ends[e].motor
-        ]
         self._work = self._dissipated = 0.0
         self._before = self._look()
         self._origin = self._stored(self._before.x, self._before)
@@ -62,7 +57,7 @@ class EnergyMeter:
         step = b.time - a.time
         self._dissipated += 0.5 * step * (a.lost + b.lost)
         self._work += 0.5 * step * (a.power + b.power)
-        self._work += 0.5 * float((a.torque + b.torque) @ (b.angle - a.angle))
+        self._work += 0.5 * float(((a.torque + b.torque) * (b.angle - a.angle)).sum())
         self._work -= 0.5 * float(((a.pulls + b.pulls) * (b.paths - a.paths)).sum())
         for look in (a, b):
             self._work += 0.5 * sum(self._stored(b.x, look))
@@ -81,7 +76,7 @@ class EnergyMeter:
 
     def _look(self) -> _Look:
         of, m, s = self._of, self._of.motion, self._of.layout.structure
-        x, state, raw = copy_inputs(of.inputs), of.state, of.work.raw
+        x, state = copy_inputs(of.inputs), of.state
         nodes, bodies = m.node_past[:, 0], m.body_past[:, 0]
         momenta = np.einsum('kij,kj->ki', m.node_mass, nodes)
         moment = np.einsum('kij,kj->ki', m.body_mass, bodies)
@@ -98,11 +93,6 @@ class EnergyMeter:
         paths = np.zeros(self._tension.shape)
         if paths.size:
             path_lengths(s, state, paths)
-        torque, angle = np.zeros(len(self._ends)), np.zeros(len(self._ends))
-        for i, (r, e) in enumerate(self._ends):
-            p = s.rod_piece[r] if e == 0 else s.rod_piece[r + 1] - 1
-            torque[i] = of.work.basis[r, e, :, 6] @ raw[p, 6 * e : 6 * e + 6]
-            angle[i] = x.theta[r, e]
         frames = State(*(a.copy() for a in state))
         lost = float((viscous * rate + held * m.branch / of.options.relaxation).sum())
         lost += 2.0 * of.options.drag * kinetic + float(m.touch[:, :, 4].sum())
@@ -115,8 +105,8 @@ class EnergyMeter:
             kinetic,
             lost,
             power,
-            torque,
-            angle,
+            motor_torques(s, of.work),
+            x.theta,
             x.tension + state.tension,
             paths,
             nodes.copy(),

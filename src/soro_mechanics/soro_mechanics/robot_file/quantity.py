@@ -35,6 +35,7 @@ UNITS: dict[str, tuple[str, float]] = {
     'N m^2': ('N m^2', 1.0), 'N mm^2': ('N m^2', 1e-6),
     'N/m': ('N/m', 1.0), 'N/cm': ('N/m', 1e2), 'N/mm': ('N/m', 1e3),
     'N m/s': ('N m/s', 1.0), 'N s/m': ('N s/m', 1.0), 'N m/rad': ('N m/rad', 1.0),
+    'N m s/rad': ('N m s/rad', 1.0),
     'Pa': ('Pa', 1.0), 'kPa': ('Pa', 1e3), 'MPa': ('Pa', 1e6), 'GPa': ('Pa', 1e9),
     'bar': ('Pa', 1e5), 'mbar': ('Pa', 1e2),
     'Pa/s': ('Pa/s', 1.0), 'kPa/s': ('Pa/s', 1e3), 'bar/s': ('Pa/s', 1e5),

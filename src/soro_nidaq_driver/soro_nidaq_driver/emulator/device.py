@@ -81,9 +81,9 @@ class NidaqEmulator(DeviceEmulator):
         """Return the true pressures [Pa]."""
         return self._bench.pressures(now)
 
-    def fill(self, volumes: Array, within: float) -> None:
+    def bear(self, reaction: Array, within: float) -> None:
         """Take how much air the chambers hold."""
-        self._bench.fill(volumes, within)
+        self._bench.fill(reaction, within)
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something."""

@@ -18,6 +18,7 @@ from std_msgs.msg import Float64MultiArray
 
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index
+from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import UnknownName
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.qos import NEWEST
@@ -39,13 +40,13 @@ class Ros2ControlEmulator(DeviceEmulator):
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
         with context.properties as section:
-            self._lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
+            lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
+            motor = read_motor(section, context.robot.actuators)
         self._wiring = emulated(read_wiring(context.wiring, context.robot), context.endpoint)
         self._actuators = context.robot.actuators
-        self._rate = np.array([a.rate for a in self._actuators])
+        self.axes = [PositionDrive(a.rest, a.rate, lag, motor) for a in self._actuators]
         self.values = np.array([a.rest for a in self._actuators])
         self.command, self._heard, self._time = self.values.copy(), -math.inf, now
-        self._blocked = np.zeros(len(self.values), bool)
         self._silent = self._streams = False
         self._lock, self._stopping = threading.Lock(), threading.Event()
         self._context = Context()
@@ -67,9 +68,9 @@ class Ros2ControlEmulator(DeviceEmulator):
         """Let the joints follow up to `now` [s]."""
         with self._lock:
             step, self._time = max(now - self._time, 0.0), max(now, self._time)
-            way = (self.command - self.values) * -math.expm1(-step / self._lag)
-            way = np.clip(way, -self._rate * step, self._rate * step)
-            self.values = self.values + np.where(self._blocked, 0.0, way)
+            for axis, target in zip(self.axes, self.command.tolist(), strict=True):
+                axis.follow(target, step)
+            self.values = np.array([axis.value for axis in self.axes])
 
     def actuation(self, now: float) -> Array:
         """Return where the joints are, as actuator values [SI]."""
@@ -81,12 +82,14 @@ class Ros2ControlEmulator(DeviceEmulator):
         names = tuple(a.name for a in self._actuators)
         with self._lock:
             if fault == 'none':
-                self._blocked[:], self._silent = False, False
+                self._silent = False
+                for axis in self.axes:
+                    axis.blocked = False
                 if self._stranger is not None:
                     self._node.destroy_publisher(self._stranger)
                     self._stranger = None
             elif fault == 'blocked':
-                self._blocked[actuator_index(values, names)] = True
+                self.axes[actuator_index(values, names)].blocked = True
             elif fault == 'silent':
                 self._silent = True
             elif fault == 'stranger':

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.core.actuators import Actuator
 from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State
 
@@ -25,31 +26,29 @@ class SimulatedBank:
 
     The safe action lets pressures go to rest and holds everything else where it is.
 
-    - `time_constant`: of a value behind its set-point [s]; each changes no faster than its rate
-      besides.
+    - `axes`: what moves.
     - `boot`: identifies this run.
     - `log`: called with (event, time, **values).
     - `now` [s]
 
     Its attributes:
-    - `values`, `targets` (m,): what the actuators do, and what they act on [SI].
-    - `blocked` (m,): actuators that do not move.
+    - `targets` (m,): what the axes act on [SI].
     """
 
     def __init__(
-        self, actuators: Sequence[Actuator], time_constant: float, boot: int, log: Log, now: float
-    ) -> None:
+        self, actuators: Sequence[Actuator], axes: Sequence[PositionDrive], boot: int, log: Log,
+        now: float,
+    ) -> None:  # fmt: skip
         self._rest = np.array([a.rest for a in actuators])
         self._low = np.array([a.minimum for a in actuators])
         self._high = np.array([a.maximum for a in actuators])
-        self._rate = np.array([a.rate for a in actuators])
         self._pressure = np.array([a.quantity == 'pressure' for a in actuators])
-        self._time_constant, self._boot, self._log = time_constant, boot, log
+        self._boot, self._log = boot, log
+        self.axes = axes
         self._time, self._end = now, math.inf
         self._heard, self._flags = 0, 0
         self.state = State.SAFE
-        self.values, self.targets = self._rest.copy(), self._rest.copy()
-        self.blocked = np.zeros(len(actuators), dtype=bool)
+        self.targets = self._rest.copy()
 
     def advance(self, now: float) -> None:
         """Let time pass up to `now` [s]."""
@@ -95,6 +94,11 @@ class SimulatedBank:
             self._go_safe(now, 'disconnected')
 
     @property
+    def values(self) -> Array:
+        """What the actuators do, (m,) [SI]."""
+        return np.array([axis.value for axis in self.axes])
+
+    @property
     def pressurised(self) -> bool:
         """Whether a pressure is above rest."""
         above = self.values - self._rest > PRESSURE * (self._high - self._low)
@@ -123,8 +127,7 @@ class SimulatedBank:
         step = now - self._time
         self._time = now
         before = self.pressurised
-        way = (self.targets - self.values) * -math.expm1(-step / self._time_constant)
-        way = np.clip(way, -self._rate * step, self._rate * step)
-        self.values = self.values + np.where(self.blocked, 0.0, way)
+        for axis, target in zip(self.axes, self.targets.tolist(), strict=True):
+            axis.follow(target, step)
         if self.pressurised != before:
             self._log('vented' if before else 'pressurised', now)

@@ -18,6 +18,7 @@ import numpy as np
 from soro_driver.endpoint import make_private
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
+from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_simulated_driver.emulator.bank import SimulatedBank
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
@@ -41,6 +42,7 @@ class SimulatedEmulator(DeviceEmulator):
         super().__init__(context, now)
         with context.properties as section:
             self._lag = section.quantity('time_constant', 's', TIME_CONSTANT, positive=True)
+            self._motor = read_motor(section, context.robot.actuators)
         with context.wiring:
             pass  # simulated actuators have no wires
         self._actuators = context.robot.actuators
@@ -88,10 +90,11 @@ class SimulatedEmulator(DeviceEmulator):
         now = time.monotonic()
         with self._lock:
             if fault == 'none':
-                self._bank.blocked[:] = False
+                for axis in self.axes:
+                    axis.blocked = False
                 self._silent_until = 0.0
             elif fault == 'blocked':
-                self._bank.blocked[actuator_index(values, self._names)] = True
+                self.axes[actuator_index(values, self._names)].blocked = True
             elif fault == 'silent':
                 self._silent_until = now + finite(values, 'duration', 1.0)
             elif fault == 'garbage':
@@ -127,7 +130,9 @@ class SimulatedEmulator(DeviceEmulator):
 
     def _make_bank(self, now: float) -> SimulatedBank:
         boot = int(self._random.integers(1, 0xFFFFFFFF))
-        return SimulatedBank(self._actuators, self._lag, boot, self._log.write, now)
+        rows = self._actuators
+        self.axes = [PositionDrive(a.rest, a.rate, self._lag, self._motor) for a in rows]
+        return SimulatedBank(rows, self.axes, boot, self._log.write, now)
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:

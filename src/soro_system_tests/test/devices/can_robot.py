@@ -23,7 +23,8 @@ class CanRobot(RobotProcesses):
 
     def __init__(self, folder: Path, *changes: tuple[str, str]) -> None:
         motors = find_robot_file('stiff_flop').with_name('examples') / 'crank_platform.yaml'
-        text = motors.read_text(encoding='utf-8') + DRIVER.read_text(encoding='utf-8')
+        bare = motors.read_text(encoding='utf-8').partition('\nemulator:')[0] + '\n'
+        text = bare + DRIVER.read_text(encoding='utf-8')
         for old, new in changes:
             assert old in text, old
             text = text.replace(old, new, 1)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
+from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.core.actuators import Actuator
 from soro_rigs.event_log import read_events
 from soro_rigs.ros_session import wait_until
@@ -133,7 +134,8 @@ def test_armed_actuators_stay_in_range_and_do_not_wait_for_ever(ttl, values):
         Actuator('chamber', 'pressure', 0.0, 2e5, 1e9, 0.0),
         Actuator('rod', 'length', 0.1, 0.5, 1e9, 0.2),
     )
-    bank = SimulatedBank(actuators, 0.05, 77, lambda *a, **b: None, 0.0)
+    axes = [PositionDrive(a.rest, a.rate, 0.05) for a in actuators]
+    bank = SimulatedBank(actuators, axes, 77, lambda *a, **b: None, 0.0)
     bank.receive(Packet(Kind.ARM, 1), 0.0)
     bank.receive(Packet(Kind.SETPOINTS, 2, ttl, values=np.array(values)), 0.0)
     for k in range(1, 100):

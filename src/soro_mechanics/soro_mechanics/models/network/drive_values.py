@@ -1,15 +1,17 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""From what an actuator is set to, to what it drives: offsets and measured curves."""
+"""From what an actuator is set to, to what it drives and what holds it back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.description.spec import DriveSpec
+from soro_mechanics.models.network.arrays import State, Structure, Work
+from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS
 from soro_mechanics.numerics.monotone_curve import curve_at, inverted
 
 
@@ -62,4 +64,37 @@ def actuation_of(drives: Sequence[DriveSpec], driven: Array, limits: Array) -> A
     for d in drives:
         if d.curve is not None:
             out[d.actuator] = inverted(d.curve, driven[d.actuator], *limits[d.actuator])
+    return out
+
+
+def length_forces(layout: Any, state: State) -> Array:
+    """Return dU/dL = -(F.e0 + F.c F / 2) of the section at every rod's first end, (rods,) [N]."""
+    first = layout.structure.rod_piece[:-1]
+    section, force = layout.sections[first, 0], state.wrench[first]
+    held: Array = np.einsum('ri,ri->r', force, section[:, :6] + 0.5 * section[:, 6:12] * force)
+    return -held
+
+
+def motor_torques(s: Structure, w: Work) -> Array:
+    """Return the torques (rods, 2) [N m] of the motors at the rods' ends as last assembled."""
+    ends = np.stack([w.raw[s.rod_piece[:-1], :6], w.raw[s.rod_piece[1:] - 1, 6:]], axis=1)
+    return np.asarray(np.einsum('rei,rei->re', w.basis[:, :, :, 6], ends))
+
+
+def drive_efforts(of: Any, actuation: Array) -> Array:
+    """Return the forces and torques (m,) [N, N m] that lengths and angles need; others: zero.
+
+    `of`: a stepper, or a linearisation just made: layout, state, and work as assembled there.
+    """
+    drives, tendons = of.layout.spec.drives, of.layout.tendons
+    out, slopes = np.zeros(of.layout.actuators), driven_values(drives, actuation)[1]
+    tension = dict(zip(tendons.actuators.tolist(), tendons.held_tensions(of.state), strict=True))
+    force, torque = length_forces(of.layout, of.state), motor_torques(of.layout.structure, of.work)
+    for d, slope in zip(drives, slopes, strict=True):
+        if d.kind in LENGTHS:
+            out[d.actuator] += slope * force[d.rod]
+        elif d.kind == 'angle':
+            out[d.actuator] += slope * torque[d.rod, d.end]
+        elif d.kind == 'tendon':  # one tendon, however many rods it runs along
+            out[d.actuator] = slope * tension[d.actuator]
     return out

@@ -122,7 +122,7 @@ class Linearisation:
         self.work = work = work or spare_work(cut)
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
-        self._x, self._state = x, state
+        self._x, self.state = x, state
         error, negative = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative = float(error), int(negative)
         n = work.matrix.shape[0]
@@ -176,12 +176,12 @@ class Linearisation:
         change (m,) of what the actuators drive, with the motion (n,) of the bodies that goes with
         it; of it at most `part`. `one` as in `follow_change`.
         """
-        new, w = copy_state(self._state), self.work
+        new, w = copy_state(self.state), self.work
         with self.lock:
             w.step_body[0] = 0.0
             w.step_body[1:] = bodies.reshape(-1, 6)
             s = self.layout.structure
-            part = follow_change(s, self._x, self._state, w, change, part, one, new)
+            part = follow_change(s, self._x, self.state, w, change, part, one, new)
         return new, float(part)
 
     @property
@@ -250,7 +250,7 @@ class Linearisation:
 
     def axes(self, body: int) -> Array:
         """Return (6, 6): twists in a body's own axes to axes of base_link."""
-        return turn6(self._state.body[body])
+        return turn6(self.state.body[body])
 
     def body_compliance(self, a: int, b: int) -> Array:
         """Return (6, 6): twist of body a per wrench on body b, base axes, at their origins."""
@@ -268,7 +268,7 @@ class Linearisation:
         s = self.layout.structure
         out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
         with self.lock:
-            body_response(s, self._x, self._state, self.work, 1 + int(s.counts[5]), out)
+            body_response(s, self._x, self.state, self.work, 1 + int(s.counts[5]), out)
         return out
 
     def node_compliance(self) -> Array:
@@ -287,7 +287,7 @@ class Linearisation:
             by_wrench = lengths[:, n:].reshape(len(lengths), nodes, 6).transpose(1, 0, 2)
             total -= motion[n:].reshape(nodes, 6, len(lengths)) @ by_wrench
         axes = np.zeros((total.shape[0], 6, 6))
-        axes[:, :3, :3] = axes[:, 3:, 3:] = self._state.node[:, :3, :3]
+        axes[:, :3, :3] = axes[:, 3:, 3:] = self.state.node[:, :3, :3]
         return np.asarray(axes @ total @ axes.transpose(0, 2, 1))
 
     @property
@@ -319,7 +319,7 @@ class Linearisation:
                 np.empty((6, 6 + count)),
                 *vars(found).values(),
             )
-            sensor_response(s, self._x, self._state, self.work, sensors)
+            sensor_response(s, self._x, self.state, self.work, sensors)
         if places.in_order:
             return found
         back = places.back

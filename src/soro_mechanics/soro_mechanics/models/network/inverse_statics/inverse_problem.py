@@ -27,7 +27,7 @@ from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS
-from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, length_forces
 from soro_mechanics.models.network.driven_limits import DrivenLimits
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
@@ -394,16 +394,15 @@ class InverseProblem(DrivenLimits):
         return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
 
     def _length_energy(self, at: InverseState) -> tuple[Array, Array]:
-        """Do it for rod lengths: dU/dL = -(F.e0 + F.c F / 2) of the section at the first end."""
+        """Do it for rod lengths."""
         s = self.layout.structure
         m = len(self.range)
         hessian, effort = np.zeros((m, m)), np.zeros(m)
-        first = s.rod_piece[:-1]
-        rest, force = self.layout.sections[first, 0, :6], at.state.wrench[first]
-        stretch = self.layout.sections[first, 0, 6:12] * force
-        strain = rest + stretch
+        first, force = s.rod_piece[:-1], length_forces(self.layout, at.state)
+        section = self.layout.sections[first, 0]
+        strain = section[:, :6] + section[:, 6:12] * at.state.wrench[first]
         for actuator, rod, _ in s.map_index:
-            effort[actuator] -= force[rod] @ (rest[rod] + 0.5 * stretch[rod])
+            effort[actuator] += force[rod]
         for a in range(m):
             unit = np.zeros(m)
             unit[a] = 1.0
