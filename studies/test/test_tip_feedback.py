@@ -3,9 +3,12 @@
 """Feedback on the measured tip against plants that are not the model: rows of two studies."""
 
 from dataclasses import replace
+import json
 
 import pytest
 
+from soro_studies.system import tip_feedback
+from soro_studies.system.muscle_errors import parts
 from soro_studies.system.plant_assumptions import DELAY, SCENES
 from soro_studies.system.plant_assumptions import PLANTS as MOVING
 from soro_studies.system.tip_feedback import at_rest, path, PLANTS
@@ -61,3 +64,34 @@ def test_a_tracker_that_becomes_200_ms_late_stays_in_the_loop():
     found = held('200 ms late')
     assert found['said'] == 'GOOD'
     assert found['largest'] < 0.5e-3
+
+
+def test_columns_are_computed_again_and_what_was_refused_may_be_found(tmp_path, monkeypatch):
+    page, plant = tmp_path / 'page.md', 'emulated robot of the file'
+    refusing = lambda plant: tip_feedback.refused.setdefault(plant, 'too short') and None  # noqa: E731
+    monkeypatch.setattr(tip_feedback, 'refused', {})
+    monkeypatch.setattr(tip_feedback, 'learned', refusing)
+    monkeypatch.setattr(tip_feedback, 'delay_of', lambda scene: 0.1)
+    monkeypatch.setattr(tip_feedback, 'at_rest', lambda plant, control: (1.0, 1.0))
+    monkeypatch.setattr(tip_feedback, 'path', lambda plant, control, *more: (1.0, 1.0))
+
+    def rows(*again):
+        tip_feedback.computed(page, ['stiff_flop'], [plant], again)
+        return json.loads(page.with_suffix('.json').read_text())['rows']
+
+    assert {row['both'] for row in rows()} == {1.0} and len(rows()) == 7
+    monkeypatch.setattr(tip_feedback, 'path', lambda plant, control, *more: (2.0, 2.0))
+    assert all(row['feedback'] == 1.0 for row in rows())
+    moving = [row for row in rows('feedback', 'both') if row['speed']]
+    values = {(r['feedforward'], r['compensation'], r['feedback'], r['both']) for r in moving}
+    assert values == {(1.0, 1.0, 2.0, 2.0)} and {r['refused'] for r in moving} == {'too short'}
+    tip_feedback.refused.clear()
+    monkeypatch.setattr(tip_feedback, 'learned', lambda plant: 'a past')
+    moving = [row for row in rows('compensation') if row['speed']]
+    assert {(r['compensation'], r['refused']) for r in moving} == {(2.0, '')}
+
+
+def test_parts_of_the_errors_of_muscles_explain_them():
+    sizes = parts('emulated robot of the file')['parts']
+    assert sizes['left'][0] < 0.15 * sizes['total'][0]
+    assert sizes['body'][0] < 1e-9  # its body has no hysteresis

@@ -17,18 +17,21 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.inputs.polled_feedback import PolledFeedback
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.joint_trajectory import goal_of_trajectory, seconds
+from soro_trajectory.stream_action import check_goes_on, LOOK_PERIOD
+from soro_trajectory.stream_error import StreamError
 
 try:
     from control_msgs.action import FollowJointTrajectory
 except ModuleNotFoundError:
     FollowJointTrajectory = None
 MISSING = 'follow_joint_trajectory is not offered: control_msgs is missing; `make setup` builds it'
-LOOK_PERIOD, FEEDBACK_LOOKS = 0.02, 3  # s between two looks; looks between two feedbacks
+FEEDBACK_LOOKS = 3  # looks at the stream between two feedbacks
 GOAL_TIME = 1.0  # s, assumed: for the goal tolerance where a goal says zero
 
 
@@ -75,7 +78,7 @@ class FollowAction:
 
     def _run(self, handle: Any) -> None:
         self._node.check_active()
-        self._node.check_no_path()
+        self._node.check_free()
         goal, trajectory = handle.request, handle.request.trajectory
         whole = goal.multi_dof_trajectory.joint_names
         if sorted(trajectory.joint_names) != sorted(self._names) or whole:
@@ -122,12 +125,13 @@ class FollowAction:
                 raise GoalEnded('GOAL_TOLERANCE_VIOLATED', self._said(off, last))
 
     def _look(self, handle: Any, generation: int) -> None:
-        """Pause; raise when the goal has to end: cancelled, stopped, released, followed by one."""
         time.sleep(LOOK_PERIOD)
-        if handle.is_cancel_requested:
-            raise GoalEnded('SUCCESSFUL', 'cancelled; holding the present set-point')
-        if self._stream.generation != generation:
-            raise self._stream.stopped or GoalEnded('INVALID_GOAL', 'released, or a newer goal')
+        try:
+            check_goes_on(handle, self._stream, generation)
+        except StreamError as error:
+            if error.code is Code.CANCELED and handle.is_cancel_requested:
+                raise GoalEnded('SUCCESSFUL', str(error)) from None
+            raise
 
     def _tolerances(self, field: str, given: Sequence[Any]) -> Array:
         """Return how far each actuator may be off (m,) [SI]; infinite: at will."""

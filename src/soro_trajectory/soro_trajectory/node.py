@@ -282,9 +282,9 @@ class TrajectoryPlanner(RobotNode):
             return nearest_feasible(self._binding.robot, state.present)
         return felt
 
-    def check_no_path(self, more: Any = ()) -> None:
-        """Raise StreamError while a goal, or what else the caller knows of, is executed."""
-        if not self._actions or any(a.busy for a in self._actions.values()) or more:
+    def check_free(self, following: bool = False) -> None:
+        """Raise StreamError while a goal is executed; `following`: one of the FollowAction is."""
+        if following or not self._actions or any(a.busy for a in self._actions.values()):
             raise StreamError(Code.BUSY, 'a goal is being executed; cancel it first')
 
     def model_changed(self) -> None:
@@ -357,7 +357,7 @@ class TrajectoryPlanner(RobotNode):
         self, topic: str, solved: Callable[[Any], Goal], message: Any, generation: int
     ) -> None:
         try:
-            self.check_no_path(self._follow.goals)
+            self.check_free(bool(self._follow.goals))
             goal = solved(message)
             shaping = self._begin(goal, generation)
             doubt = goal.doubt()

@@ -78,12 +78,18 @@ class StreamAction(OneGoal):
 
     def _look(self, handle: Any) -> None:
         """Raise when the goal has to end: cancelled, stopped, released, deactivated."""
-        if handle.is_cancel_requested:
-            self._stream.hold(time.monotonic())
-            raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
-        if self._stream.stopped is not None:
-            raise self._stream.stopped
-        if self._stream.generation != self._generation:
-            raise StreamError(Code.CANCELED, 'released while moving')
+        check_goes_on(handle, self._stream, self._generation)
         if self.ending.is_set():
             raise StreamError(Code.NOT_ACTIVE, 'the planner was deactivated')
+
+
+def check_goes_on(handle: Any, stream: CommandStream, generation: int) -> None:
+    """Raise when a goal of a generation has to end: cancelled (held then), stopped, released."""
+    ours = stream.generation == generation
+    if handle.is_cancel_requested:
+        if ours:
+            stream.hold(time.monotonic())
+        raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
+    if not ours:
+        text = 'released while moving, or followed by a newer goal'
+        raise stream.stopped or StreamError(Code.CANCELED, text)

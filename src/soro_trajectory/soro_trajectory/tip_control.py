@@ -116,11 +116,10 @@ class TipControl:
         self._defaults = robot.description.structure.get('control', ClosedLoop())
         self._mode = lowest_mode(robot)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
-        self._shaped = ShapedValue(len(self._ranges))
+        self._forget()
         self._aim: Aim | None = None
         self._used: TipSample | None = None
         self._linear: tuple[Configuration, Array] | None = None  # and the Jacobian there
-        self._answer: Array = np.zeros(len(robot.limits))  # to the unknown load
         self._looked = time.monotonic()
         self._state = ControlState.IDLE, ''
         self._said = -1
@@ -154,12 +153,16 @@ class TipControl:
         with self._lock:
             begun = self._aim is None or self._aim.motion != motion
             if begun and not (feedback and self.live):
-                self._law.reset()
-                self._shaped = ShapedValue(len(self._ranges))
-                self.disturbance.reset()
-                self._answer = np.zeros(len(self._ranges))
+                self._forget()
             self._aim = Aim(motion, desired, task, feedback)
             self.lost = 0.0
+
+    def _forget(self) -> None:
+        """Begin without a correction."""
+        self._law.reset()
+        self.disturbance.reset()
+        self._shaped = ShapedValue(len(self._ranges))
+        self._answer: Array = np.zeros(len(self._ranges))  # to the unknown load
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""

@@ -11,7 +11,8 @@ compensation the planner undoes the hysteresis and creep that `soro identify --h
 separate motion of the same plant, before; where its data cannot tell creep, the hysteresis alone,
 and nothing where they are refused that too, or what was held out is met no better. The controller
 has its defaults; `delay` is that of `DELAYS` with which feedforward follows a circle of a robot's
-first plant best, and stays. Rows that the JSON beside the page has are not computed again.
+first plant best, and stays. Rows that the JSON beside the page has are not computed again, but
+for columns named by `--again`.
 """
 
 from __future__ import annotations
@@ -282,7 +283,8 @@ def learned(plant: Plant) -> HistoryProperties | None:
     rest = np.array([a.rest for a in scene.robot.actuators])
     sizes = [1.0, 0.0, *random.uniform(0.0, 1.0, LEARNED)]
     for size in sizes:
-        sides = np.where(rest > low, random.choice((-1.0, 1.0), len(low)), 1.0)
+        both = rest > low  # nothing is drawn for robots that have one side
+        sides = np.where(both, random.choice((-1.0, 1.0), len(low)), 1.0) if both.any() else 1.0
         away = plant.scene.reach * size * (high - rest) * random.uniform(0.3, 1.0, len(low))
         scene.go_to(nearest_feasible(scene.robot, rest + sides * away), np.eye(4))
         scene.run(random.uniform(0.8, 2.0))
@@ -366,31 +368,39 @@ def delay_of(scene: Scene) -> float:
     return min(fits, key=lambda seconds: fits[seconds])
 
 
-def computed(page: Path, robots: Sequence[str], names: Sequence[str]) -> None:
-    """Compute the rows that the JSON beside a page lacks, and keep each as soon as it is there."""
+def computed(
+    page: Path, robots: Sequence[str], names: Sequence[str], again: Sequence[str]
+) -> None:
+    """Compute what the JSON beside a page lacks, and columns `again`; each row is kept at once."""
     file = page.with_suffix('.json')
     kept = json.loads(file.read_text()) if file.is_file() else {}
     delays, rows = kept.get('delays', {}), kept.get('rows', [])
-    known = {tuple(row[k] for k in KEYS) for row in rows}
+    known = {tuple(row[k] for k in KEYS): row for row in rows}
     for scene in (s for s in SCENES if s.robot in robots):
-        for row in rows_of(scene, names):
-            if tuple(row[k] for k in KEYS) in known:
+        for new in rows_of(scene, names):
+            row = known.get(tuple(new[k] for k in KEYS), new)
+            lacking = [c for c in COLUMNS if c in again or c not in row]
+            if not lacking:
                 continue
             if scene.robot not in delays:
                 delays[scene.robot] = delay_of(scene)
             plant = plant_of(scene, row['plant'])
-            for control in COLUMNS:
+            if COMPENSATED in again:
+                row.pop('refused', None)  # perhaps no more
+            for control in lacking:
                 motion, speed = row['motion'], row['speed']
-                if control in BARE and learned(plant) is None:
+                if control in BARE and (row.get('refused') or learned(plant) is None):
                     row |= {control + e: row[BARE[control] + e] for e in ('', '_peak')}
                     continue
                 done = path(plant, control, motion, speed, delays[scene.robot]) if speed else None
                 row |= dict(
                     zip((control, f'{control}_peak'), done or at_rest(plant, control), strict=True)
                 )
-            row |= {'date': date.today().isoformat(), 'refused': refused.get(plant, '')}
+            why = row.get('refused') or refused.get(plant, '')
+            row |= {'date': date.today().isoformat(), 'refused': why}
             print(row, flush=True)
-            rows.append(row)
+            if row is new:
+                rows.append(row)
             keep_values(page, {'delays': delays, 'rows': rows})
 
 
@@ -445,11 +455,12 @@ def main() -> None:
     names = [s.robot for s in SCENES]
     parser.add_argument('--robot', nargs='*', default=names, choices=names)
     parser.add_argument('--plant', nargs='*', default=list(PLANTS), choices=list(PLANTS))
+    parser.add_argument('--again', nargs='*', default=(), choices=COLUMNS, help='columns')
     parser.add_argument('--page', action='store_true', help='write from what was computed')
     arguments = parser.parse_args()
     page = Path(arguments.write)
     if not arguments.page:
-        computed(page, arguments.robot, arguments.plant)
+        computed(page, arguments.robot, arguments.plant, arguments.again)
     kept = json.loads(page.with_suffix('.json').read_text())
     replace_section(page, section(kept['rows'], kept['delays']))
 
