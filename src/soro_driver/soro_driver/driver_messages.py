@@ -4,29 +4,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
 
 from builtin_interfaces.msg import Time
 
 from soro_driver.device import Array, SensorReading
 from soro_driver.loop.tick import Tick
+from soro_driver.safety.command_gate import CommandGate
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 
 SECOND = 1_000_000_000  # ns
 
 
-def state_message(
-    tick: Tick, names: Sequence[str], quantities: Sequence[int], stamp: Time
-) -> ActuatorState:
+def state_message(tick: Tick, gate: CommandGate, stamp: Time) -> ActuatorState:
     """Return the state of all actuators; NaN where nothing is known.
 
-    `stamp`: when the measurement reached this computer.
+    `gate`: names and quantities; `stamp`: when the measurement reached this computer.
     """
     message = ActuatorState()
     message.header.stamp = stamp
-    message.name = list(names)
-    message.quantity = list(quantities)
+    message.name = list(gate.names)
+    message.quantity = [a.quantity_code for a in gate.actuators]
     message.commanded = tick.commanded.tolist()
     message.applied = tick.applied.tolist()
     message.measured = tick.measured.tolist()

@@ -403,9 +403,7 @@ class DriverNode(GuardedLifecycleNode):
     def publish(self, tick: Tick) -> None:
         """Publish the states of actuators and further sensors (in the thread of the loop)."""
         arrival = self._stamps.stamp(tick.time)
-        gate = self._gate
-        message = state_message(tick, gate.names, gate.codes, arrival)
-        self._state_publisher.publish(message)
+        self._state_publisher.publish(state_message(tick, self._gate, arrival))
         if tick.reading is not None and tick.reading.sensors is not None:
             if self._flex_publisher is None:  # most devices have no further sensors
                 self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)

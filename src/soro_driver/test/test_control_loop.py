@@ -125,10 +125,7 @@ def test_every_stop_is_counted_also_where_the_state_stays_as_it_is(rig):
         tick = rig.tick()
         assert tick.state is DeviceState.SAFE and tick.stops not in seen
         seen.add(tick.stops)
-        assert (
-            state_message(tick, rig.gate.names, rig.gate.codes, Time()).stops == tick.stops
-            and len(seen) == count + 1
-        )
+        assert state_message(tick, rig.gate, Time()).stops == tick.stops and len(seen) == count + 1
     rig.loop.disarm()
     rig.loop.stop('stopped')
     assert rig.tick().stops not in seen  # also what nobody can obey yet may be on its way
@@ -386,7 +383,7 @@ def test_the_state_repeats_the_stamp_of_the_command(rig, sec, nanosec):
     tick = reach(rig, 0.5 * BAR, 0.0, 0.0)
     # What a law of another node wants is stamped without being checked.
     command = replace(tick.command, stamp=sec * 1_000_000_000 + nanosec)
-    message = state_message(replace(tick, command=command), rig.gate.names, rig.gate.codes, Time())
+    message = state_message(replace(tick, command=command), rig.gate, Time())
     assert message.command_stamp == Time(sec=sec, nanosec=nanosec)
 
 

@@ -8,15 +8,20 @@ lifecycle and services; only what decides the set-points is different. Topics ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 import gc
 import time
 import traceback
 from typing import Any
 
+from builtin_interfaces.msg import Time as TimeMessage
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
+from rclpy.time import Time
 from std_srvs.srv import Trigger
 
 from soro_driver.device import Array, Device, DeviceState
+from soro_driver.driver_messages import flex_message, state_message
 from soro_driver.driver_report import Status
 from soro_driver.endpoint import Endpoint
 from soro_driver.loop.control_loop import ControlLoop
@@ -25,23 +30,22 @@ from soro_driver.loop.tick import Tick
 from soro_driver.node import DriverNode
 from soro_driver.safety.command_gate import CommandGate
 from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
-from soro_haptics.copies import Copies, CopiesProcess, OF_DEVICE, OF_HAND
 from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
-from soro_haptics.haptic_messages import command_message, Hand, Sample
+from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
 from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import haptic_statuses
-from soro_haptics.haptic_setup import make_haptics
+from soro_haptics.haptic_setup import known_calibration, make_haptics
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory
-from soro_haptics.stage_times import CollectorWatch, StageTimes, with_times
+from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.streams import Streams
+from soro_haptics.timed_calls import with_times
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
-from soro_mechanics.haptics.flex_calibration import read_calibration
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.diagnostics import Level
 from soro_node.executor.any_publisher import AnyPublisherSubscription
@@ -75,18 +79,16 @@ class HapticRenderer(DriverNode):
         self._source = self.get_fully_qualified_name()
         self.diagnostics, self.transforms = self._diagnostics, TransformListener(self)
         self._streams = Streams(self, self._frames, self._table.stream_timeout)
-        self._every, self._count, self._stamp = 1, 0, 0
+        self._every, self._count = 1, 0
         self._topics = self._table.loop == TOPICS
-        self.destroy_publisher(self._state_publisher)  # that of the copies takes its place
-        if self._topics:
-            self._command = Node.create_publisher(
-                self, ActuatorCommand, 'actuator_command', NEWEST
-            )
-        kinds = OF_HAND if self._topics else OF_DEVICE | OF_HAND
-        names = {kind: self.resolve_topic_name(topic) for kind, topic in kinds.items()}
-        what = names, self._frames, self._source
-        self._copies = Copies(self, *what)
-        self._process = CopiesProcess(self, max(0, self._table.priority - 1), *what)
+        self._command = Node.create_publisher(self, ActuatorCommand, 'actuator_command', NEWEST)
+        self._estimate = Node.create_publisher(self, TipEstimate, 'tip_estimate', 10)
+        self._tip = Node.create_publisher(self, PoseStamped, 'tip_pose', 10)
+        self._wrench = Node.create_publisher(self, WrenchStamped, 'hand_wrench', 10)
+        if not self._topics:
+            self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
+        self._stamp = 0
+        self._copies = (self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand)
 
     # What differs from a driver ----------------------------------------------------------------
 
@@ -120,7 +122,8 @@ class HapticRenderer(DriverNode):
     ) -> Device:
         """Return the device, or a driver on topics in its place."""
         if not self._topics:
-            return with_times(super().make_device(settings, robot, endpoint), self._times)
+            device = super().make_device(settings, robot, endpoint)
+            return with_times(device, self._times.read, self._times.write)
         if self._heard is None:  # one for all attempts: it needs time to hear something
             names = tuple(a.name for a in robot.actuators)
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
@@ -133,7 +136,7 @@ class HapticRenderer(DriverNode):
                 settings.feedback_timeout,
                 driven,
             )
-            with_times(heard, self._times)
+            with_times(heard, self._times.read, self._times.write)
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
         return self._heard
@@ -171,7 +174,7 @@ class HapticRenderer(DriverNode):
 
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the driver says, and the hand, the environment and the timing."""
-        found = [*super().statuses(loop), self._process.status()]
+        found = super().statuses(loop)
         return found if self._control is None else [*found, *haptic_statuses(self._control)]
 
     @property
@@ -180,34 +183,61 @@ class HapticRenderer(DriverNode):
         return None if self._topics else super().emulated
 
     def destroy_node(self) -> None:
-        """Listen to the collector no longer, and end the process of the copies."""
+        """Listen to the collector no longer."""
         self._collector.stop()
-        self._process.connection.close()
         super().destroy_node()
 
     def publish(self, tick: Tick) -> None:
-        """Let the model follow, then hand copies over, not necessarily of every tick."""
+        """Let the model follow, then publish copies, not necessarily of every tick."""
         self._control.after_write()
         begin = time.perf_counter()
-        slot, self._count = self._count % self._every, self._count + 1
-        if slot and tick.state is self._last_state:
+        due = self._due(tick)
+        if not due:
             return
-        sample = self._sample(tick)
-        if not self._process.send(sample):
-            self._copies.publish(sample)
+        stamp = self._stamps.stamp(tick.time)
+        for part in due:
+            part(tick, stamp)
         self._times.copies.add(time.perf_counter() - begin)
 
-    def _sample(self, tick: Tick) -> Sample:
-        hand, elongation = None, None
+    def _due(self, tick: Tick) -> Sequence[Callable[[Tick, TimeMessage], None]]:
+        """Return what is published in this tick: one message, where ticks are many enough."""
+        slot, self._count = self._count % self._every, self._count + 1
+        if tick.state is not self._last_state:
+            return self._copies
+        if self._every < len(self._copies):
+            return self._copies if slot == 0 else ()
+        return self._copies[slot : slot + 1]
+
+    def _copy_state(self, tick: Tick, stamp: TimeMessage) -> None:
+        # States and sensors of one sample go together: a calibration pairs them by their stamps.
+        if self._topics:
+            return
+        self._state_publisher.publish(state_message(tick, self._gate, stamp))
+        if tick.reading is not None and tick.reading.sensors is not None:
+            control = self._control
+            elongation = control.haptics.guard.elongation if control.estimated else None
+            self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
+
+    def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
+        if not self._topics and tick.command is not None:
+            now = self.get_clock().now().nanoseconds
+            self._command.publish(self._command_message(tick.command.values, now))
+
+    def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
+        # Never an earlier estimate with a new stamp: who uses it could not know that it is old.
         if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
-            s, guard = haptics.loop.law.sensing, haptics.guard
-            estimate = s.ports.axes, s.pose, s.pose_covariance, s.wrench, s.wrench_covariance
-            hand = Hand(*estimate, guard.rank, guard.ignored, haptics.force_deviation)
-            elongation = guard.elongation
-        stamps = self._stamps.stamp(tick.time), self._next_stamp()
-        actuators = self._gate.names, self._gate.codes
-        return Sample(actuators, tick, *stamps, hand, elongation)
+            sensing, guard = haptics.loop.law.sensing, haptics.guard
+            seen, relative = (guard.rank, guard.ignored), haptics.force_deviation
+            self._estimate.publish(estimate_message(sensing, *seen, self._frames, stamp, relative))
+
+    def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
+        if tick.reading is not None and self._control.estimated:
+            haptics = self._control.haptics
+            sensing = haptics.loop.law.sensing
+            self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
+            if haptics.guard.rank > 0:  # a hand that is not felt is no measured zero
+                self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
 
     # Requests ----------------------------------------------------------------------------------
 
@@ -306,7 +336,7 @@ class HapticRenderer(DriverNode):
         path = calibration_path(values, self.get_namespace(), self._robot.name)
         begin = time.monotonic()
         try:
-            calibration = read_calibration(path, self._robot.name) if path.is_file() else None
+            calibration = known_calibration(path, self._robot.name)
             haptics = make_haptics(self._robot, calibration, self._period, values)
         except SoroError as error:
             if strict or not path.is_file():
@@ -320,13 +350,20 @@ class HapticRenderer(DriverNode):
         return haptics
 
     def _send(self, values: Array) -> None:
-        rest = values, self._source, self._next_stamp(), self._heard.stops
-        self._command.publish(command_message(self._gate.names, self._gate.codes, *rest))
+        self._command.publish(self._command_message(values, self.get_clock().now().nanoseconds))
 
-    def _next_stamp(self) -> int:
-        now = self.get_clock().now().nanoseconds
+    def _command_message(self, values: Array, now: int) -> ActuatorCommand:
         self._stamp = max(now, self._stamp + 1)  # stamps give the order
-        return self._stamp
+        actuators = self._robot.actuators
+        message = ActuatorCommand(
+            source=self._source,
+            name=[a.name for a in actuators],
+            quantity=[a.quantity_code for a in actuators],
+            value=values.tolist(),
+            stops=self._heard.stops if self._heard is not None else self._latches.stops,
+        )
+        message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
+        return message
 
 
 def main() -> None:

@@ -4,13 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 import gc
 import time
-from typing import Any
 
-from soro_driver.device import Device
 from soro_haptics.duration_histogram import DurationHistogram
 
 
@@ -68,20 +65,3 @@ class CollectorWatch:
             self._began = time.perf_counter()
         else:
             self._pauses.add(time.perf_counter() - self._began)
-
-
-def with_times(device: Device, times: StageTimes) -> Device:
-    """Have a device add up the durations of its calls that end well; returns it. Call it once."""
-    device.read = _timed(device.read, times.read)  # type: ignore[method-assign]
-    device.write = _timed(device.write, times.write)  # type: ignore[method-assign]
-    return device
-
-
-def _timed(call: Callable[..., Any], times: DurationHistogram) -> Callable[..., Any]:
-    def timed(*arguments: Any) -> Any:
-        begin = time.perf_counter()
-        result = call(*arguments)
-        times.add(time.perf_counter() - begin)
-        return result
-
-    return timed

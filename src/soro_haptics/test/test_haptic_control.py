@@ -17,7 +17,7 @@ from soro_driver.driver_report import Level
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics import topic_device
 from soro_haptics.duration_histogram import BIN, DurationHistogram
-from soro_haptics.haptic_messages import estimate_message, Hand
+from soro_haptics.haptic_messages import estimate_message
 from soro_haptics.haptic_report import sensor_status
 from soro_haptics.motor_motion import LINGER
 from soro_mechanics.core.errors import InvalidInput
@@ -392,9 +392,7 @@ def test_the_turn_that_nothing_senses_is_said_to_be_unknown(plant):
     rig = Rig(plant).armed()
     rig.tick()
     sensing = rig.control.haptics.loop.law.sensing
-    estimate = sensing.pose, sensing.pose_covariance, sensing.wrench, sensing.wrench_covariance
-    hand = Hand(sensing.ports.axes, *estimate, 5, ['flex_2'])
-    message = estimate_message(hand, frames_for('/arm', 'arm/'), Time())
+    message = estimate_message(sensing, 5, ['flex_2'], frames_for('/arm', 'arm/'), Time())
     assert message.ignored_sensors == ['flex_2']
     for values in (message.pose.covariance, message.wrench_covariance):
         turn = np.reshape(values, (6, 6))[3:, 3:]

@@ -45,7 +45,7 @@ class CommandGate:
         self.rate = np.array([a.rate for a in actuators])
         self.rest = np.array([a.rest for a in actuators])
         self.is_pressure = np.array([a.quantity == 'pressure' for a in actuators])
-        self.codes = [a.quantity_code for a in actuators]
+        self._codes = [a.quantity_code for a in actuators]
         self._index = {name: i for i, name in enumerate(self.names)}
         self._coupled = tuple(coupled_limits)
         for limit in self._coupled:
@@ -133,8 +133,8 @@ class CommandGate:
     def _check_one(self, i: int, quantity: int, value: float) -> None:
         actuator = self.actuators[i]
         name, unit = actuator.name, actuator.unit
-        if quantity != self.codes[i]:
-            wanted = f'{self.codes[i]} ({actuator.quantity} [{unit}])'
+        if quantity != self._codes[i]:
+            wanted = f'{self._codes[i]} ({actuator.quantity} [{unit}])'
             raise InvalidInput(f'quantity of {name}', quantity, wanted)
         if not math.isfinite(value):
             raise InvalidInput(name, value, f'a finite number [{unit}]', Code.NOT_FINITE)
