@@ -131,7 +131,7 @@ def watched(emulator):
 
 
 def test_an_emulator_that_slept_blames_nobody():
-    drive = Drive(1, 0.0, 1e4, 0.0)
+    drive = Drive(1, PositionDrive(0.0, 1e4, LAG), 0.0)
     drive.table[co.WATCHED] = co.HOST << 16 | 100
     drive.receive(*BEAT, 0.0)
     assert drive.advance(0.01) == []

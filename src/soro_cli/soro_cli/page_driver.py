@@ -72,17 +72,9 @@ class Page:
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix='soro-page-', ignore_cleanup_errors=True)
         prepare = until_parent_dies()
+        own = f'--user-data-dir={self._folder.name}', f'--window-size={size[0]},{size[1]}'
         self._process = subprocess.Popen(
-            [
-                'nice',
-                '-n',
-                str(niceness),
-                browser,
-                *FLAGS,
-                f'--user-data-dir={self._folder.name}',
-                f'--window-size={size[0]},{size[1]}',
-                'about:blank',
-            ],
+            ['nice', '-n', str(niceness), browser, *FLAGS, *own, 'about:blank'],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

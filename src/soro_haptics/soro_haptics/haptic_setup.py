@@ -36,14 +36,7 @@ def make_haptics(
 ) -> Haptics:
     """Build model, law and guard of one device, and run each once: nothing is compiled later.
 
-    Parameters
-    ----------
-    description : RobotDescription
-    calibration : FlexCalibration, optional
-    period : float
-        Of the loop [s].
-    values : mapping
-        Parameters of the node.
+    `period`: of the loop [s]; `values`: parameters of the node.
     """
     from soro_mechanics.haptics.device import HapticDevice, softened  # scipy, numba: later
     from soro_mechanics.haptics.loop import HapticLoop
@@ -65,14 +58,8 @@ def make_haptics(
         fits = [calibration.sensor(name) for name in names]
         deviation, play = np.array([(f.deviation, f.play) for f in fits]).T
     rate = np.array([a.rate for a in description.actuators])
-    rendering = rendering_setup(
-        period,
-        device.motor_limits(),
-        rate,
-        time_constant=values['time_constant'],
-        speed_time_constant=values['speed_time_constant'],
-        energy=values['energy'],
-    )
+    chosen = {key: values[key] for key in ('time_constant', 'speed_time_constant', 'energy')}
+    rendering = rendering_setup(period, device.motor_limits(), rate, **chosen)
     limits = stable_limits(device, rendering, values['expected_hand'])
     environment, _ = limits.environment(published_environment(values['environment'], np.eye(4)))
     noise, hand = values['encoder_deviation'], values['force_deviation']

@@ -79,14 +79,9 @@ class Supervisor:
     def _spawn(self, descriptors: list[int]) -> subprocess.Popen[bytes]:
         environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
         # Its own session: Ctrl-C in the driver's terminal must not reach it.
+        program = [sys.executable, '-m', 'soro_nidaq_driver.supervisor', *self._arguments]
         return subprocess.Popen(
-            [
-                sys.executable,
-                '-m',
-                'soro_nidaq_driver.supervisor',
-                *self._arguments,
-                *map(str, descriptors),
-            ],
+            [*program, *map(str, descriptors)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

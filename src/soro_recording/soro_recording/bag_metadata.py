@@ -63,25 +63,17 @@ def write_metadata(
     count = sum(topic.count for topic in topics)
     begin = {'nanoseconds_since_epoch': start or 0}
     duration = {'nanoseconds': (end or 0) - (start or 0)}
+    extent = {'starting_time': begin, 'duration': duration, 'message_count': count}
     content = {
         ROOT: {
             'version': VERSION,
             'storage_identifier': 'mcap',
-            'duration': duration,
-            'starting_time': begin,
-            'message_count': count,
+            **extent,
             'topics_with_message_count': [_topic(topic) for topic in topics],
             'compression_format': '',
             'compression_mode': '',
             'relative_file_paths': [file_name],
-            'files': [
-                {
-                    'path': file_name,
-                    'starting_time': begin,
-                    'duration': duration,
-                    'message_count': count,
-                }
-            ],
+            'files': [{'path': file_name, **extent}],
             'custom_data': None,
             'ros_distro': distribution,
         }

@@ -63,16 +63,8 @@ class Packet:
 
     def pack(self) -> bytes:
         """Return the bytes on the wire."""
-        head = HEAD.pack(
-            VERSION,
-            self.kind,
-            len(self.values),
-            self.sequence,
-            self.time,
-            self.boot,
-            self.state,
-            self.flags,
-        )
+        state = self.sequence, self.time, self.boot, self.state, self.flags
+        head = HEAD.pack(VERSION, self.kind, len(self.values), *state)
         return head + np.asarray(self.values, dtype='<f8').tobytes()
 
 

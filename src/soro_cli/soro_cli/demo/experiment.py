@@ -97,12 +97,5 @@ def evaluate(stretch: Stretch, part: Recording) -> StretchResult:
     (bending_model, longer_model), (bending_plant, longer_plant) = (
         shape[:, 3:].max(axis=0).tolist() for shape in (part.model, part.plant)
     )
-    return StretchResult(
-        stretch.label,
-        bending_model,
-        bending_plant,
-        longer_model,
-        longer_plant,
-        float(np.sqrt(np.mean(apart**2))),
-        follow,
-    )
+    most = bending_model, bending_plant, longer_model, longer_plant
+    return StretchResult(stretch.label, *most, float(np.sqrt(np.mean(apart**2))), follow)

@@ -63,14 +63,7 @@ def write_report(tour: Tour, folder: Path, figures: Sequence[Path], links: Seque
         f'<a href="{escape(os.path.relpath(p, folder))}">{escape(p.name)}</a>' for p in links
     )
     path = folder / 'report.html'
-    path.write_text(
-        PAGE.format(
-            title=escape(tour.robot.title),
-            reference=escape(tour.robot.reference),
-            rows=rows,
-            files=files,
-            figures=pictures,
-        ),
-        encoding='utf-8',
-    )
+    title, reference = escape(tour.robot.title), escape(tour.robot.reference)
+    parts = {'title': title, 'reference': reference, 'rows': rows, 'files': files}
+    path.write_text(PAGE.format(**parts, figures=pictures), encoding='utf-8')
     return path

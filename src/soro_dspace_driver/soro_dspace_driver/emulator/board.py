@@ -305,21 +305,9 @@ class DspaceBoard:
         return [self._answer(sf.Nack(frame.seq, frame.type, reason))]
 
     def _identity(self, session: int) -> sf.HelloAck:
-        return sf.HelloAck(
-            session,
-            self.major,
-            self._minor,
-            sf.DeviceKind.PRESSURE,
-            int(self.state),
-            self.serial,
-            self.boot_id,
-            *FIRMWARE,
-            self.channels,
-            f1.MIN_TTL,
-            f1.MAX_TTL,
-            0,
-            f1.FULL_SCALE,
-        )
+        who = sf.DeviceKind.PRESSURE, int(self.state), self.serial, self.boot_id, *FIRMWARE
+        limits = f1.MIN_TTL, f1.MAX_TTL, 0, f1.FULL_SCALE
+        return sf.HelloAck(session, self.major, self._minor, *who, self.channels, *limits)
 
     def _status(self) -> f1.Status:
         return f1.Status(

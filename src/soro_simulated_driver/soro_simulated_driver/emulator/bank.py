@@ -31,14 +31,17 @@ class SimulatedBank:
     - `log`: called with (event, time, **values).
     - `now` [s]
 
-    Its attributes:
-    - `targets` (m,): what the axes act on [SI].
+    Attribute `targets` (m,): what the axes act on [SI].
     """
 
     def __init__(
-        self, actuators: Sequence[Actuator], axes: Sequence[PositionDrive], boot: int, log: Log,
+        self,
+        actuators: Sequence[Actuator],
+        axes: Sequence[PositionDrive],
+        boot: int,
+        log: Log,
         now: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._rest = np.array([a.rest for a in actuators])
         self._low = np.array([a.minimum for a in actuators])
         self._high = np.array([a.maximum for a in actuators])

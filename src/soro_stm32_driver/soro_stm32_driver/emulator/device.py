@@ -23,19 +23,8 @@ from soro_stm32_driver.emulator.radio import RadioLine
 from soro_stm32_driver.protocol import NO_LENGTH, StatusFlag
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
-FAULTS = (
-    'none',
-    'leak',
-    'blocked',
-    'stuck',
-    'supply',
-    'sensor',
-    'sensor_frozen',
-    'reboot',
-    'protocol',
-    'channels',
-    *LINK_FAULTS,
-)
+OF_DEVICE = ('leak', 'blocked', 'stuck', 'supply', 'sensor', 'sensor_frozen', 'reboot')
+FAULTS = ('none', *OF_DEVICE, 'protocol', 'channels', *LINK_FAULTS)
 SENSOR_UNIT = 1e-5  # m
 # What answers: the board of this package, or the reference firmware built for this computer.
 BOARDS: dict[str, type[Stm32Board] | type[FirmwareBoard]] = {

@@ -60,14 +60,10 @@ def ellipsoids(messages: Sequence[Any], extent: float, radius: float = 0.0) -> E
     rotations = np.array([[(a.x, a.y, a.z) for a in m.principal_axis] for m in messages])
     rotations = np.swapaxes(rotations, 1, 2)
     rotations[np.linalg.det(rotations) < 0.0, :, 2] *= -1.0
-    return Ellipsoids(
-        np.array([pose_matrix(m.pose)[:3, 3] for m in messages]),
-        rotations,
-        np.maximum(values * force, THINNEST * extent),
-        force,
-        float(values.max()),
-        float(values.min()),
-    )
+    centres = np.array([pose_matrix(m.pose)[:3, 3] for m in messages])
+    half_axes = np.maximum(values * force, THINNEST * extent)
+    ends = float(values.max()), float(values.min())
+    return Ellipsoids(centres, rotations, half_axes, force, *ends)
 
 
 def quaternions_wxyz(rotations: Array) -> Array:

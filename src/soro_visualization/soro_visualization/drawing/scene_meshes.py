@@ -36,15 +36,8 @@ class SceneMeshes:
         scales = tubes.scales * self.zoom
         scales[:, :2] = np.maximum(scales[:, :2], THINNEST)
         # Rods without caps: the edges of the cuts between the pieces would be seen as seams.
-        self._batch(
-            name,
-            lambda: unit_cylinder(caps=caps),
-            tubes.positions * self.zoom,
-            tubes.quaternions,
-            scales,
-            colours,
-            opacity,
-        )
+        places = tubes.positions * self.zoom, tubes.quaternions, scales
+        self._batch(name, lambda: unit_cylinder(caps=caps), *places, colours, opacity)
 
     def _batch(
         self,
