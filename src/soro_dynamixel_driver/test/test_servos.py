@@ -200,7 +200,7 @@ def test_silence_stops_them_and_stays(device, bench):
 
 
 def test_an_emulator_that_slept_blames_nobody():
-    servo = Servo(1, 0.0, 100.0, 0.0)
+    servo = Servo(1, PositionDrive(0.0, 100.0, LAG), 0.0)
     servo.table[98] = 5  # 100 ms, by the e-Manual
     for now in (0.01, 5.0):  # what was sent in that time waits in its pty
         servo.advance(now)
