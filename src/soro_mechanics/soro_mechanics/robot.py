@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from soro_mechanics.core import robot_input
 from soro_mechanics.core.actuators import Actuator, limit_violations
 from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.configuration import (
@@ -28,15 +29,6 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.old_names import argument_renamed, offer_old_names
-from soro_mechanics.core.robot_input import (
-    checked_target,
-    CONVERGED,
-    method_name,
-    positive,
-    RobotInput,
-    whole,
-    wrench_array,
-)
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.multistart import MultiStart
 from soro_mechanics.numerics import first_calls
@@ -76,7 +68,7 @@ def load_robot(robot: str | os.PathLike[str], model: str | None = None) -> Robot
     return Robot(read_robot_file(find_robot_file(robot)), model)
 
 
-class Robot(RobotInput):
+class Robot(robot_input.RobotInput):
     """A robot and one of its models."""
 
     def __init__(self, description: RobotDescription, model: str | None = None) -> None:
@@ -215,7 +207,9 @@ class Robot(RobotInput):
         InverseSolution
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
-        goal = checked_target(target, task, (position_tolerance, orientation_tolerance))
+        goal = robot_input.checked_target(
+            target, task, (position_tolerance, orientation_tolerance)
+        )
         first_calls.finish()  # a search has a time limit
         load = self._load(wrench, loads)
         search = partial(self._searched, goal, load)
@@ -263,7 +257,7 @@ class Robot(RobotInput):
             gives), or the published integral (4) that neglects the load's geometric term, or one
             of the published sums (5) over the elements of a segment model.
         """
-        method, q = method_name(method), self._at_wrench(self._own(q), wrench)
+        method, q = robot_input.method_name(method), self._at_wrench(self._own(q), wrench)
         if not q.status.converged:
             return np.full((6, 6), np.nan)
         return self._model.compliance(q, method)
@@ -272,7 +266,7 @@ class Robot(RobotInput):
         self, q: Configuration, wrench: Any = None, method: str = 'tangent'
     ) -> tuple[Array, ...]:
         """Return, per backbone, the compliance (n, 6, 6) at every station of `q.backbones`."""
-        method, q = method_name(method), self._at_wrench(self._own(q), wrench)
+        method, q = robot_input.method_name(method), self._at_wrench(self._own(q), wrench)
         if not q.status.converged:
             return tuple(np.full((len(arc), 6, 6), np.nan) for arc in q.arc_lengths)
         return self._model.compliance_along(q, method)
@@ -303,7 +297,7 @@ class Robot(RobotInput):
         """
         from soro_mechanics.analysis.equilibria import solutions
 
-        return solutions(self._model, self._solved(q), whole('starts', starts), seed)
+        return solutions(self._model, self._solved(q), robot_input.whole('starts', starts), seed)
 
     def limit_distance(self, q: Configuration, actuation: Any = None, wrench: Any = None) -> float:
         """Return how far along a straight path stability lasts.
@@ -331,7 +325,7 @@ class Robot(RobotInput):
         else:
             zero = np.zeros(m)
             change = zero if actuation is None else finite_array('actuation', actuation, (m,))
-            load = wrench_array(wrench)
+            load = robot_input.wrench_array(wrench)
         return limit_distance(self._model, self._solved(q), change, load)
 
     def simulate(
@@ -388,9 +382,9 @@ class Robot(RobotInput):
 
     def conditioning(self, q: Configuration, length: float) -> Conditioning:
         """Return how evenly the actuators move the tip, rotations times `length` [m]."""
-        scale, jacobian = positive('length', length), self.jacobian(q)
+        scale, jacobian = robot_input.positive('length', length), self.jacobian(q)
         if not all_finite(jacobian):
-            raise InvalidInput('q', q.status.code.name, CONVERGED)
+            raise InvalidInput('q', q.status.code.name, robot_input.CONVERGED)
         return conditioning(jacobian, scale)
 
 

@@ -16,6 +16,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import multistart as other_starts
 from soro_mechanics.inverse.multistart import Postures, postures_of
 from soro_mechanics.inverse.search import ITERATIONS, Search
+from soro_mechanics.robot_file.catalogue import find_robot_file
 
 LINE = np.zeros((5, 4, 4)) + np.eye(4)
 LINE[:, 0, 3] = [0.0, 0.1, 0.2, 0.3, 0.4]
@@ -165,6 +166,19 @@ def test_no_posture_within_reach_is_called_too_far(stewart_gough):
     longest = stewart_gough.forward(stewart_gough.limits[:, 1]).tip[:3, 3]
     assert not stewart_gough.model_object.too_far(longest)
     assert stewart_gough.model_object.too_far(longest + [0.0, 0.0, 0.12])
+
+
+def test_a_drive_that_shortens_its_rod_reaches_as_far(stewart_gough, tmp_path):
+    falling = 'rods: [rod_1], curve: [{at: 0.15 m, value: 0.8 m}, {at: 0.8 m, value: 0.15 m}]}]'
+    text = find_robot_file('stewart_gough').read_text()
+    turned = text.replace('length, rods: [rod_1]}]', 'length, ' + falling)
+    assert turned != text
+    (tmp_path / 'turned.yaml').write_text(turned)
+    robot = load_robot(tmp_path / 'turned.yaml')
+    for z in (0.3, 0.8, 0.9):
+        point = np.array([0.0, 0.0, z])
+        same = stewart_gough.model_object.too_far(point)
+        assert robot.model_object.too_far(point) == same == (z > 0.85)
 
 
 @pytest.mark.parametrize('name', ['haptic_5dof', 'stiff_flop', 'soft_parallel', 'spatial_cc'])

@@ -13,36 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.dynamics import step_kernels
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.drives import Drives
 from soro_mechanics.dynamics.motion import Motion
-from soro_mechanics.dynamics.step_kernels import (
-    _follow_moves,
-    assemble_motion,
-    begin_step,
-    end_step,
-    ERROR,
-    MOST,
-    MOST_ERROR,
-    predict,
-    RATIO,
-    SMALL_TURN,
-    TOLERANCE,
-)
 from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.models.network.kernels import newton_kernels, system_kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import (
-    CONVERGED,
-    copy_into,
-    NOT_SOLVABLE,
-    SLOW,
-)
-from soro_mechanics.models.network.kernels.system_kernels import (
-    clear_slots,
-    largest_step,
-    move,
-    residual,
-)
 from soro_mechanics.models.network.layout import Layout
 from soro_mechanics.models.network.tendon.equilibrium import newton_step
 
@@ -71,23 +48,23 @@ class HeldTendons:
         """Drive and take a step: outcome, iterations, residual, error [m], taken."""
         s, x, m, w, state = self._layout.structure, self._x, self._m, self._w, self._state
         drive_inputs(s, x, m, self._drives, w.scratch)
-        begin_step(s, x, self._damped, state, m)
-        predict(s, state, w, m, m.limits[RATIO])
-        outcome, spent, found = self.advance(int(m.limits[MOST]))
-        if outcome != CONVERGED:
-            copy_into(m.start, state)
+        step_kernels.begin_step(s, x, self._damped, state, m)
+        step_kernels.predict(s, state, w, m, m.limits[step_kernels.RATIO])
+        outcome, spent, found = self.advance(int(m.limits[step_kernels.MOST]))
+        if outcome != newton_kernels.CONVERGED:
+            newton_kernels.copy_into(m.start, state)
             m.node_move[:] = m.body_move[:] = 0.0
-            outcome, more, found = self.advance(int(m.limits[MOST]))
+            outcome, more, found = self.advance(int(m.limits[step_kernels.MOST]))
             spent += more
-        error = m.limits[ERROR] * max(
+        error = m.limits[step_kernels.ERROR] * max(
             _change(m.node_mass, m.law, m.node_move, m.node_free, m.node_past),
             _change(m.body_mass, m.law, m.body_move, m.body_free, m.body_past),
         )
-        taken = outcome == CONVERGED and error <= m.limits[MOST_ERROR]
+        taken = outcome == newton_kernels.CONVERGED and error <= m.limits[step_kernels.MOST_ERROR]
         if taken:
-            end_step(s, x, state, w, m)
+            step_kernels.end_step(s, x, state, w, m)
         else:
-            copy_into(m.start, state)
+            newton_kernels.copy_into(m.start, state)
         return outcome, spent, found, error, bool(taken)
 
     def advance(self, most: int) -> tuple[int, int, float]:
@@ -96,30 +73,30 @@ class HeldTendons:
         s, tendons, w, m, held = layout.structure, layout.tendons, self._w, self._m, self._held
         length, force = s.scale
         wanted, soft = tendons.rest[held] - x.pull[:, 0], tendons.soft[held]
-        clear_slots(w)
+        system_kernels.clear_slots(w)
         error = np.inf
         for step in range(most + 1):
-            assemble_motion(s, x, damped, state, w, m, LANES)
+            step_kernels.assemble_motion(s, x, damped, state, w, m, LANES)
             tension = tendons.held_tensions(state)[held]
             gap = wanted + soft * tension - tendons.lengths(state)[held]
             slip = float(np.abs(np.minimum(tension / force, gap / length)).max())
-            error = float(residual(s, x, state, w))
-            if error <= m.limits[TOLERANCE] and slip <= TIGHT:
-                return CONVERGED, step, error
+            error = float(system_kernels.residual(s, x, state, w))
+            if error <= m.limits[step_kernels.TOLERANCE] and slip <= TIGHT:
+                return newton_kernels.CONVERGED, step, error
             error = max(error, slip)
             if step == most or not error < 1e300:
                 break
             change = newton_step(layout, x, state, w, gap, tension, (damped, m.body_tangent))
             if change is None:
-                return NOT_SOLVABLE, step, error
-            part, turn, _ = largest_step(s, w)
-            copy_into(state, m.old)
-            move(s, m.old, w, part, state)
+                return newton_kernels.NOT_SOLVABLE, step, error
+            part, turn, _ = system_kernels.largest_step(s, w)
+            newton_kernels.copy_into(state, m.old)
+            system_kernels.move(s, m.old, w, part, state)
             full = np.zeros(len(tendons.held))
             full[held] = tension + part * change
             tendons.put(state, full)
-            _follow_moves(s, state, w, m, part, part * turn < SMALL_TURN)
-        return SLOW, most, error
+            step_kernels._follow_moves(s, state, w, m, part, part * turn < step_kernels.SMALL_TURN)
+        return newton_kernels.SLOW, most, error
 
 
 def _change(mass: Array, law: Array, moved: Array, free: Array, past: Array) -> float:

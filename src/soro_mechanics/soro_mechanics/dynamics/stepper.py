@@ -14,6 +14,8 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_mechanics.dynamics import step_kernels as kernels
+from soro_mechanics.dynamics import step_laws
 from soro_mechanics.dynamics.contact import Ball, Solid, write_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs, weigh_nodes
 from soro_mechanics.dynamics.drives import copy_inputs, new_drives
@@ -21,22 +23,6 @@ from soro_mechanics.dynamics.held_tendons import HeldTendons
 from soro_mechanics.dynamics.mesh import Inertia, moving_layout
 from soro_mechanics.dynamics.motion import new_motion
 from soro_mechanics.dynamics.start import Means, settle
-from soro_mechanics.dynamics.step_kernels import (
-    advance,
-    assemble_motion,
-    begin_step,
-    ERROR,
-    MOST_ERROR,
-    RATIO,
-    steps,
-    TRUSTED,
-)
-from soro_mechanics.dynamics.step_laws import (
-    backward_euler,
-    branch_law,
-    error_constant,
-    generalised_alpha,
-)
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
@@ -135,7 +121,7 @@ class Stepper:
         self._trusted = 0.0 if options.solids else options.trusted
         self._limits = self.motion.limits
         self._limits[:] = smallest, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
-        self._error = error_constant(options.spectral_radius)
+        self._error = step_laws.error_constant(options.spectral_radius)
         self._last_step = self._law_of = self._scale = 0.0
         self._started = False
         self._means = Means(self.layout)
@@ -148,7 +134,7 @@ class Stepper:
             if d.kind == 'tendon'
         ]
         self._held = HeldTendons(self.layout, *self._whole[1:], self._drives) if held else None
-        self._steps = self._held or steps(*self._whole, self._drives, LANES)
+        self._steps = self._held or kernels.steps(*self._whole, self._drives, LANES)
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
@@ -221,8 +207,8 @@ class Stepper:
         m, s = self.motion, self.layout.structure
         m.law[:] = self._law_of = 0.0
         m.prony[:] = self.options.branch, 1.0, 0.0
-        begin_step(s, self.inputs, self._damped, self.state, m)
-        assemble_motion(s, self.inputs, self._damped, self.state, self.work, m, LANES)
+        kernels.begin_step(s, self.inputs, self._damped, self.state, m)
+        kernels.assemble_motion(s, self.inputs, self._damped, self.state, self.work, m, LANES)
 
     def _accelerate(self, step: float, before: Inputs) -> None:
         """Find the accelerations at the beginning, by an implicit step that is much shorter.
@@ -236,15 +222,16 @@ class Stepper:
             getattr(x, name)[:] = getattr(before, name)
         weigh_nodes(s, x, m)
         start = copy_state(self.state)
-        self._set_law(START * step, backward_euler(START * step))
+        self._set_law(START * step, step_laws.backward_euler(START * step))
         self._law_of = 0.0
-        begin_step(s, x, self._damped, self.state, m)
-        self._limits[TRUSTED] = math.inf  # round-off hides the residual of so short a step
+        kernels.begin_step(s, x, self._damped, self.state, m)
+        # round-off hides the residual of so short a step
+        self._limits[kernels.TRUSTED] = math.inf
         if self._held is None:
-            outcomes = [advance(*self._whole, 1, LANES)[0] for _ in range(2)]
+            outcomes = [kernels.advance(*self._whole, 1, LANES)[0] for _ in range(2)]
         else:
             outcomes = [self._held.advance(MAX_ITERATIONS)[0]]
-        self._limits[TRUSTED] = self._trusted
+        self._limits[kernels.TRUSTED] = self._trusted
         if all(outcome == CONVERGED for outcome in outcomes):
             for past, free, move in (
                 (m.node_past, m.node_free, m.node_move),
@@ -260,7 +247,9 @@ class Stepper:
 
     def _set_law(self, step: float, law: Array) -> None:
         self.motion.law[:] = law
-        self.motion.prony[:] = branch_law(step, self.options.branch, self.options.relaxation)
+        self.motion.prony[:] = step_laws.branch_law(
+            step, self.options.branch, self.options.relaxation
+        )
         self._law_of = step
 
     def _rescale(self, step: float) -> None:
@@ -291,11 +280,11 @@ class Stepper:
         if old is not None:
             self._accelerate(step, old)
         limits = self._limits
-        limits[MOST_ERROR] = most_error
-        limits[ERROR] = self._error * step * step
-        limits[RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
+        limits[kernels.MOST_ERROR] = most_error
+        limits[kernels.ERROR] = self._error * step * step
+        limits[kernels.RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
         if step != self._law_of:
-            self._set_law(step, generalised_alpha(step, self.options.spectral_radius))
+            self._set_law(step, step_laws.generalised_alpha(step, self.options.spectral_radius))
             self._rescale(step)
         outcome, spent, residual, error, taken = next(self._steps)
         if taken:

@@ -19,26 +19,12 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import UnknownName
+from soro_mechanics.haptics import linear_loop
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.hand_impedance import HandImpedance, HANDS
-from soro_mechanics.haptics.linear_loop import (
-    admittance_limit,
-    damping_limit,
-    OneDirection,
-    resisting_radius,
-    sliding_limit,
-    spectral_radius,
-    STIFFEST,
-    yielding_limit,
-)
 from soro_mechanics.haptics.rendering import natural_stiffness, RenderingSetup
-from soro_mechanics.haptics.virtual_environment import (
-    ContactFeel,
-    Control,
-    Shape,
-    VirtualEnvironment,
-    VirtualObject,
-)
+from soro_mechanics.haptics.virtual_environment import ContactFeel, VirtualEnvironment
+from soro_mechanics.haptics.virtual_object import Control, Shape, VirtualObject
 from soro_mechanics.models.network.frequencies import condensed_mass
 
 MOTOR_LAG = 0.022 / 4.0  # s: settles to 2 % in the published 22 ms
@@ -61,9 +47,9 @@ def one_direction(
     axis: int,
     smoothing: float,
     speed_smoothing: float = 10e-3,
-) -> OneDirection:
+) -> linear_loop.OneDirection:
     """Return one direction of a handle as theory sees it; matrices of shape (5, 5)."""
-    return OneDirection(
+    return linear_loop.OneDirection(
         float(mass[axis, axis] + hand.mass[axis]),
         float(damping[axis, axis] + hand.damping[axis]),
         1.0 / float(np.linalg.inv(stiffness)[axis, axis]),
@@ -98,7 +84,7 @@ class StableLimits:
     """What may be rendered."""
 
     hand: str  #: the softest that is expected
-    directions: tuple[OneDirection, ...]  #: the five of the handle
+    directions: tuple[linear_loop.OneDirection, ...]  #: the five of the handle
     period: float  #: of the loop [s]
     #: stiffness, rotational_stiffness: stiffest springs [N/m], [N m/rad]; infinite where the hand
     #: bears any
@@ -120,7 +106,7 @@ class StableLimits:
         None at the stiffest one: damping, late, and stiffness share what the hand bears.
         """
         return MARGIN * min(
-            damping_limit(partial(_rendered, d, stiffness / MARGIN, self.period))
+            linear_loop.damping_limit(partial(_rendered, d, stiffness / MARGIN, self.period))
             for d in self.directions[TRANSLATIONS]
         )
 
@@ -199,12 +185,14 @@ def _within(asked: float, least: float, most: float, what: str, said: list[str])
     return damping
 
 
-def _rendered(d: OneDirection, stiffness: float, period: float, damping: float) -> float:
-    return spectral_radius(d, stiffness, period, DELAY, damping)
+def _rendered(
+    d: linear_loop.OneDirection, stiffness: float, period: float, damping: float
+) -> float:
+    return linear_loop.spectral_radius(d, stiffness, period, DELAY, damping)
 
 
-def _resisting(d: OneDirection, period: float, damping: float) -> float:
-    return resisting_radius(d, damping, period, DELAY)
+def _resisting(d: linear_loop.OneDirection, period: float, damping: float) -> float:
+    return linear_loop.resisting_radius(d, damping, period, DELAY)
 
 
 def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> StableLimits:
@@ -242,7 +230,7 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
     period, translations, turns = setup.period, directions[TRANSLATIONS], directions[TURNS]
     coupling, late = ContactFeel().coupling, DELAY + math.ceil(SPARE / period)
     sliding, sliding_late = (
-        max(sliding_limit(d, coupling, period, delay) for d in translations) / MARGIN
+        max(linear_loop.sliding_limit(d, coupling, period, delay) for d in translations) / MARGIN
         for delay in (DELAY, late)
     )
     return StableLimits(
@@ -254,23 +242,26 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
         _softest(translations, period),
         _softest(turns, period),
         sliding,
-        MARGIN * min(damping_limit(partial(_resisting, d, period)) for d in translations),
+        MARGIN
+        * min(linear_loop.damping_limit(partial(_resisting, d, period)) for d in translations),
         sliding_late,
     )
 
 
-def _stiffest(directions: Sequence[OneDirection], period: float) -> float:
+def _stiffest(directions: Sequence[linear_loop.OneDirection], period: float) -> float:
     """Return the stiffest spring that is stable in all directions, with a margin.
 
     Never below the natural stiffness of the softest: there the motors stand still.
     """
     found = math.inf
     for d in directions:
-        found = min(found, admittance_limit(d, period, DELAY, min(found, STIFFEST)))
+        found = min(
+            found, linear_loop.admittance_limit(d, period, DELAY, min(found, linear_loop.STIFFEST))
+        )
     return max(MARGIN * found, min(d.natural for d in directions))
 
 
-def _softest(directions: Sequence[OneDirection], period: float) -> float:
+def _softest(directions: Sequence[linear_loop.OneDirection], period: float) -> float:
     """Return the softest spring that is stable in all directions, with a margin."""
-    found = max(yielding_limit(d, period, DELAY) for d in directions)
+    found = max(linear_loop.yielding_limit(d, period, DELAY) for d in directions)
     return min(found / MARGIN, *(d.natural for d in directions))

@@ -27,14 +27,7 @@ from soro_mechanics.models.network.arrays import Inputs, Integers, new_state, St
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
 from soro_mechanics.models.network.drive_values import driven_many
 from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, Problem
-from soro_mechanics.models.network.kernels.batch_kernels import (
-    DRIVEN_ANGLE,
-    DRIVEN_LENGTH,
-    DRIVEN_STRAIN,
-    DRIVEN_TENSION,
-    Samples,
-    solve_samples,
-)
+from soro_mechanics.models.network.kernels import batch_kernels as kernels
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.linearisation import cut_state, trace_shape
@@ -97,7 +90,7 @@ class Batch:
         solved = np.zeros(len(actuations), dtype=bool)
         own = ('length', 'theta', 'table', 'section', 'stiffness', 'dilution', 'tension')
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
-        samples = Samples(
+        samples = kernels.Samples(
             self.drives,
             self.layout.restiffened,
             values,
@@ -111,7 +104,7 @@ class Batch:
             new_state(s),
             new_state(s),
         )
-        solve_samples(s, self.base, x, self.rest, samples, self.layout.work(), LANES)
+        kernels.solve_samples(s, self.base, x, self.rest, samples, self.layout.work(), LANES)
         return tips, solved
 
 
@@ -262,11 +255,11 @@ def drive_table(layout: lay.Layout) -> Integers:
     strains = layout.structure.shift.shape[1]
     for d, slot in zip(layout.spec.drives, layout.slots, strict=True):
         if d.kind in LENGTHS:
-            rows.append((DRIVEN_LENGTH, d.rod, 0))
+            rows.append((kernels.DRIVEN_LENGTH, d.rod, 0))
         elif d.kind == 'angle':
-            rows.append((DRIVEN_ANGLE, d.rod, d.end))
+            rows.append((kernels.DRIVEN_ANGLE, d.rod, d.end))
         elif d.kind in TENDONS:
-            rows.append((DRIVEN_TENSION, d.rod, slot - 1 - strains))
+            rows.append((kernels.DRIVEN_TENSION, d.rod, slot - 1 - strains))
         else:
-            rows.append((DRIVEN_STRAIN, d.rod, slot - 1))
+            rows.append((kernels.DRIVEN_STRAIN, d.rod, slot - 1))
     return np.array(rows, dtype=np.int64).reshape(-1, 3)

@@ -18,11 +18,7 @@ from soro_mechanics.core.actuators import limit_violations
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import OUTSIDE
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.kernels.contact_kernels import (
-    nearest_segments,
-    Segments,
-    surface_strains,
-)
+from soro_mechanics.models.network.kernels import contact_kernels
 from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_sections import half_sizes, is_round, radius_at
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -84,17 +80,17 @@ class Guard:
     def strain(self, shape: Shape, stress: Array) -> Array:
         """Return the largest surface strain of every rod."""
         strain = np.empty(len(self.names))
-        surface_strains(shape.wrench, stress, self._segments, strain)
+        contact_kernels.surface_strains(shape.wrench, stress, self._segments, strain)
         return strain
 
     def clearance(self, shape: Shape, below: float = math.inf) -> tuple[float, tuple[str, ...]]:
         """Return the smallest distance of two surfaces below a bound [m] and whose they are."""
-        gap, *pair = nearest_segments(shape.pose, self._segments, below)
+        gap, *pair = contact_kernels.nearest_segments(shape.pose, self._segments, below)
         rods = self._segments.rod
         return float(gap), tuple(self.names[rods[k]] for k in pair if k >= 0)
 
 
-def segments_of(layout: lay.Layout) -> Segments:
+def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
     """Return the segments between the stations of a layout."""
     rods = layout.spec.rods
     first, fraction = layout.stations
@@ -115,7 +111,7 @@ def segments_of(layout: lay.Layout) -> Segments:
     number = np.concatenate([np.arange(n - 1) for n in sizes])
     size = -(-int(sizes.max() - 1) // CHUNKS)
     chunk = np.append(np.flatnonzero(number % size == 0), len(number))
-    return Segments(
+    return contact_kernels.Segments(
         station=number + first[rod_of],
         rod=rod_of,
         number=number,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array, LoadAxes, LoadCase
+from soro_mechanics.models.network import rod_loads
 from soro_mechanics.models.network.arrays import (
     Inputs,
     Integers,
@@ -31,12 +32,6 @@ from soro_mechanics.models.network.description.spec import (
 )
 from soro_mechanics.models.network.drive_values import driven_values
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
-from soro_mechanics.models.network.rod_loads import (
-    carrying_rods,
-    point_on_rod,
-    rod_of,
-    spread_points,
-)
 from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
 from soro_mechanics.models.network.rod_sections import radius_at, thin
 from soro_mechanics.models.network.structure import integers, make_structure
@@ -232,7 +227,7 @@ class Layout:
     @cached_property
     def carriers(self) -> tuple[Integers, Array]:
         """Nodes (k,) that carry a dead force at the tip body's origin; see `carrying_rods`."""
-        rods, parts = carrying_rods(self.spec)
+        rods, parts = rod_loads.carrying_rods(self.spec)
         return integers([self.structure.rod_node[r + 1] - 1 for r in rods]), parts
 
     def nearest_node(self, rod: int, at: float) -> int:
@@ -393,8 +388,8 @@ def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0)
         base = item.axes is LoadAxes.BASE
         if item.until is not None:
             target = node_dead if base else node_follower
-            r = rod_of(layout.spec, item)
-            for at, weight in spread_points(layout.spec, item):
+            r = rod_loads.rod_of(layout.spec, item)
+            for at, weight in rod_loads.spread_points(layout.spec, item):
                 target[layout.nearest_node(r, at)] += weight * item.wrench
         elif item.on == layout.spec.tip_body and not base:
             follower[layout.tip_body] += lie.adjoint(layout.spec.tip).T @ item.wrench
@@ -407,7 +402,7 @@ def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0)
             body = layout.bodies.index(item.on) if item.on else layout.tip_body
             (dead if base else follower)[body] += item.wrench
         else:
-            node = layout.nearest_node(*point_on_rod(layout.spec, item))
+            node = layout.nearest_node(*rod_loads.point_on_rod(layout.spec, item))
             (node_dead if base else node_follower)[node] += item.wrench
     return inputs._replace(
         dead=dead,

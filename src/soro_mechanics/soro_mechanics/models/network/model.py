@@ -53,8 +53,8 @@ class Network(ForwardNetwork):
 
     def too_far(self, point: Array) -> bool:
         """Whether a driven rod from the ground to the tip would be longer than it can be."""
-        high = np.array([a.maximum for a in self.description.actuators])
-        longest = driven_ranges(self.spec.drives, high)
+        ends = np.array([(a.minimum, a.maximum) for a in self.description.actuators]).T
+        longest = np.maximum(*(driven_ranges(self.spec.drives, end) for end in ends))
         to_tip = np.linalg.inv(self.spec.tip)
         for d in self.spec.drives:
             first, last = self.spec.rods[d.rod].ends

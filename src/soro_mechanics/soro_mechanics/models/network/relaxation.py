@@ -17,17 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Structure, Work
+from soro_mechanics.models.network.kernels import system_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
-from soro_mechanics.models.network.kernels.system_kernels import (
-    back_substitute,
-    condense,
-    evaluate,
-    largest_step,
-    move,
-    SINGULAR,
-    solve_bodies,
-)
 
 MAX_STEPS = 200
 STEP = 0.1  # largest turn [rad] and move [characteristic lengths] of a frame in one step
@@ -47,23 +39,23 @@ def relax(
     drag = np.tile(np.repeat([s.scale[1] / s.scale[0], s.scale[1] * s.scale[0]], 3), 2)
     mu, error = START, np.inf
     for step in range(MAX_STEPS):
-        error = float(evaluate(s, x, state, w, False, False, LANES))
+        error = float(kernels.evaluate(s, x, state, w, False, False, LANES))
         if error <= tolerance:
             return True, state, step, error
         if not error < LOST:
             return False, start, step, error
         found = _drag_until_definite(s, x, state, w, drag, mu)
-        if found is None or solve_bodies(s, x, w) == 0:
+        if found is None or kernels.solve_bodies(s, x, w) == 0:
             return False, start, step, error
         mu, tangent = found
         # the drag holds the frames back; the rods' wrenches follow their own law
         w.tangent[:] = tangent
-        back_substitute(s, x, state, w, 0, held, 1.0)
-        _, turn, shift = largest_step(s, w)
+        kernels.back_substitute(s, x, state, w, 0, held, 1.0)
+        _, turn, shift = kernels.largest_step(s, w)
         wanted = max(turn, shift / s.scale[0])
         part = 1.0 if wanted <= STEP else STEP / wanted
         copy_into(state, old)
-        move(s, old, w, part, state)
+        kernels.move(s, old, w, part, state)
         mu *= 0.5 if part == 1.0 else 2.0
         if mu < FADED:
             mu = 0.0
@@ -79,10 +71,10 @@ def _drag_until_definite(
     while mu <= THICKEST:
         w.tangent[:] = tangent
         w.tangent[:, diagonal, diagonal] += mu * drag
-        negative = condense(s, x, state, w, False, True)
+        negative = kernels.condense(s, x, state, w, False, True)
         if negative == 0 and _definite(w.matrix):
             return mu, tangent
-        if negative == SINGULAR and not np.isfinite(tangent).all():
+        if negative == kernels.SINGULAR and not np.isfinite(tangent).all():
             return None
         mu = max(4.0 * mu, FADED)
     return None

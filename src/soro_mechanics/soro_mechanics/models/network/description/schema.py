@@ -10,15 +10,11 @@ import numpy as np
 
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, Load, LoadAxes
+from soro_mechanics.models.network.description import drive_schema
 from soro_mechanics.models.network.description.cross_section import (
     CrossSection,
     read_cross_section,
     ShapedSection,
-)
-from soro_mechanics.models.network.description.drive_schema import (
-    read_bundle,
-    read_drives,
-    read_place,
 )
 from soro_mechanics.models.network.description.spec import (
     BodySpec,
@@ -62,8 +58,10 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         if not rods:
             raise top.error('rods', 'write at least one rod')
         _check_held(top, bodies, rods)
-        drives = read_drives(top, rods, actuators)
-        bundles = top.each('bundles', lambda item: read_bundle(item, drives, actuators), ())
+        drives = drive_schema.read_drives(top, rods, actuators)
+        bundles = top.each(
+            'bundles', lambda item: drive_schema.read_bundle(item, drives, actuators), ()
+        )
         with top.section('tip') as item:
             tip_body = item.text('body', choices=[b.name for b in bodies[1:]])
             tip = read_pose(item)
@@ -85,7 +83,7 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
 def read_pose(item: Section) -> Array:
     """Read a placement: position or polar, and rotation or direction (of local z)."""
     pose = np.eye(4)
-    pose[:3, 3] = read_place(item, 3, (0.0, 0.0, 0.0))
+    pose[:3, 3] = drive_schema.read_place(item, 3, (0.0, 0.0, 0.0))
     if 'direction' in item:
         z = item.vector('direction', '1', 3)
         if not np.linalg.norm(z) > 0.0:

@@ -27,13 +27,7 @@ from soro_mechanics.core.status import Code, SolverStatus, status_of, Warnings
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
-from soro_mechanics.models.network.inverse_statics.platform import (
-    Found,
-    is_platform,
-    PlatformSolver,
-    TOLERANCE,
-    Track,
-)
+from soro_mechanics.models.network.inverse_statics import platform
 from soro_mechanics.models.network.kernels.path_memory_kernels import POSE
 from soro_mechanics.models.network.kernels.platform_kernels import UNKNOWNS
 from soro_mechanics.models.network.linearisation import Linearisation, Shape, trace_shape
@@ -44,10 +38,10 @@ NEAR = 0.03  # targets farther from the last one take the general inverse [m]
 class FollowedSolution(Solution):
     """A solution of the fast path; what it is seldom asked for is computed when it is."""
 
-    def __init__(self, follower: Follower, problem: Problem, found: Found) -> None:
+    def __init__(self, follower: Follower, problem: Problem, found: platform.Found) -> None:
         self.equilibrium = follower.equilibrium
         self.problem = problem
-        self.track: Track | None = found.track
+        self.track: platform.Track | None = found.track
         self.linearisation: Linearisation | None = None
         self._follower = follower
         self._found = found
@@ -85,7 +79,7 @@ class Follower:
         self.model = model
         self.equilibrium = equilibrium
         self.base = copy_state(base)
-        self.solver = PlatformSolver(layout, base)
+        self.solver = platform.PlatformSolver(layout, base)
         limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
         self._low, self._high = limits.T.tolist()
         coupled = model.description.coupled_limits
@@ -102,7 +96,7 @@ class Follower:
         """Solve a pose near the guess; None where the general inverse has to look."""
         start = time.perf_counter()
         track = self._track(guess, load, target.pose)
-        if track is None or min(target.tolerances) < TOLERANCE:
+        if track is None or min(target.tolerances) < platform.TOLERANCE:
             return None
         found = self.solver.reach(track, target.pose)
         length = found.length
@@ -122,7 +116,7 @@ class Follower:
         if found.track.maps is not track.maps:
             guard = self.model.guard(self.equilibrium)
             found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
-        numbers = found.steps, found.error, TOLERANCE, time.perf_counter() - start
+        numbers = found.steps, found.error, platform.TOLERANCE, time.perf_counter() - start
         status = status_of(numbers, '', not unstable, math.nan, unstable)
         if found.track.remark:
             status = status.warned(Warnings.OUTSIDE_THEORY, found.track.remark)
@@ -138,7 +132,7 @@ class Follower:
         self,
         target: Array,
         load: LoadCase,
-        found: Found,
+        found: platform.Found,
         solution: FollowedSolution,
         status: SolverStatus,
     ) -> Configuration:
@@ -158,14 +152,14 @@ class Follower:
             state=solution,
         )
 
-    def _track(self, guess: Configuration, load: LoadCase, target: Array) -> Track | None:
+    def _track(self, guess: Configuration, load: LoadCase, target: Array) -> platform.Track | None:
         """Return the track that the guess belongs to, or begin one there."""
         if guess.state.equilibrium is not self.equilibrium:
             return None  # a robot with other numbers: its track and inputs hold its stiffness
         x, y, z = (target[:3, 3] - guess.tip[:3, 3]).tolist()
         if max(abs(x), abs(y), abs(z)) > NEAR or not guess.load.like(load):
             return None
-        track: Track | None = getattr(guess.state, 'track', None)
+        track: platform.Track | None = getattr(guess.state, 'track', None)
         if track is None and guess.status.code is Code.NONE:
             track = self.solver.begin(guess.state.inputs, guess.state.state)
             if track is not None:
@@ -176,7 +170,7 @@ class Follower:
 
 def follower_for(model: ForwardNetwork, equilibrium: Equilibrium) -> Follower | None:
     """Return the fast solver of a network that it can treat."""
-    if not is_platform(equilibrium.layout):
+    if not platform.is_platform(equilibrium.layout):
         return None
     base = equilibrium.assembled(model.rest)
     return Follower(model, equilibrium, base.state) if base.converged else None

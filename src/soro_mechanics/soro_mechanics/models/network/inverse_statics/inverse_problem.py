@@ -208,7 +208,11 @@ class InverseProblem(DrivenLimits):
         size = before_that = TINY
         for step in range(MAX_STEPS + 1):
             last = step > 1 and best < NEARLY  # likely: then no tangent is asked for
-            at.residual = self._residual(at) if last else self.linearise(at).error
+            if last:
+                x, (work, _) = self.inputs(at.driven), self.equilibrium.scratch
+                at.residual = float(evaluate(s, x, at.state, work, False, False, LANES))
+            else:
+                at.residual = self.linearise(at).error
             task_error = self.task_error(at.state)
             at.task_error, at.steps = self.errors(task_error), step
             still = step > 0 and size * min(1.0, size / before_that) < SETTLED
@@ -247,10 +251,6 @@ class InverseProblem(DrivenLimits):
         self.work = at.linear.work
         return at.linear
 
-    def _residual(self, at: InverseState) -> float:
-        x, (work, _) = self.inputs(at.driven), self.equilibrium.scratch
-        return float(evaluate(self.layout.structure, x, at.state, work, False, False, LANES))
-
     def nearest(self, start: InverseState) -> InverseState:
         """Go as near to the target as limits and the robot allow; every iterate is in balance.
 
@@ -273,7 +273,9 @@ class InverseProblem(DrivenLimits):
             if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
                 break
             goal = self.projected(at.driven + step * self.range)
-            trial = None if goal is None else self._settle(goal, self._ahead(at, goal))
+            trial = None
+            if goal is not None:
+                trial = self._settle(goal, self.follow(at, goal - at.driven, 1.0))
             spent += 1 if trial is None else trial.steps + 1
             value = math.inf if trial is None else self._distance(trial)
             if trial is None or not value < error:
@@ -288,11 +290,6 @@ class InverseProblem(DrivenLimits):
         at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
-
-    def _ahead(self, at: InverseState, driven: Array) -> State:
-        """Return the state at other driven values, to first order, after `_tangent`."""
-        da = driven - at.driven
-        return self.linearise(at).moved(da, -self._response @ np.append(da, 1.0), 1.0, 1.0)[0]
 
     def _settle(self, driven: Array, state: State) -> InverseState | None:
         """Solve the equilibrium with the actuators held; None where there is none nearby."""
@@ -343,9 +340,9 @@ class InverseProblem(DrivenLimits):
     def measure(self, at: InverseState) -> None:
         """Prepare `bounds` for what limits depend on beside the driven values."""
 
-    def follow(self, at: InverseState, da: Array, one: float) -> None:
-        """Write the step of every unknown for a step of the actuators, after `_task`."""
-        self.linearise(at).moved(da, -self._response @ np.append(da, one), 1.0, one)
+    def follow(self, at: InverseState, da: Array, one: float) -> State:
+        """Go a step of the actuators, to first order, after `_task`; `work` has every step."""
+        return self.linearise(at).moved(da, -self._response @ np.append(da, one), 1.0, one)[0]
 
     def _task(self, at: InverseState, task_error: Array) -> tuple[Array, Array, Array]:
         """Return J and what is missing, both scaled, and K^-1 (P, r)."""

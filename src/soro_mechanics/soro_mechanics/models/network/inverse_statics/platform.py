@@ -14,21 +14,10 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS
+from soro_mechanics.models.network.kernels import platform_array_kernels as arrays
+from soro_mechanics.models.network.kernels import platform_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.path_memory_kernels import POINTS, POSE, ROWS
-from soro_mechanics.models.network.kernels.platform_array_kernels import (
-    cut,
-    maps_size,
-    values_size,
-)
-from soro_mechanics.models.network.kernels.platform_kernels import (
-    reach_platform,
-    REACHED,
-    renew,
-    Search,
-    STALE,
-    UNKNOWNS,
-)
 
 MAX_STEPS = 12
 MAX_RENEWALS = 6
@@ -114,10 +103,10 @@ class _Scratch:
                 rod_of_actuator,
             ]
         )
-        space = np.zeros(values_size(n, steps, batches) + LINE)
+        space = np.zeros(arrays.values_size(n, steps, batches) + LINE)
         away = -space.ctypes.data // space.itemsize % LINE
         self.values = space[away:]
-        structure, self.x, self.state, _ = cut.py_func(self.numbers, self.values)
+        structure, self.x, self.state, _ = arrays.cut.py_func(self.numbers, self.values)
         for name in ('share', 'attach', 'motor_axis', 'offset', 'joint_axes', 'scale'):
             getattr(structure, name)[:] = getattr(s, name)
         structure.body_mass[:], structure.body_centre[:] = s.body_mass, s.body_centre
@@ -154,10 +143,10 @@ class PlatformSolver:
 
     def _renew(self, scratch: _Scratch, loading: Inputs, state: State) -> Array | None:
         """Return new maps at a state and the scratch's lengths; None where singular."""
-        maps = np.zeros(maps_size(self._rods))
+        maps = np.zeros(arrays.maps_size(self._rods))
         x = loading._replace(length=scratch.x.length)
         s = self.layout.structure
-        return maps if renew(s, x, state, scratch.work, maps, LANES) else None
+        return maps if kernels.renew(s, x, state, scratch.work, maps, LANES) else None
 
     def begin(self, x: Inputs, state: State) -> Track | None:
         """Start a track at a solution; None where the maps are singular."""
@@ -166,9 +155,9 @@ class PlatformSolver:
         maps = self._renew(scratch, x, copy_state(state))
         if maps is None:
             return None
-        memory = np.zeros((ROWS, POSE + UNKNOWNS * n))
+        memory = np.zeros((ROWS, POSE + kernels.UNKNOWNS * n))
         memory[0, :POSE] = state.body[1, :3].ravel()
-        rows = memory[0, POSE:].reshape(n, UNKNOWNS)
+        rows = memory[0, POSE:].reshape(n, kernels.UNKNOWNS)
         rows[:, 0], rows[:, 1] = x.length, state.joint[:, 1, 0]
         rows[:, 2:] = state.wrench
         return Track(memory, 1, 0, maps, state.body[1, :3, 3].copy(), True, x)
@@ -182,21 +171,21 @@ class PlatformSolver:
         memory = track.memory.copy()  # other solves may start at this track too
         pairs, maps, made_at, same = track.pairs, track.maps, track.made_at, track.same
         steps, resume = 0, False
-        outcome, error = STALE, np.inf
+        outcome, error = kernels.STALE, np.inf
         for _ in range(MAX_RENEWALS):
-            search = Search(memory, track.count, pairs, resume, self.tolerance, MAX_STEPS)
-            outcome, taken, error, pairs = reach_platform(
+            search = kernels.Search(memory, track.count, pairs, resume, self.tolerance, MAX_STEPS)
+            outcome, taken, error, pairs = kernels.reach_platform(
                 scratch.numbers, scratch.values, maps, target, search, pose, LANES
             )
             steps += taken
-            if outcome != STALE:
+            if outcome != kernels.STALE:
                 break
             new = self._renew(scratch, track.loading, scratch.state)
             if new is None:
                 break
             maps, made_at, resume, pairs = new, target[:3, 3], True, 0
         away = (target[:3, 3] - made_at).tolist()
-        if outcome == REACHED and max(map(abs, away)) > RENEW_DISTANCE:
+        if outcome == kernels.REACHED and max(map(abs, away)) > RENEW_DISTANCE:
             new = self._renew(scratch, track.loading, scratch.state)
             if new is not None:
                 maps, made_at, pairs = new, target[:3, 3], 0
@@ -204,21 +193,7 @@ class PlatformSolver:
             signature = 1 + 2 * self._rods
             same = same and _alike(maps[:signature], track.maps[:signature])
         length = scratch.x.length[self._rod]
-        return Found(
-            outcome == REACHED,
-            steps,
-            error,
-            length,
-            pose,
-            Track(
-                memory,
-                min(track.count + 1, POINTS),
-                pairs,
-                maps,
-                made_at,
-                same,
-                track.loading,
-                track.remark,
-            ),
-            scratch.x.length.copy(),
-        )
+        count = min(track.count + 1, POINTS)
+        track = Track(memory, count, pairs, maps, made_at, same, track.loading, track.remark)
+        reached, lengths = outcome == kernels.REACHED, scratch.x.length.copy()
+        return Found(reached, steps, error, length, pose, track, lengths)

@@ -20,16 +20,9 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Work
+from soro_mechanics.models.network.kernels import system_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into, MIN_PART
-from soro_mechanics.models.network.kernels.system_kernels import (
-    back_substitute,
-    condense,
-    evaluate,
-    largest_step,
-    move,
-    SINGULAR,
-)
 from soro_mechanics.models.network.layout import Layout
 
 MAX_FLIPS = 100
@@ -55,7 +48,7 @@ def solve_held_tendons(
     before, change = tension, np.zeros_like(tension)
     best, part, error = np.inf, 1.0, np.inf
     for step in range(most + 1):
-        error = float(evaluate(s, x, state, w, True, False, LANES))
+        error = float(kernels.evaluate(s, x, state, w, True, False, LANES))
         lengths = tendons.lengths(state)[held]
         gap = wanted + tendons.soft[held] * tension - lengths
         error = max(error, float(np.abs(np.minimum(tension / force, gap / length)).max()))
@@ -72,9 +65,9 @@ def solve_held_tendons(
             if found is None:
                 return False, state, step, error
             change, before, best = found, tension, error
-            part, _, _ = largest_step(s, w)
+            part, _, _ = kernels.largest_step(s, w)
             copy_into(state, old)
-        move(s, old, w, part, state)
+        kernels.move(s, old, w, part, state)
         tension = before + part * change
         full = np.zeros(len(tendons.held))
         full[held] = tension
@@ -98,7 +91,7 @@ def newton_step(
     """
     s, tendons = layout.structure, layout.tendons
     held = np.flatnonzero(tendons.held)
-    if condense(s, x, state, w, True, False) == SINGULAR:
+    if kernels.condense(s, x, state, w, True, False) == kernels.SINGULAR:
         return None
     law = x
     if motion is not None:
@@ -144,7 +137,7 @@ def follow_tensions(
             slots[rod, slot] += value
     w.step_body[0] = 0.0
     w.step_body[1:] = body.reshape(-1, 6)
-    back_substitute(s, x, state, w, 1 + int(s.counts[5]), slots, one)
+    kernels.back_substitute(s, x, state, w, 1 + int(s.counts[5]), slots, one)
 
 
 def solve_complementarity(matrix: Array, rest: Array, start: NDArray[np.bool_]) -> Array | None:
