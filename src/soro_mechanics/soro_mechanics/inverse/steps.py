@@ -49,7 +49,7 @@ def landing_step(
 
 
 def approach_step(
-    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, bend: Array
+    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, bend: Array | float = 0.0
 ) -> Array:
     """Return the step within limits and trust region that leaves the least; see `learn_bend`."""
     size = z.size
