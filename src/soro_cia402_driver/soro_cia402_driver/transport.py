@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import contextlib
+from itertools import cycle
 import math
 import time
 from typing import Any
@@ -44,7 +45,7 @@ class Cia402Transport:
         self.arrived, self.restarted = np.full(len(wiring.nodes), -math.inf), False
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
-        self._watch, self._watched = 0, self.goal.copy()  # of WATCHED: as wanted, as confirmed
+        self._watched, self._turns = self.goal.copy(), cycle(self._every)  # of WATCHED, as said
 
     def open(self) -> Identity:
         """Find every drive, without power, and set it up."""
@@ -62,9 +63,9 @@ class Cia402Transport:
     def arm(self) -> None:
         """Have the drives hold where they are (force: none), and watch this computer."""
         self._end = time.monotonic() + self._open_timeout
-        self._watch = co.HOST << 16 | ARMING
+        self._watched[:] = 0
         for i in self._every:
-            self._write(i, co.WATCHED, self._watch)
+            self._write(i, co.WATCHED, co.HOST << 16 | ARMING)
         self.refresh()
         while True:
             off = np.array([state is not State.ENABLED for state in self.states()])
@@ -85,7 +86,6 @@ class Cia402Transport:
             if not on.any():
                 break
             self._check(on, 'does not switch off')
-        self._watch = 0
         for i in self._every:
             self._write(i, co.WATCHED, 0)
 
@@ -106,10 +106,13 @@ class Cia402Transport:
         if not np.isfinite(values).all():
             raise DeviceError(f'set-points {values} are not finite')
         self.goal[:] = self._counts(values)
-        self._watch = co.HOST << 16 | max(1, round(1e3 * ttl))
-        frame = co.whole(co.DOWNLOAD, co.WATCHED, self._watch)
-        late = zip(self.wiring.nodes, self._watched != self._watch, strict=True)
-        self.bus.put([(co.SDO_REQUEST + node, frame) for node, is_late in late if is_late])
+        watch = co.HOST << 16 | max(1, round(1e3 * ttl))
+        late, turn = self._watched != watch, next(self._turns)
+        # One says what it has, in turn, always: an answer to an older frame confirms nothing.
+        frames = [co.whole(co.DOWNLOAD, co.WATCHED, watch) if is_late else b'' for is_late in late]
+        frames[turn] = co.sdo(co.VALUE, co.WATCHED)
+        rows = zip(self.wiring.nodes, frames, strict=True)
+        self.bus.put([(co.SDO_REQUEST + node, frame) for node, frame in rows if frame])
         self._cycle([co.ENABLE] * len(self._every))
 
     def ask(self) -> None:
@@ -130,8 +133,8 @@ class Cia402Transport:
                 self.arrived[i] = now
             elif kind == co.SDO_ANSWER and len(data) == 8:
                 self._answer = i, (answer := co.read_sdo(data))
-                if (answer.kind, answer.index) == (co.DONE, co.WATCHED.index):
-                    self._watched[i] = self._watch
+                if (answer.kind & 0xE0, answer.index) == (co.VALUE, co.WATCHED.index):
+                    self._watched[i] = co.WATCHED.unpack(answer.data)
             elif kind == co.EMERGENCY and len(data) == 8:
                 self.errors[i], _ = co.EMERGENCY_FRAME.unpack(data)
             elif kind == co.HEARTBEAT and data == bytes([co.BOOTED]):

@@ -126,6 +126,20 @@ def test_drives_watch_for_as_long_as_the_loop_says(device, bench, loss):  # noqa
         assert watched(bench[0]) == {ttl}
 
 
+def test_an_older_answer_confirms_no_newer_time(device, bench, monkeypatch):  # noqa: F811
+    device.arm()
+    cycle(device, np.zeros(6), 20.0, lambda _: watched(bench[0]) == {4.0 * TTL}, 4.0 * TTL)
+    transport = device.transport
+    older = co.whole(co.DOWNLOAD, co.WATCHED, co.HOST << 16 | round(4e3 * TTL))
+    transport.bus.put([(co.SDO_REQUEST + n, older) for n in transport.wiring.nodes])
+    with monkeypatch.context() as full:  # the newer one gets lost
+        full.setattr(transport.bus, 'put', lambda frames: None)
+        device.write(np.zeros(6), TTL)
+    pass_time(0.02)  # the answers come
+    cycle(device, np.zeros(6), 20.0, lambda _: watched(bench[0]) == {TTL})
+    assert watched(bench[0]) == {TTL}
+
+
 def watched(emulator):
     return {1e-3 * (drive.table[co.WATCHED] & 0xFFFF) for drive in emulator.drives.values()}
 

@@ -103,11 +103,5 @@ def loaded_state(
         actuation = present()
     else:
         actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
-    return LoadedState(
-        robot,
-        actuation,
-        wrench_from_message(request.wrench),
-        loads_from_messages(request.loads),
-        of_present,
-        external() if of_present else None,
-    )
+    load = wrench_from_message(request.wrench), loads_from_messages(request.loads)
+    return LoadedState(robot, actuation, *load, of_present, external() if of_present else None)

@@ -53,14 +53,8 @@ def draw_report(
     width = [o.high - o.value for o in found.offsets] / scales
     names = [*found.names, *(f'{o.name}: {shown(o.value, o.unit)}' for o in found.offsets)]
     rows = np.arange(len(names))
-    right.errorbar(
-        centre,
-        rows,
-        xerr=np.concatenate([found.high - found.factors, width]),
-        fmt='o',
-        capsize=4,
-        color='#1f6feb',
-    )
+    ends = np.concatenate([found.high - found.factors, width])
+    right.errorbar(centre, rows, xerr=ends, fmt='o', capsize=4, color='#1f6feb')
     right.axvline(1.0, color='#9aa5b1', ls='--', lw=1.0)
     right.set_yticks(rows, names)
     more = '; offsets: 1 + tenths of the range or length' if found.offsets else ''

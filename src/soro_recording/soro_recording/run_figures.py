@@ -158,14 +158,9 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
     figure.colorbar(
         matplotlib.cm.ScalarMappable(scale, 'viridis'), ax=flat, label='time [s]', shrink=0.8
     )
-    return Drawn(
-        'shape',
-        figure,
-        {
-            'shortest_backbone': float(np.min(shapes.lengths)),
-            'longest_backbone': float(np.max(shapes.lengths)),
-        },
-    )
+    shortest, longest = float(np.min(shapes.lengths)), float(np.max(shapes.lengths))
+    numbers = {'shortest_backbone': shortest, 'longest_backbone': longest}
+    return Drawn('shape', figure, numbers)
 
 
 def _path(run: RunData) -> Drawn:

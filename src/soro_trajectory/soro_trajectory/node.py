@@ -148,14 +148,9 @@ class TrajectoryPlanner(RobotNode):
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
-        self._stream = CommandStream(
-            robot,
-            self._source,
-            1.0 / self.table.rate,
-            self.table.slew,
-            self.table.takeover_timeout,
-            pause_of_driver(robot.description),
-        )
+        times = 1.0 / self.table.rate, self.table.slew, self.table.takeover_timeout
+        pause = pause_of_driver(robot.description)
+        self._stream = CommandStream(robot, self._source, *times, pause)
         self.make_kernels_ready()
         self.tip_control.configure(self._stream, self._binding, self._feedback)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
@@ -403,14 +398,8 @@ class TrajectoryPlanner(RobotNode):
         to_base = self.transforms.awaited(base, message.header, f'{topic}.header')
         pose = to_base @ pose_from_message(message.pose, f'{topic}.pose')
         near, wrench_at = self.near()
-        return goal_for_pose(
-            self._binding.robot,
-            pose,
-            task,
-            wrench_at,
-            near,
-            (self.table.position_tolerance, self.table.orientation_tolerance),
-        )
+        tolerances = self.table.position_tolerance, self.table.orientation_tolerance
+        return goal_for_pose(self._binding.robot, pose, task, wrench_at, near, tolerances)
 
     def _on_release(self, request: Trigger.Request, response: Trigger.Response) -> Any:
         self._stream.release()

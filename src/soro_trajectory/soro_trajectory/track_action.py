@@ -92,13 +92,9 @@ class TrackAction(StreamAction):
 
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
-        limits = PlanningLimits(
-            table.speed,
-            table.spacing,
-            table.acceleration,
-            self._stream.rates,
-            (table.position_tolerance, table.orientation_tolerance),
-        )
+        tolerances = table.position_tolerance, table.orientation_tolerance
+        motion = table.speed, table.spacing, table.acceleration, self._stream.rates
+        limits = PlanningLimits(*motion, tolerances)
 
         def proceed(progress: float) -> bool:
             now = time.monotonic()

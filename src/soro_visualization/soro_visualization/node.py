@@ -210,14 +210,8 @@ class Visualization(GuardedLifecycleNode):
         from soro_visualization.page.viewer import derived_port, Viewer
 
         port = self.table.port or derived_port(self.get_namespace())
-        self._viewer = Viewer(
-            self._description,
-            self.table.host,
-            port,
-            self._requests,
-            self._parts,
-            self.table.history,
-        )
+        shown = self._requests, self._parts, self.table.history
+        self._viewer = Viewer(self._description, self.table.host, port, *shown)
         self.get_logger().info(f'viewer: {self.address}')
         self.diagnostics.report('viewer', Level.OK, f'serving {self.address}')
         if self.table.host != LOOPBACK:

@@ -351,10 +351,5 @@ class RobotRequests:
         if result.error_code != Code.NONE:
             self._answered(None, f'workspace: {result.error_message}', False, True)
             return
-        self._answered(
-            None,
-            f'workspace: {result.solved} points, longest extent '
-            f'{1e3 * result.longest_extent:.1f} mm, {result.duration:.1f} s',
-            True,
-            True,
-        )
+        size = f'longest extent {1e3 * result.longest_extent:.1f} mm, {result.duration:.1f} s'
+        self._answered(None, f'workspace: {result.solved} points, {size}', True, True)

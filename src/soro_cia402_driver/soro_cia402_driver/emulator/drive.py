@@ -21,13 +21,9 @@ CONSTANT = {
     co.DEVICE_TYPE: 0x20000 | co.PROFILE,  # a servo drive
     co.VENDOR: 0x0500,  # assumed
     co.PRODUCT: 402,
-    co.STATUS: 0,
-    co.MODE_SHOWN: 0,
-    co.PRESENT: 0,
-    co.PRESENT_TORQUE: 0,
     co.RATED_TORQUE: RATED,
     co.MODES: 1 << POSITION - 1 | 1 << TORQUE - 1,
-}
+} | dict.fromkeys((co.STATUS, co.MODE_SHOWN, co.PRESENT, co.PRESENT_TORQUE), 0)
 SETTINGS = dict.fromkeys(
     (co.WATCHED, co.ON_ERROR, co.CONTROL, co.MODE, co.GOAL, co.GOAL_TORQUE, co.WINDOW_TIME), 0
 ) | {

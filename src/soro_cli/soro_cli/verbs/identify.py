@@ -147,15 +147,8 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
                 f'{len(observations)} postures, measured by {tip.topic} ({what}); model {model}; '
                 f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation())}'
             )
-        found = identify(
-            space,
-            model,
-            observations,
-            offsets=offsets,
-            gravity=gravity,
-            hold_out=arguments.hold_out,
-            seed=arguments.seed,
-        )
+        held_out = {'hold_out': arguments.hold_out, 'seed': arguments.seed}
+        found = identify(space, model, observations, offsets=offsets, gravity=gravity, **held_out)
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, (arguments.output or folder) / 'identification.png')
         if arguments.write and found.better and found.names:

@@ -310,14 +310,8 @@ class DspaceBoard:
         return sf.HelloAck(session, self.major, self._minor, *who, self.channels, *limits)
 
     def _status(self) -> f1.Status:
-        return f1.Status(
-            self.boot_id,
-            self.frames,
-            self.crc_errors,
-            self.malformed,
-            self._refused,
-            self._expired & 0xFFFF,
-        )
+        bad = self.crc_errors, self.malformed, self._refused, self._expired & 0xFFFF
+        return f1.Status(self.boot_id, self.frames, *bad)
 
     def _feedback(self, now: float) -> sf.Frame:
         if self.repeats and self._repeated is not None:

@@ -172,15 +172,9 @@ class ViewerScene(SceneMeshes):
             self._hide('/ellipsoids')
             self.legends.pop('ellipsoids', None)
             return
-        self._batch(
-            '/ellipsoids',
-            unit_sphere,
-            found.centres * self.zoom,
-            quaternions_wxyz(found.rotations),
-            found.half_axes * self.zoom,
-            ELLIPSOID,
-            0.45,
-        )
+        turned = found.centres * self.zoom, quaternions_wxyz(found.rotations)
+        half_axes = found.half_axes * self.zoom
+        self._batch('/ellipsoids', unit_sphere, *turned, half_axes, ELLIPSOID, 0.45)
         self.legends['ellipsoids'] = (
             f'<small>&nbsp; ellipsoids: where a point goes under {found.force:g} N<br>&nbsp; '
             f'compliance {1e3 * found.stiffest:.3g} to {1e3 * found.softest:.3g} mm/N</small>'
@@ -205,14 +199,9 @@ class ViewerScene(SceneMeshes):
                 f'{10**low:.3g} N/m',
                 f'{10**high:.3g} N/m',
             )
-        self._scene.add_point_cloud(
-            '/workspace',
-            np.asarray(points) * self.zoom,
-            colours,
-            point_size=0.007,
-            point_shape='circle',
-            precision='float32',
-        )
+        cloud = '/workspace', np.asarray(points) * self.zoom, colours
+        look = {'point_size': 0.007, 'point_shape': 'circle', 'precision': 'float32'}
+        self._scene.add_point_cloud(*cloud, **look)
 
     def show_path(self, name: str, positions: Array) -> None:
         """Show the desired or the actual path; nothing for fewer than two points."""
@@ -308,14 +297,9 @@ class ViewerScene(SceneMeshes):
         if not self._hulls and self._description is not None:
             drawn = set() if self._parts is None else self._parts.drawn_bodies
             for name, hull in body_hulls(self._description, shape, drawn).items():
-                self._hulls[name] = self._scene.add_mesh_simple(
-                    f'/hulls/{name}',
-                    hull.vertices * self.zoom,
-                    hull.faces,
-                    color=HULL,
-                    flat_shading=True,
-                    receive_shadow=False,
-                )
+                mesh = f'/hulls/{name}', hull.vertices * self.zoom, hull.faces
+                look = {'color': HULL, 'flat_shading': True, 'receive_shadow': False}
+                self._hulls[name] = self._scene.add_mesh_simple(*mesh, **look)
         moving = [name for name in self._hulls if name in poses]
         self._place([self._hulls[n] for n in moving], [poses[n] for n in moving])
         for name, pose in shape.bodies.items():
