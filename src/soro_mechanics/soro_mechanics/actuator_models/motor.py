@@ -48,9 +48,13 @@ class PositionDrive:
     """
 
     def __init__(
-        self, value: float, rate: float, lag: float, motor: MotorProperties | None = None,
+        self,
+        value: float,
+        rate: float,
+        lag: float,
+        motor: MotorProperties | None = None,
         scale: float = 1.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.value, self.rate, self.blocked = value, rate, False
         self.load = self.torque = self.speed = 0.0
         self._lag, self._motor, self._scale, self._goal = lag, motor, scale, value
