@@ -75,7 +75,9 @@ def isotropic_effort(
     sense, or limits that leave the motors unbounded.
     """
     na, ne, _ = ports.sizes
-    chosen = _check_directions(directions, ne)
+    chosen = tuple(int(i) for i in directions)
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= i < ne for i in chosen):
+        raise InvalidInput('directions', directions, f'different indices from 0 to {ne - 1}')
     if sense not in SENSES:
         raise InvalidInput('sense', sense, ' or '.join(SENSES))
     shift = np.zeros(ne) if offset is None else finite_array('offset', offset, (ne,))
@@ -96,13 +98,6 @@ def isotropic_effort(
     torque = start + corners @ basis.T
     efforts = torque @ gain[list(chosen)].T + constant[list(chosen)]
     return _largest_ball(efforts)
-
-
-def _check_directions(directions: Sequence[int], ne: int) -> tuple[int, ...]:
-    chosen = tuple(int(i) for i in directions)
-    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= i < ne for i in chosen):
-        raise InvalidInput('directions', directions, f'different indices from 0 to {ne - 1}')
-    return chosen
 
 
 def _motor_half_spaces(

@@ -201,8 +201,8 @@ class _Problem:
         """Return weights (m, k), parts of creep (m,), log(time), delay and constant (3,)."""
         every = self.start.copy()
         every[self.free] = x
-        weights, part, (time, delay), constant = np.split(every, np.cumsum([
-            self._thresholds.size, len(self._thresholds), 2]))  # fmt: skip
+        ends = np.cumsum([self._thresholds.size, len(self._thresholds), 2])
+        weights, part, (time, delay), constant = np.split(every, ends)
         return weights.reshape(self._thresholds.shape), part, time, delay, constant
 
     def history(self, x: Array) -> HistoryProperties:

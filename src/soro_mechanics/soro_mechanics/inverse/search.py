@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-import math
 import time
 from typing import Protocol
 
@@ -188,8 +187,8 @@ class Search:
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(limits, rows, point.z, point.residual, trust, bend)
-                left = float(np.sum((point.residual - rows @ step) ** 2) + step @ bend @ step)
-                promise = 1.0 - math.sqrt(max(left, 0.0)) / point.size if point.size > 0.0 else 0.0
+                left = float(np.linalg.norm(point.residual - rows @ step))
+                promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
