@@ -38,7 +38,7 @@ def check(file):
     assert error.path == path
     assert remedy in error.remedy
     assert error.file == str(file) and str(file) in str(error)
-    assert repr(error.value) in str(error)
+    assert repr(error.value)[:100] in str(error)  # a long one is cut
 
 
 def test_every_error_is_its_own():
