@@ -84,6 +84,9 @@ def test_wrong_targets_and_methods_are_refused(robot):
         robot.inverse(np.ones((4, 4)))
     with pytest.raises(InvalidInput, match='target'):
         robot.inverse([0.0, 0.0])
+    for far in (-1e7, 1e200):
+        with pytest.raises(InvalidInput, match='target'):
+            robot.inverse([0.0, far, 0.0])
     with pytest.raises(InvalidInput, match='position_tolerance'):
         robot.inverse([0, 0, 0.04], position_tolerance=0.0)
     with pytest.raises(UnknownName, match='tangent'):

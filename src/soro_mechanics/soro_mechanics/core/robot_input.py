@@ -33,6 +33,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 POSITIVE = 'a finite number greater than zero'
 METHODS = ('tangent', 'integral', 'midpoint', 'trapezoid')
 CONVERGED = 'a converged Configuration'
+FARTHEST = 1e6  # m: of what is farther a double cannot hold every square
 Kind = TypeVar('Kind', bound=Enum)
 
 
@@ -75,13 +76,16 @@ def checked_target(target: Any, task: Task | None, tolerances: tuple[float, floa
     if has_shape(target, (3,)):
         if task not in (None, Task.POSITION):
             raise InvalidInput('target', target, f'a (4, 4) pose for task {task!r}')
-        pose = np.eye(4)
+        pose, task = np.eye(4), Task.POSITION
         pose[:3, 3] = finite_array('target', target, (3,))
-        return Target(pose, Task.POSITION, tolerances)
-    if not has_shape(target, (4, 4)):
+    elif has_shape(target, (4, 4)):
+        pose, task = pose_array('target', target), Task.POSE if task is None else task
+    else:
         expected = 'a (3,) position or a (4, 4) pose'
         raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
-    return Target(pose_array('target', target), Task.POSE if task is None else task, tolerances)
+    if np.abs(pose[:3, 3]).max() > FARTHEST:
+        raise InvalidInput('target', target, f'within {FARTHEST:g} m of base_link')
+    return Target(pose, task, tolerances)
 
 
 def method_name(method: str) -> str:
