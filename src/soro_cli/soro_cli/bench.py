@@ -206,10 +206,10 @@ class Bench:
         """Be at a goal for a while; return what is measured there."""
         self._law.wanted = goal
         self._wait(self._time)
-        if self._law.wanted is None or self._ticks[-1].state is not DeviceState.ACTIVE:
+        if self._law.wanted is None or self._loop.safety.state is not DeviceState.ACTIVE:
             moves = [self._robot.actuators[i].name for i in np.flatnonzero(goal != self._rest)]
             where = f'while {", ".join(moves)} was to move' if moves else 'on the way to rest'
-            raise DeviceError(f'{self._ticks[-1].state.name} {where}')
+            raise DeviceError(f'{self._loop.safety.state.name} {where}')
         return self._here()
 
     def _wait(self, seconds: float, until: Callable[[Tick], bool] = lambda t: False) -> Any:

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 import json
+import threading
 import time
 
 import numpy as np
@@ -15,7 +16,7 @@ from soro_cli.bench import Bench
 from soro_cli.doctor import hardware as doctor_hardware
 from soro_cli.doctor.findings import Level
 from soro_cli.main import main
-from soro_driver.device import Device, DeviceLost, Identity, Reading
+from soro_driver.device import Device, DeviceError, DeviceLost, Identity, Reading
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 EXAMPLES = find_robot_file('stiff_flop').with_name('examples')
@@ -156,6 +157,24 @@ def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
             raise DeviceLost('no such port')
 
     assert verdicts(monkeypatch, Missing) == {'connect': Level.FAIL}
+
+
+def test_a_fault_is_named_while_the_device_is_still_made_safe(monkeypatch, quick):
+    class Refusing(Board):
+        def write(self, values, ttl):
+            if values.any():
+                raise DeviceError('refused')
+
+        def make_safe(self):
+            seen.wait(5.0)
+
+    seen = threading.Event()
+    monkeypatch.setattr(bench.devices, 'load', lambda name: Refusing)
+    with Bench('stiff_flop', True, 0.05, None) as made:
+        last = list(made.findings())[-1]
+        seen.set()
+    assert last.level is Level.FAIL
+    assert last.text == 'FAULT while pair_1 was to move'
 
 
 @pytest.mark.timeout(240)
