@@ -14,8 +14,7 @@ EMERGENCY_STOP = (
 )
 STOPPED = (
     Code.NOT_ACTIVE,
-    'the driver was stopped or lost its commands: look why, then `soro stop --clear`, then a new '
-    'target',
+    'the driver was stopped or lost its commands: look why, then `soro stop --clear`',
 )
 NO_TRACKER = (
     'no tip_measured; look at `tracker` in the diagnostics of kinematics_solver, or publish '
