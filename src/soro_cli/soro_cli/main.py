@@ -129,8 +129,6 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         return int(verb.run(arguments))
     except UserError as error:
         return _fail(str(error), error.code, as_json)
-    except EOFError:  # of input()
-        return _fail('nobody answers; write --yes to be asked nothing', 1, as_json)
     except OSError as error:
         # A folder or file that was named cannot be read or written; anything else is our bug.
         if error.filename is None:

@@ -10,6 +10,8 @@ import math
 import sys
 from typing import Any
 
+from soro_node.user_errors import UserError
+
 Row = Sequence[str]
 
 
@@ -36,6 +38,14 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None
 def print_json(value: Any) -> None:
     """Print a value as JSON; numbers that are not finite become null."""
     print(json.dumps(_finite(value), allow_nan=False))
+
+
+def ask(question: str) -> str:
+    """Return what a person answers."""
+    try:
+        return input(question)
+    except EOFError:
+        raise UserError('nobody answers; write --yes to be asked nothing') from None
 
 
 def note(text: str) -> None:

@@ -35,15 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     from soro_cli.bench import Bench
     from soro_cli.doctor.findings import as_json, Level, print_findings
+    from soro_cli.tables import ask
     from soro_node.file_errors import writing
     from soro_node.user_errors import UserError
 
     if not 0.0 < arguments.part <= 50.0:
         raise UserError(f'--part {arguments.part:g}: write 0 to 50 percent')
-    if arguments.hardware and not arguments.yes and input('It may move. Go on? yes/no ') != 'yes':
+    if arguments.hardware and not arguments.yes and ask('It may move. Go on? yes/no ') != 'yes':
         return 1
-    ask = None if arguments.yes or not arguments.hardware else input
-    with Bench(arguments.robot, arguments.hardware, 0.01 * arguments.part, ask) as bench:
+    person = None if arguments.yes or not arguments.hardware else ask
+    with Bench(arguments.robot, arguments.hardware, 0.01 * arguments.part, person) as bench:
         findings = print_findings(f'bench of {arguments.robot}', bench.findings())
     if arguments.output:
         with writing(Path(arguments.output)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from soro_cli.tables import note
+from soro_cli.tables import ask, note
 from soro_node.file_errors import writing
 from soro_node.user_errors import UserError
 
@@ -84,14 +84,15 @@ def _answer(question: Question, silent: bool) -> str:
     if silent:
         return question.default
     while True:
+        text = _read(question.text, question.default)
         try:
-            return _checked(question, _read(question.text, question.default))
+            return _checked(question, text)
         except UserError as error:
             print(f'  {error}')
 
 
 def _read(text: str, default: str) -> str:
-    return input(f'{text} [{default}]: ').strip() or default
+    return ask(f'{text} [{default}]: ').strip() or default
 
 
 def _checked(question: Question, text: str) -> str:
