@@ -134,8 +134,7 @@ class Bench:
     def _channels(self) -> Iterator[Finding]:
         for i, actuator in enumerate(self._robot.actuators):
             before = self._go(self._rest)
-            goal = self._rest + self._steps * (np.arange(len(self._rest)) == i)
-            share = (self._go(goal) - before) / self._steps
+            share = (self._go(self._moved(i)) - before) / self._steps
             others = [a.name for j, a in enumerate(self._robot.actuators)
                       if j != i and abs(share[j]) > CROSSTALK]  # fmt: skip
             text = f'{share[i]:.0%} of the way that was asked for'
@@ -154,7 +153,7 @@ class Bench:
         self._go(self._rest)
 
     def _stop(self) -> Iterator[Finding]:
-        self._go(self._rest + self._steps * (np.arange(len(self._rest)) == 0))
+        self._go(self._moved(0))
         self._loop.stop('soro bench')
         self._wait(SETTLE)
         if self._wait(VENT * SETTLE, lambda t: not self._full()) is None:
@@ -201,6 +200,10 @@ class Bench:
         away = np.abs(self._here() - self._rest) > CROSSTALK * np.abs(self._steps)
         rows = zip(self._robot.actuators, away, strict=True)
         return ', '.join(a.name for a, up in rows if up and a.quantity == 'pressure')
+
+    def _moved(self, i: int) -> Array:
+        """Return the goal at which one channel is a step from rest."""
+        return self._rest + self._steps * (np.arange(len(self._rest)) == i)
 
     def _go(self, goal: Array) -> Array:
         """Be at a goal for a while; return what is measured there."""

@@ -27,6 +27,7 @@ from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.system.tip_feedback import (
     CONTROLS,
     planned,
+    Plant,
     plant_of,
     SCENES,
     SPEEDS,
@@ -48,21 +49,17 @@ FIRST, EVERY = 30, 6  # looks at 30 Hz: the first second is the approach's; and 
 
 
 class Watched(VirtualTip):
-    """A scene that keeps what lengths and body do."""
+    """A scene that keeps time, tip, reckoned, true and felt lengths of every look."""
 
-    def watch(self) -> list[tuple[float, Array, Array, Array, Array]]:
-        """Keep time, tip, reckoned, true and felt lengths of every look."""
-        kept: list[tuple[float, Array, Array, Array, Array]] = []
-        solve = self._body.configuration
+    def __init__(self, plant: Plant, control: str) -> None:
+        self.kept: list[tuple[float, Array, Array, Array, Array]] = []
+        super().__init__(plant, control)
 
-        def look(felt: Array, *moves: float) -> Configuration:
-            q = solve(felt, *moves)
-            drives = self._drives
-            kept.append((self.now, q.tip[:3, 3], drives.present.copy(), drives.true, q.actuation))
-            return q
-
-        self._body.configuration = look  # type: ignore[method-assign]
-        return kept
+    def shape(self, felt: Array) -> Configuration:
+        """Return the body, and keep what it and its drives do."""
+        q, drives = super().shape(felt), self._drives
+        self.kept.append((self.now, q.tip[:3, 3], drives.present.copy(), drives.true, q.actuation))
+        return q
 
 
 def parts(name: str) -> dict[str, Any]:
@@ -75,11 +72,12 @@ def parts(name: str) -> dict[str, Any]:
     while tip.stream.phase is not Phase.HOLD:
         tip.run(0.01)
     tip.run(0.5)
-    kept, start = tip.watch(), tip.now
+    tip.kept.clear()
+    start = tip.now
     tip.follow(timed, DELAY)
     found: dict[str, list[Array]] = {key: [] for key in PARTS}
     q = body = None
-    for now, true_tip, reckoned, true, felt in kept[FIRST::EVERY]:
+    for now, true_tip, reckoned, true, felt in tip.kept[FIRST::EVERY]:
         time = max(0.0, now - start - DELAY)
         wanted, goal = timed.actuation_at(time), timed.position_at(time)
         q, body = tip.robot.forward(wanted, guess=q), tip._body.robot.forward(wanted, guess=body)

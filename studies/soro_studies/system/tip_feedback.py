@@ -46,7 +46,7 @@ from soro_mechanics.analysis.trajectory import (
     schedule,
     solve_path,
 )
-from soro_mechanics.core.configuration import Array, Task
+from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.history_fit import identify_history, Movement
 from soro_mechanics.numerics.curves import named_curve, placed
@@ -215,8 +215,7 @@ class VirtualTip:
             if self.now >= self._next_truth:
                 self._next_truth += max(1.0 / 30.0, self.now - self._next_truth)
                 felt = self._creep.apply(self._drives.true - self._rest, self.now) + self._rest
-                moves = (self.now,) if isinstance(self._body, MovingBody) else ()
-                q = self._body.configuration(felt, *moves)
+                q = self.shape(felt)
                 self._drives.fill(self._parts, q)
                 tip = q.tip
                 self.tracker.see(tip, self.now, self.now, self.now + ANSWER)
@@ -228,6 +227,11 @@ class VirtualTip:
                 self._next_look = self.now + LOOK - 1e-9
                 self.control._step(self.now)
         return errors
+
+    def shape(self, felt: Array) -> Configuration:
+        """Return the body under what its drives have it feel now."""
+        moves = (self.now,) if isinstance(self._body, MovingBody) else ()
+        return self._body.configuration(felt, *moves)
 
     def hear(self, seen: SeenPose) -> None:
         """Take a pose as the tip: the kinematics node's rules are left out."""
