@@ -81,8 +81,17 @@ class CanDevice(SessionDevice):
         t = self.transport
         t.poll(time.monotonic())
         flags = np.where(t.saturated, int(Flag.RATE_LIMITED), 0).astype(np.uint16)
-        found = self._faults(), self._tripped(), self._sensors(), t.sampled, self._reason()
-        return Reading(t.time, t.angles.copy(), t.applied.copy(), flags, *found)
+        return Reading(
+            t.time,
+            t.angles.copy(),
+            t.applied.copy(),
+            flags,
+            self._faults(),
+            self._tripped(),
+            self._sensors(),
+            t.sampled,
+            self._reason(),
+        )
 
     def make_safe(self) -> None:
         """Disarm the board; an emergency stop where it does not confirm."""

@@ -118,8 +118,16 @@ def record(arguments: argparse.Namespace) -> RecordResult:
             node.destroy_node()
             rclpy.try_shutdown(context=context)
     bag = node.bag
-    written = bag.size, bag.counts, node.lost, bag.dropped, bag.failure
-    return RecordResult(str(bag.folder), seconds, connected_after, *written)
+    return RecordResult(
+        str(bag.folder),
+        seconds,
+        connected_after,
+        bag.size,
+        bag.counts,
+        node.lost,
+        bag.dropped,
+        bag.failure,
+    )
 
 
 def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:

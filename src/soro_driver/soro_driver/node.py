@@ -307,9 +307,15 @@ class DriverNode(GuardedLifecycleNode):
             if inlet is None:
                 continue
             try:
-                what = message.name, message.quantity, message.value, message.source
-                when = stamp_nanoseconds(message), now - min(age, max(since, 0.0))
-                inlet.submit(*what, *when, message.stops)
+                inlet.submit(
+                    message.name,
+                    message.quantity,
+                    message.value,
+                    message.source,
+                    stamp_nanoseconds(message),
+                    now - min(age, max(since, 0.0)),
+                    message.stops,
+                )
             except SoroError as error:
                 # Counted in the diagnostics; the log must not fill up at the rate of a stream.
                 self.get_logger().warning(f'command refused: {error}', throttle_duration_sec=2.0)

@@ -60,9 +60,17 @@ class PythonCanLink:
         try:
             for identifier, data in frames:
                 long = len(data) > 8
-                kind = {'is_extended_id': False, 'is_fd': long, 'bitrate_switch': long}
-                frame = {'arbitration_id': identifier, 'data': data, 'dlc': len(data)}
-                self._bus.send(self._can.Message(**frame, **kind), timeout=self._timeout)
+                self._bus.send(
+                    self._can.Message(
+                        arbitration_id=identifier,
+                        data=data,
+                        is_extended_id=False,
+                        is_fd=long,
+                        bitrate_switch=long,
+                        dlc=len(data),
+                    ),
+                    timeout=self._timeout,
+                )
         except TimeoutError as error:
             raise DeviceTimeout(f'{self.place}: sending: {_line(error)}') from None
         except (self._can.CanError, OSError) as error:

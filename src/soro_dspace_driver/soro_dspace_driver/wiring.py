@@ -59,9 +59,16 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         )
         path = robot.written_path(f'actuators[{actuators.index(slowest)}].rate')
         raise RobotFileError(path, f'{slowest.rate:g} Pa/s', remedy, section.file)
-    names, most = tuple(a.name for a in actuators), np.array([a.maximum for a in actuators])
-    rates = np.array([a.rate for a in actuators])
-    return DspaceWiring(port, baudrate, rate, serial, names, np.array(channels), most, rates)
+    return DspaceWiring(
+        port,
+        baudrate,
+        rate,
+        serial,
+        tuple(a.name for a in actuators),
+        np.array(channels),
+        np.array([a.maximum for a in actuators]),
+        np.array([a.rate for a in actuators]),
+    )
 
 
 def feedback_bits(channels: int) -> int:

@@ -56,6 +56,12 @@ class DynamixelDevice(SessionDevice):
         tripped = self._armed and bool(np.any((t.torque == 0) | (t.watchdog == TRIPPED)))
         errors = int(np.bitwise_or.reduce(t.error))
         faults = int(Fault.DEVICE) | errors << DEVICE_FAULT_SHIFT if errors else 0
-        flags, angles = np.zeros(len(t.goal), np.uint16), (t.angles(t.present), t.angles(t.goal))
-        reason = t.names(t.error) if errors else ''
-        return Reading(float(t.arrived.min()), *angles, flags, faults, tripped, reason=reason)
+        return Reading(
+            float(t.arrived.min()),
+            t.angles(t.present),
+            t.angles(t.goal),
+            np.zeros(len(self.wiring.ids), np.uint16),
+            faults,
+            tripped,
+            reason=t.names(t.error) if errors else '',
+        )

@@ -25,9 +25,20 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
     objects = []
     for i, m in enumerate(messages):
         try:
-            where = pose_from_message(m.pose), [m.size.x, m.size.y, m.size.z]
-            feel = m.stiffness, m.rotational_stiffness, m.damping, m.friction, m.follows_goal
-            objects.append(VirtualObject(m.name, m.shape, m.control, *where, *feel))
+            objects.append(
+                VirtualObject(
+                    m.name,
+                    m.shape,
+                    m.control,
+                    pose_from_message(m.pose),
+                    [m.size.x, m.size.y, m.size.z],
+                    m.stiffness,
+                    m.rotational_stiffness,
+                    m.damping,
+                    m.friction,
+                    m.follows_goal,
+                )
+            )
         except InvalidInput as error:
             field = f'objects[{i}].{error.field}'
             raise InvalidInput(field, error.value, error.expected, error.code) from None

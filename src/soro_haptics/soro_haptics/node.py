@@ -128,8 +128,14 @@ class HapticRenderer(DriverNode):
             names = tuple(a.name for a in robot.actuators)
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
             driven = (DeviceState.ACTIVE,) if settings.safe_action == RELEASE else DRIVEN
-            timeouts = self._table.connect_timeout, settings.feedback_timeout
-            heard = self._heard = TopicDevice(names, sensors, self._send, *timeouts, driven)
+            heard = self._heard = TopicDevice(
+                names,
+                sensors,
+                self._send,
+                self._table.connect_timeout,
+                settings.feedback_timeout,
+                driven,
+            )
             with_times(heard, self._times.read, self._times.write)
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
@@ -143,8 +149,15 @@ class HapticRenderer(DriverNode):
         self._every = max(1, round(settings.rate / self._table.publish_rate))
         haptics = self._haptics = self._haptics or self._load()
         motion = MotorMotion(len(gate.names), self._table.motion_speed)
-        rest = self._table.on_sensor_loss, self._table.rest_force, self._times, self._streams
-        control = HapticControl(haptics, self._source, motion, *rest)
+        control = HapticControl(
+            haptics,
+            self._source,
+            motion,
+            self._table.on_sensor_loss,
+            self._table.rest_force,
+            self._times,
+            self._streams,
+        )
         # What is loaded by now stays: collections look at what came later only.
         gc.collect()
         gc.freeze()

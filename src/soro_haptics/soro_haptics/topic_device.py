@@ -123,10 +123,16 @@ class TopicDevice(Device):
         if state is None:
             raise DeviceLost('no actuator_state')
         faults = state.faults & ~int(Fault.COMMUNICATION)
-        angles = np.array(state.measured, float), np.array(state.applied, float)
-        flags = np.array(state.flags, np.uint16)
-        tripped = self._armed and state.device_state not in self._driven
-        return Reading(time_, *angles, flags, int(faults), tripped, flex, time_)
+        return Reading(
+            time_,
+            np.array(state.measured, float),
+            np.array(state.applied, float),
+            np.array(state.flags, np.uint16),
+            int(faults),
+            self._armed and state.device_state not in self._driven,
+            flex,
+            time_,
+        )
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points."""

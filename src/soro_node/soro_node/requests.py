@@ -103,5 +103,11 @@ def loaded_state(
         actuation = present()
     else:
         actuation = actuation_from_names(robot, request.actuator_name, request.actuation)
-    load = wrench_from_message(request.wrench), loads_from_messages(request.loads)
-    return LoadedState(robot, actuation, *load, of_present, external() if of_present else None)
+    return LoadedState(
+        robot,
+        actuation,
+        wrench_from_message(request.wrench),
+        loads_from_messages(request.loads),
+        of_present,
+        external() if of_present else None,
+    )

@@ -202,9 +202,14 @@ class BagWriter:
         topics = list(self._topics.items())
         for number, topic in topics:
             topic.count = self._writer.counts.get(number, 0)
-        extent = self._writer.start_time, self._writer.end_time
-        names = [t for _, t in topics]
-        write_metadata(self.folder, self.path.name, names, *extent, self._distribution)
+        write_metadata(
+            self.folder,
+            self.path.name,
+            [t for _, t in topics],
+            self._writer.start_time,
+            self._writer.end_time,
+            self._distribution,
+        )
 
 
 def _free(path: Path) -> int:

@@ -229,10 +229,18 @@ class RunData:
         tip, actuation, wrench, gravity, solve_time, lengths, model = np.split(
             table.values, ends[:-1], axis=1
         )
-        radii = tuple(float(np.max(b.radius)) for b in m.backbones)
-        loads = wrench, gravity if told else None
-        solved = solve_time[:, 0], tuple(models), model[:, 0].astype(int)
-        return Shapes(table.time, lengths[:, 0], radii, tip, actuation, *loads, *solved)
+        return Shapes(
+            table.time,
+            lengths[:, 0],
+            tuple(float(np.max(b.radius)) for b in m.backbones),
+            tip,
+            actuation,
+            wrench,
+            gravity if told else None,
+            solve_time[:, 0],
+            tuple(models),
+            model[:, 0].astype(int),
+        )
 
     def backbones(self, topic: str, chosen: NDArray[np.int_]) -> list[list[Array]]:
         """Return the backbones of some shapes, by their indices in `shapes`.

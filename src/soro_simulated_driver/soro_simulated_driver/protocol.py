@@ -63,8 +63,16 @@ class Packet:
 
     def pack(self) -> bytes:
         """Return the bytes on the wire."""
-        state = self.sequence, self.time, self.boot, self.state, self.flags
-        head = HEAD.pack(VERSION, self.kind, len(self.values), *state)
+        head = HEAD.pack(
+            VERSION,
+            self.kind,
+            len(self.values),
+            self.sequence,
+            self.time,
+            self.boot,
+            self.state,
+            self.flags,
+        )
         return head + np.asarray(self.values, dtype='<f8').tobytes()
 
 

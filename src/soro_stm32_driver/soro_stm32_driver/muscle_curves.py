@@ -80,8 +80,14 @@ class MuscleCurve:
         empty = float((fall[1][-2] - fall[1][-1]) / (fall[0][-1] - fall[0][-2]))
         vacuum = self.shortest - fill * onset
         constant = (float(fall[1][-1]) - vacuum) / empty
-        drawn = {'_onset': onset, '_rise': rise, '_fall': fall, '_fill': fill}
-        drawn |= {'_vacuum': vacuum, '_constant': constant}
+        drawn = {
+            '_onset': onset,
+            '_rise': rise,
+            '_fall': fall,
+            '_fill': fill,
+            '_vacuum': vacuum,
+            '_constant': constant,
+        }
         for name, value in drawn.items():
             object.__setattr__(self, name, value)
 

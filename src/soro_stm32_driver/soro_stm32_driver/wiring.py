@@ -120,9 +120,15 @@ def _read_curves(section: Section, names: tuple[str, ...]) -> tuple[MuscleCurve,
 
 def _read_curve(table: Section, key: str) -> MuscleCurve:
     with table.section(key) as item:
-        units = {'inflate_time': 's', 'inflate_length': 'm'}
-        units |= {'deflate_time': 's', 'deflate_length': 'm'}
-        columns = [_column(item, name, unit) for name, unit in units.items()]
+        columns = [
+            _column(item, name, unit)
+            for name, unit in (
+                ('inflate_time', 's'),
+                ('inflate_length', 'm'),
+                ('deflate_time', 's'),
+                ('deflate_length', 'm'),
+            )
+        ]
         try:
             return MuscleCurve(*columns)
         except InvalidInput as error:

@@ -148,9 +148,14 @@ class TrajectoryPlanner(RobotNode):
         self._quantities = [a.quantity_code for a in robot.actuators]
         self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
         self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
-        times = 1.0 / self.table.rate, self.table.slew, self.table.takeover_timeout
-        pause = pause_of_driver(robot.description)
-        self._stream = CommandStream(robot, self._source, *times, pause)
+        self._stream = CommandStream(
+            robot,
+            self._source,
+            1.0 / self.table.rate,
+            self.table.slew,
+            self.table.takeover_timeout,
+            pause_of_driver(robot.description),
+        )
         self.make_kernels_ready()
         self.tip_control.configure(self._stream, self._binding, self._feedback)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get

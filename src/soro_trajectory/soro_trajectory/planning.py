@@ -171,8 +171,16 @@ def make_plan(
     if callable(wrench):
         # All that solve_path asks of a robot are its actuators and its inverse.
         solver, constant = cast(Robot, InverseUnderLoad(robot, wrench)), np.zeros(6)
-    asked = path, Task(goal.task), constant, (), guess, limits.tolerances
-    solution = solve_path(solver, *asked, lambda index: proceed(index / count))
+    solution = solve_path(
+        solver,
+        path,
+        Task(goal.task),
+        constant,
+        (),
+        guess,
+        limits.tolerances,
+        lambda index: proceed(index / count),
+    )
     if solution.failed or not solution.complete:
         return Plan(path, solution, None)
     timed = schedule(path, solution.actuation, speed, limits.rates, limits.acceleration)

@@ -92,9 +92,13 @@ class TrackAction(StreamAction):
 
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
-        tolerances = table.position_tolerance, table.orientation_tolerance
-        motion = table.speed, table.spacing, table.acceleration, self._stream.rates
-        limits = PlanningLimits(*motion, tolerances)
+        limits = PlanningLimits(
+            table.speed,
+            table.spacing,
+            table.acceleration,
+            self._stream.rates,
+            (table.position_tolerance, table.orientation_tolerance),
+        )
 
         def proceed(progress: float) -> bool:
             now = time.monotonic()

@@ -210,8 +210,14 @@ class Visualization(GuardedLifecycleNode):
         from soro_visualization.page.viewer import derived_port, Viewer
 
         port = self.table.port or derived_port(self.get_namespace())
-        shown = self._requests, self._parts, self.table.history
-        self._viewer = Viewer(self._description, self.table.host, port, *shown)
+        self._viewer = Viewer(
+            self._description,
+            self.table.host,
+            port,
+            self._requests,
+            self._parts,
+            self.table.history,
+        )
         self.get_logger().info(f'viewer: {self.address}')
         self.diagnostics.report('viewer', Level.OK, f'serving {self.address}')
         if self.table.host != LOOPBACK:

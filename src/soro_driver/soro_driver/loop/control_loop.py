@@ -351,15 +351,22 @@ class ControlLoop:
         return flags
 
     def _tick_result(self, flags: dev.Flags) -> Tick:
-        reading, safety = self._reading, self.safety
-        nothing = np.full(len(self.gate.names), math.nan)
-        if reading is None:
-            now, applied, measured = self._clock(), nothing, nothing
-        else:
-            now, applied, measured = reading.time, reading.applied, reading.measured
-        moved = self._commanded.copy(), applied, measured, flags
-        state = safety.state, safety.present_faults, safety.reason, self._engaged
-        return Tick(now, *moved, *state, reading, safety.latches.stops)
+        reading, count = self._reading, len(self.gate.names)
+        nothing = np.full(count, math.nan)
+        safety = self.safety
+        return Tick(
+            self._clock() if reading is None else reading.time,
+            self._commanded.copy(),
+            nothing if reading is None else reading.applied,
+            nothing if reading is None else reading.measured,
+            flags,
+            safety.state,
+            safety.present_faults,
+            safety.reason,
+            self._engaged,
+            reading,
+            safety.latches.stops,
+        )
 
     # Transitions: outputs first, then the log, which may keep whoever writes waiting ----------
 

@@ -305,13 +305,31 @@ class DspaceBoard:
         return [self._answer(sf.Nack(frame.seq, frame.type, reason))]
 
     def _identity(self, session: int) -> sf.HelloAck:
-        who = sf.DeviceKind.PRESSURE, int(self.state), self.serial, self.boot_id, *FIRMWARE
-        limits = f1.MIN_TTL, f1.MAX_TTL, 0, f1.FULL_SCALE
-        return sf.HelloAck(session, self.major, self._minor, *who, self.channels, *limits)
+        return sf.HelloAck(
+            session,
+            self.major,
+            self._minor,
+            sf.DeviceKind.PRESSURE,
+            int(self.state),
+            self.serial,
+            self.boot_id,
+            *FIRMWARE,
+            self.channels,
+            f1.MIN_TTL,
+            f1.MAX_TTL,
+            0,
+            f1.FULL_SCALE,
+        )
 
     def _status(self) -> f1.Status:
-        bad = self.crc_errors, self.malformed, self._refused, self._expired & 0xFFFF
-        return f1.Status(self.boot_id, self.frames, *bad)
+        return f1.Status(
+            self.boot_id,
+            self.frames,
+            self.crc_errors,
+            self.malformed,
+            self._refused,
+            self._expired & 0xFFFF,
+        )
 
     def _feedback(self, now: float) -> sf.Frame:
         if self.repeats and self._repeated is not None:

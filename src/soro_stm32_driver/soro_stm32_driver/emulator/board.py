@@ -285,11 +285,22 @@ class Stm32Board:
             if behind < f3.WINDOW:
                 done |= 1 << behind
         flags = self.flags | (f3.StatusFlag.VENTING if valves.venting else 0)
-        mine = self.time, self.boot_id & 0xFFFF, self.state, flags
-        work = valves.coils, valves.active, min(valves.queued, 255), session.last_seq, done
-        supply, errors = round(self.bank.supply / 100.0), self.crc_errors & 0xFFFF
-        found = valves.budget_left, errors, BATTERY, supply, self.faults
-        status = f3.Status(*mine, *work, *found)
+        status = f3.Status(
+            self.time,
+            self.boot_id & 0xFFFF,
+            self.state,
+            flags,
+            valves.coils,
+            valves.active,
+            min(valves.queued, 255),
+            session.last_seq,
+            done,
+            valves.budget_left,
+            self.crc_errors & 0xFFFF,
+            BATTERY,
+            round(self.bank.supply / 100.0),
+            self.faults,
+        )
         bodies: list[sf.Body] = [valves.times(self.time), status]
         if self.properties.sensors:
             bodies.insert(1, f3.Lengths(self.time, self._sense()))

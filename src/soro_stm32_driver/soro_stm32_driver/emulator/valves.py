@@ -159,8 +159,14 @@ class Valves:
             worked = list(m.worked)
             if m.running is not f3.Action.HOLD:
                 worked[m.running - 1] += self._tick - m.began
-            times, switched = (t & 0xFFFF for t in worked), (n & 0xFF for n in m.switched)
-            rows.append(f3.Worked(*times, *switched))
+            rows.append(
+                f3.Worked(
+                    worked[0] & 0xFFFF,
+                    worked[1] & 0xFFFF,
+                    m.switched[0] & 0xFF,
+                    m.switched[1] & 0xFF,
+                )
+            )
         return f3.ValveTimes(time, tuple(rows))
 
     def _work(self, i: int, m: _Muscle, tick: int) -> None:

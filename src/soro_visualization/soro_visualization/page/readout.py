@@ -100,11 +100,16 @@ def readout_from_message(actuators: Sequence[Actuator], message: Any) -> Actuato
             f'values, expected {len(names)} each: one for every name'
         )
     order = [names.index(a.name) for a in actuators]
-    commanded, applied, measured, flags = (np.array(values)[order] for values in lists)
-    stops = getattr(message, 'stops', 0)  # recordings may be older than the field
-    said = int(message.device_state), message.command_source, stops
-    stopped = bool(message.faults & STOPPED_BIT)
-    return ActuatorReadout(commanded, applied, measured, tuple(flags.tolist()), *said, stopped)
+    return ActuatorReadout(
+        np.array(message.commanded)[order],
+        np.array(message.applied)[order],
+        np.array(message.measured)[order],
+        tuple(int(message.flags[i]) for i in order),
+        int(message.device_state),
+        message.command_source,
+        getattr(message, 'stops', 0),  # recordings may be older than the field
+        bool(message.faults & STOPPED_BIT),
+    )
 
 
 def angles_from_message(message: Any) -> dict[str, float]:
