@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from itertools import chain, pairwise
 import struct
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from soro_driver.serial.frame import Body, FrameError
 
@@ -27,6 +28,7 @@ INVALID = 0xFFFF  # a measurement whose monitor is outside -0.1 V to 10.2 V
 TTL_COUNT = 2  # ms
 MIN_TTL, MAX_TTL = 20, 500  # ms, what a device allows at 100 Hz
 Pressures = tuple[int, ...]  # one per channel
+B = TypeVar('B', bound='_PerChannel')
 
 
 class Type(IntEnum):
@@ -61,27 +63,45 @@ class DeviceFault(IntFlag):
 
 
 class _PerChannel(Body):
-    """A body with u16 per channel between its other fields: it has no single `layout`."""
+    """A body with u16 per channel, in `lists` tuples, between its other fields.
 
-    @property
-    def wire(self) -> str:
-        """The layout of this body, as of `struct`."""
-        raise NotImplementedError
+    `ahead`, `behind`: the formats of those, a letter of `struct` for each; the last one of
+    `behind` may be left out.
+    """
+
+    ahead: ClassVar[str] = ''
+    lists: ClassVar[int] = 1
+    behind: ClassVar[str] = ''
 
     def pack(self) -> bytes:
         """Return the body's bytes. Raises FrameError."""
+        values, start = self.values(), len(self.ahead)
+        rows, rest = values[start : start + self.lists], values[start + self.lists :]
+        wire = self._wire(len(rows[0]), self.behind[: len(rest)])
         try:
-            return struct.pack(self.wire, *self.values())
+            return struct.pack(wire, *values[:start], *chain(*rows), *rest)
         except struct.error as error:
             raise FrameError(f'{type(self).__name__}: {error}') from None
 
+    @classmethod
+    def unpack(cls: type[B], body: bytes) -> B:
+        """Read a body. Raises FrameError."""
+        return cls._read(body, cls.behind)
 
-def _read(kind: type[Body], body: bytes, ahead: str, behind: str, each: int = 1) -> list[int]:
-    """Read a body with `each` u16 per channel between two groups of fields. Raises FrameError."""
-    channels, rest = divmod(len(body) - struct.calcsize(f'<{ahead}{behind}'), 2 * each)
-    if rest or not 1 <= channels <= MAX_CHANNELS:
-        raise FrameError(f'{kind.__name__}: {len(body)} bytes')
-    return list(struct.unpack(f'<{ahead}{each * channels}H{behind}', body))
+    @classmethod
+    def _read(cls: type[B], body: bytes, behind: str) -> B:
+        fixed = struct.calcsize(f'<{cls.ahead}{behind}')
+        channels, rest = divmod(len(body) - fixed, 2 * cls.lists)
+        if rest or not 1 <= channels <= MAX_CHANNELS:
+            raise FrameError(f'{cls.__name__}: {len(body)} bytes')
+        found, start = struct.unpack(cls._wire(channels, behind), body), len(cls.ahead)
+        ends = [start + i * channels for i in range(cls.lists + 1)]
+        rows = [found[first:last] for first, last in pairwise(ends)]
+        return cls(*found[:start], *rows, *found[ends[-1] :])
+
+    @classmethod
+    def _wire(cls, channels: int, behind: str) -> str:
+        return f'<{cls.ahead}{cls.lists * channels}H{behind}'
 
 
 @dataclass(frozen=True)
@@ -92,21 +112,7 @@ class Command(_PerChannel):
     flags: int  # CommandFlag
     setpoints: Pressures
     type = Type.COMMAND
-
-    @property
-    def wire(self) -> str:
-        """The layout of this body."""
-        return f'<BB{len(self.setpoints)}H'
-
-    def values(self) -> tuple[Any, ...]:
-        """Return the fields in the order of the wire."""
-        return self.ttl, self.flags, *self.setpoints
-
-    @classmethod
-    def unpack(cls, body: bytes) -> Command:
-        """Read a body. Raises FrameError."""
-        ttl, flags, *p = _read(cls, body, 'BB', '')
-        return cls(ttl, flags, tuple(p))
+    ahead = 'BB'
 
 
 @dataclass(frozen=True)
@@ -117,21 +123,7 @@ class Limits(_PerChannel):
     rate: int  # 0.1 kPa/s
     period: int  # 0.1 ms, of FEEDBACK
     type = Type.LIMITS
-
-    @property
-    def wire(self) -> str:
-        """The layout of this body."""
-        return f'<{len(self.maximum)}HHH'
-
-    def values(self) -> tuple[Any, ...]:
-        """Return the fields in the order of the wire."""
-        return *self.maximum, self.rate, self.period
-
-    @classmethod
-    def unpack(cls, body: bytes) -> Limits:
-        """Read a body. Raises FrameError."""
-        *p, rate, period = _read(cls, body, '', 'HH')
-        return cls(tuple(p), rate, period)
+    behind = 'HH'
 
 
 @dataclass(frozen=True)
@@ -147,28 +139,18 @@ class Feedback(_PerChannel):
     faults: int  # DeviceFault
     channels: int | None = None  # bits of those that `faults` means; None: version 1.0
     type = Type.FEEDBACK
-
-    @property
-    def wire(self) -> str:
-        """The layout of this body."""
-        n = len(self.measured)
-        return f'<HI{n}H{n}HBBH' + ('' if self.channels is None else 'H')
+    ahead, lists, behind = 'HI', 2, 'BBHH'
 
     def values(self) -> tuple[Any, ...]:
         """Return the fields in the order of the wire."""
-        more = () if self.channels is None else (self.channels,)
-        head = (self.last_seq, self.time, *self.measured, *self.applied)
-        return (*head, self.state, self.age, self.faults, *more)
+        values = super().values()
+        return values[:-1] if self.channels is None else values
 
     @classmethod
     def unpack(cls, body: bytes) -> Feedback:
         """Read a body. Raises FrameError."""
         named = len(body) % 4 == 0  # all but the mask of channels are 2 bytes more than fours
-        seq, time, *p = _read(cls, body, 'HI', 'BBHH' if named else 'BBH', each=2)
-        channels = p.pop() if named else None
-        *p, state, age, faults = p
-        half = len(p) // 2
-        return cls(seq, time, tuple(p[:half]), tuple(p[half:]), state, age, faults, channels)
+        return cls._read(body, cls.behind if named else cls.behind[:-1])
 
 
 @dataclass(frozen=True)
