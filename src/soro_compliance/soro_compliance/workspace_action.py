@@ -22,7 +22,8 @@ from soro_compliance import workspace_analysis as analysis
 from soro_compliance.point_cloud import point_cloud
 from soro_mechanics.analysis.workspace import sample_workspace, Workspace
 from soro_mechanics.core.configuration import Array, Load
-from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_msgs.action import AnalyzeWorkspace
 from soro_node.conversions import loads_from_messages, wrench_from_message
@@ -77,7 +78,7 @@ class WorkspaceAction(OneGoal):
             )
         if told_to_end():
             done = f'{len(cloud.codes)} of {len(actuations)} samples'
-            raise analysis.Cancelled(f'cancelled after {done}')
+            raise SoroError(f'cancelled after {done}', Code.CANCELED)
         # What is said to be reached is where the robot stands by itself.
         cloud = replace(cloud, tip=np.where(cloud.solved[:, None, None], cloud.tip, np.nan))
         if path is not None:

@@ -25,12 +25,6 @@ MAX_SAMPLES = 1_000_000
 SUFFIXES = ('.npz', '.csv')
 
 
-class Cancelled(SoroError):
-    """The analysis was cancelled before its end."""
-
-    code = Code.CANCELED
-
-
 def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
     """Return the box that is sampled: the robot's limits where a bound is empty.
 
@@ -60,13 +54,14 @@ def random_samples(
     """Return `count` actuations uniform in a box, without those beyond a coupled limit.
 
     InvalidInput: coupled limits leave next to nothing of the box.
-    Cancelled: `told_to_end` has become True.
+    SoroError: CANCELED: `told_to_end` has become True.
     """
     rng = np.random.default_rng(seed)
     found = np.empty((0, len(low)))
     for _ in range(1000):  # batches: a box of which less than 1/1000 is feasible is a mistake
         if told_to_end():
-            raise Cancelled(f'cancelled after {len(found)} of {count} samples were drawn')
+            drawn = f'cancelled after {len(found)} of {count} samples were drawn'
+            raise SoroError(drawn, Code.CANCELED)
         batch = rng.uniform(low, high, (count, len(low)))
         found = np.concatenate([found, batch[within_coupled(robot.description, batch)]])
         if len(found) >= count:

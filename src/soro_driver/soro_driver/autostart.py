@@ -41,12 +41,6 @@ class Phase(Enum):
     ARMING = 'waiting to be armed'
 
 
-class CannotStart(SoroError):
-    """A launched driver that can never come up; the process ends with this."""
-
-    code = Code.DEVICE_FAULT
-
-
 class Autostart:
     """Starts one driver node.
 
@@ -94,7 +88,7 @@ class Autostart:
     def begin(self, arm: bool = True) -> bool:
         """Begin, or go on; whether the driver is up now.
 
-        CannotStart: only where a launcher started the driver.
+        SoroError: only where a launcher started the driver, which can never come up.
         """
         now = time.monotonic()
         if not self.pending:
@@ -212,14 +206,12 @@ class Autostart:
                 self._emulator_seen = now
                 self.reason = 'the emulator of this launch is still starting'
             elif now - self._emulator_seen > EMULATOR_GONE:
-                self._give_up(
-                    CannotStart(f'the emulator of this launch does not run, see above: {error}')
-                )
+                self._give_up(f'the emulator of this launch does not run, see above: {error}')
 
     def _give_up(self, error: BaseException | str) -> None:
         if launcher() is not None:
             self.phase = Phase.OFF
-            raise CannotStart(f'the driver cannot start: {error}')
+            raise SoroError(f'the driver cannot start: {error}', Code.DEVICE_FAULT)
         self.cancel(str(error))
 
     def _say(self, now: float) -> None:

@@ -237,7 +237,7 @@ class DriverNode(GuardedLifecycleNode):
     def autostart(self) -> bool:
         """Configure and activate once, as soon as that can be done; whether it is done now.
 
-        CannotStart: it never can be, and a launcher waits for it.
+        SoroError: it never can be, and a launcher waits for it.
         """
         self._wanted = True
         return self._starting.begin()

@@ -13,9 +13,9 @@ from std_srvs.srv import Trigger
 from test_driver_node import Driver, SteadyClock
 
 from soro_driver import autostart
-from soro_driver.autostart import CannotStart
 from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceState
 from soro_driver.safety.safety_state import NotAllowed
+from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Level
 from soro_node.process.parent_death import LAUNCHER
@@ -211,8 +211,9 @@ WRONG = {'robot': 'nonsense'}, {'use_emulator': False, 'use_sim_time': True}
 def test_what_can_never_start_ends_a_launched_driver_only(driver, monkeypatch):
     assert not driver.autostart() and not driver._starting.pending
     monkeypatch.setenv(LAUNCHER, str(os.getppid()))
-    with pytest.raises(CannotStart):
+    with pytest.raises(SoroError) as error:
         driver.autostart()
+    assert error.value.code is Code.DEVICE_FAULT
 
 
 def test_a_device_in_use_ends_a_launched_driver_after_its_time(driver, monkeypatch):
@@ -220,7 +221,7 @@ def test_a_device_in_use_ends_a_launched_driver_after_its_time(driver, monkeypat
     assert not driver.autostart()
     driver._starting.cancel()
     monkeypatch.setenv(LAUNCHER, str(os.getppid()))
-    with pytest.raises(CannotStart, match='process 1'):
+    with pytest.raises(SoroError, match='process 1'):
         driver.autostart()
 
 
@@ -233,7 +234,7 @@ def test_without_the_emulator_of_its_launch_a_driver_gives_up(driver, monkeypatc
     assert not driver.autostart()
     assert 'still starting' in driver._starting.reason
     there[0] = False
-    with pytest.raises(CannotStart, match='emulator of this launch'):
+    with pytest.raises(SoroError, match='emulator of this launch'):
         look_until(driver, lambda: False)
 
 

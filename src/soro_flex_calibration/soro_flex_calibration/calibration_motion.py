@@ -27,14 +27,6 @@ FOLLOWED = 0.1  # rad; farther behind than this the path waits
 MOVING = 0.9  # of a calibration; solving and fitting are the rest
 
 
-class Refused(SoroError):
-    """The calibration cannot go on; the message says what to do."""
-
-    def __init__(self, code: Code, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
 class GoalEnd:
     """What ends a goal early: `cancelled`, or `ending`, set when the node is deactivated."""
 
@@ -42,11 +34,11 @@ class GoalEnd:
         self._cancelled, self._ending = cancelled, ending
 
     def check(self) -> None:
-        """Raise Refused where the goal must not go on."""
+        """Raise SoroError where the goal must not go on."""
         if self._cancelled():
-            raise Refused(Code.CANCELED, 'cancelled; the motors stay where they are')
+            raise SoroError('cancelled; the motors stay where they are', Code.CANCELED)
         if self._ending.is_set():
-            raise Refused(Code.NOT_ACTIVE, 'the node was deactivated')
+            raise SoroError('the node was deactivated', Code.NOT_ACTIVE)
 
     def wait(self, duration: float) -> None:
         """Wait for a duration [s]; a deactivation ends that."""
@@ -75,19 +67,19 @@ class MotorWatch:
         return time.monotonic() - self._at <= STATE_TIMEOUT
 
     def check(self) -> None:
-        """Raise Refused where nothing may be moved any more."""
+        """Raise SoroError where nothing may be moved any more."""
         if not self.fresh:
-            raise Refused(Code.NO_STATE, 'actuator_state has stopped; is the robot running?')
+            raise SoroError('actuator_state has stopped; is the robot running?', Code.NO_STATE)
         if self._state.device_state != ActuatorState.ACTIVE:
-            raise Refused(Code.DEVICE_FAULT, 'the device is not active; see its diagnostics')
+            raise SoroError('the device is not active; see its diagnostics', Code.DEVICE_FAULT)
 
-    def behind(self) -> Refused:
+    def behind(self) -> SoroError:
         """Return the error of motors that do not follow."""
         source = self._state.command_source or 'nobody'
-        return Refused(
-            Code.NOT_IN_CONTROL,
+        return SoroError(
             f'the motors do not follow (commanded by {source}); set a free environment '
             '(soro haptics free) and let go of the handle',
+            Code.NOT_IN_CONTROL,
         )
 
 
@@ -119,7 +111,7 @@ class CalibrationMotion:
     def visit(self, stops: Iterable[Array]) -> None:
         """Go to each pose and record.
 
-        Refused: the motors do not follow, the device is not active, its states have stopped, or
+        SoroError: the motors do not follow, the device is not active, its states have stopped, or
         the goal must end.
         """
         here, settings = self._wait_for_angles(), self.settings
@@ -142,11 +134,11 @@ class CalibrationMotion:
         while not self.motors.fresh:
             self.end.check()
             if time.monotonic() > last:
-                raise Refused(Code.NO_STATE, 'no actuator_state; is the robot running?')
+                raise SoroError('no actuator_state; is the robot running?', Code.NO_STATE)
             self.end.wait(SEND_PERIOD)
         here = self.motors.angles
         if not np.all(np.isfinite(here)):
-            raise Refused(Code.NO_STATE, 'the motor angles are not known')
+            raise SoroError('the motor angles are not known', Code.NO_STATE)
         return here
 
     def _follow(self, path: MotorPath, number: int, total: int) -> None:
@@ -181,7 +173,7 @@ class CalibrationMotion:
             if recorder.samples > have:
                 have, end = recorder.samples, time.monotonic() + FOLLOW_PATIENCE
             elif time.monotonic() > end:
-                raise Refused(Code.NO_STATE, 'actuator_state and flex_state with equal stamps')
+                raise SoroError('actuator_state and flex_state with equal stamps', Code.NO_STATE)
 
     def _send_checked(self, angle: Array) -> None:
         self.end.check()

@@ -25,7 +25,6 @@ from soro_flex_calibration.calibration_motion import (
     MotionSettings,
     MotorWatch,
     MOVING,
-    Refused,
 )
 from soro_flex_calibration.calibration_parameters import PARAMETERS
 from soro_flex_calibration.fitting import (
@@ -38,7 +37,7 @@ from soro_flex_calibration.fitting import (
 from soro_flex_calibration.motor_path import extremes
 from soro_flex_calibration.recording import RawRecording, Recorder
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import (
     FlexRecording,
@@ -282,7 +281,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def _use(self, handle: Any) -> None:
         """Have the renderer read the file, where there is one.
 
-        Refused: BUSY: the fit is kept, but the renderer goes on with what it had.
+        SoroError: BUSY: the fit is kept, but the renderer goes on with what it had.
         """
         if not self._reload.service_is_ready():
             self.get_logger().info('no haptic renderer runs; it will read the file at its start')
@@ -301,13 +300,13 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             raise self._unused(answer.message)
         self.get_logger().info(f'renderer: {answer.message}')
 
-    def _unused(self, reason: str) -> Refused:
+    def _unused(self, reason: str) -> SoroError:
         message = (
             f'kept in {self.path}, but the renderer does not use it yet: {reason}; then call '
             f'{self._reload.srv_name}'
         )
         self.get_logger().warning(message)
-        return Refused(Code.BUSY, message)
+        return SoroError(message, Code.BUSY)
 
     def _fill(self, result: Any, report: Any, samples: int) -> None:
         lever = report.lever

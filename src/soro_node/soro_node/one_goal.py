@@ -14,12 +14,6 @@ from soro_mechanics.core.status import Code
 from soro_node.replies import fill_code, fill_error
 
 
-class Busy(SoroError):
-    """Another goal is being executed."""
-
-    code = Code.BUSY
-
-
 class OneGoal:
     """Executes the goals of an action of type `kind`.
 
@@ -54,7 +48,7 @@ class OneGoal:
         try:
             self._node.check_active()
             if not self._running.acquire(blocking=False):
-                raise Busy('another goal is being executed; cancel it first')
+                raise SoroError('another goal is being executed; cancel it first', Code.BUSY)
             try:
                 self.ending = threading.Event()
                 # Again: a deactivation since then has told the goal before this one to end.

@@ -135,12 +135,6 @@ class Parameter:
         return descriptor
 
 
-class ParameterRefused(SoroError):
-    """A parameter given at start is out of its range."""
-
-    code = Code.OUT_OF_RANGE
-
-
 class ParameterTable:
     """The parameters of one node: declared, validated, readable as attributes or by key.
 
@@ -148,7 +142,7 @@ class ParameterTable:
       SoroError to refuse. For rules that couple parameters.
     - `apply`: called after a change with the set of names that changed. Not called at declaration.
 
-    InvalidInput, ParameterRefused: a value given at start (file, command line) is refused.
+    InvalidInput; SoroError: OUT_OF_RANGE: a value given at start (file, command line) is refused.
     """
 
     def __init__(
@@ -268,4 +262,4 @@ def _declared_value(node: Node, parameter: Parameter) -> Any:
         return declared.value
     except InvalidParameterValueException as error:
         # Refused by rclpy against the range in the descriptor, before we saw the value.
-        raise ParameterRefused(str(error)) from None
+        raise SoroError(str(error), Code.OUT_OF_RANGE) from None

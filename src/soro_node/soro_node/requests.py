@@ -95,7 +95,7 @@ def loaded_state(
     `present`: gives the present actuation, which an empty `actuation` then stands for; `external`:
     gives the external wrench, which the present state has in addition to the request's.
 
-    InvalidInput, UnknownName, NoState.
+    InvalidInput, UnknownName; SoroError: NO_STATE.
     """
     robot = binding.robot_with(getattr(request, 'model', ''))
     of_present = present is not None and len(request.actuation) == 0

@@ -77,7 +77,7 @@ class RobotBinding:
         """Return the robot with one of its models; empty: the node's model.
 
         UnknownName: UNKNOWN_MODEL, with the robot's models.
-        ModelCompiling: its kernels are not ready yet, see `prepare`.
+        SoroError: BUSY: its kernels are not ready yet, see `prepare`.
         """
         robot = self._robot(model or self._model)
         if self._compilation is not None:

@@ -8,12 +8,13 @@ import time
 import numpy as np
 import pytest
 
-from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput, SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs import actuator_feedback
-from soro_node.inputs.actuator_feedback import LatestFeedback, NoState
+from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_rigs.ros_session import wait_until
 
 
@@ -42,8 +43,9 @@ def test_values_come_in_the_order_of_the_robot_file_and_grow_old(robot):
     wait_until(lambda: latest.fresh() is None)
     assert latest.age() > 0.05
     began = time.monotonic()
-    with pytest.raises(NoState, match='is the driver running'):
+    with pytest.raises(SoroError, match='is the driver running') as error:
         latest.actuation()
+    assert error.value.code is Code.NO_STATE
     assert time.monotonic() - began < 0.5  # patience is for the first one only
 
 
@@ -59,7 +61,7 @@ def test_patience_ends_once_for_all_who_ask(robot, monkeypatch):
     latest = LatestFeedback(robot, 0.5)
     for least, most in ((0.09, 1.0), (0.0, 0.05)):
         began = time.monotonic()
-        with pytest.raises(NoState, match='no actuator_state'):
+        with pytest.raises(SoroError, match='no actuator_state'):
             latest.actuation()
         assert least <= time.monotonic() - began < most
 

@@ -11,10 +11,11 @@ import threading
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.process import background_compilation
-from soro_node.process.background_compilation import BackgroundCompilation, ModelCompiling
+from soro_node.process.background_compilation import BackgroundCompilation
 from soro_node.process.warm_up import is_compiled
 from soro_node.robot_binding import RobotBinding
 from soro_rigs.ros_session import Place, wait_until
@@ -73,10 +74,10 @@ def test_the_nodes_model_is_ready_and_the_others_follow(compiled):
     assert process.waited_for.wait(5.0)  # its end leaves nothing in the table of processes
     for name in ('', 'lpcc', 'lcm'):
         assert binding.robot_with(name).model == (name or 'lpcc')
-    with pytest.raises(ModelCompiling, match='are being compiled, once, for 0 s') as info:
+    with pytest.raises(SoroError, match='are being compiled, once, for 0 s') as info:
         binding.robot_with('ncm')
     assert info.value.code is Code.BUSY
-    with pytest.raises(ModelCompiling):  # as a parameter too
+    with pytest.raises(SoroError):  # as a parameter too
         binding.check({**VALUES, 'model': 'ncm'})
     models.add('ncm')
     assert binding.robot_with('ncm').model == 'ncm' and warmed[-1] == 'ncm'
@@ -106,13 +107,13 @@ def test_of_the_nodes_of_a_robot_one_has_the_process(compiled):
         binding.prepare()
     files = [process.command[4] for process in Compiler.started]
     assert [Path(file).stem for file in files] == ['stiff_flop', 'spatial_cc']
-    with pytest.raises(ModelCompiling):
+    with pytest.raises(SoroError):
         second.robot_with('npcc')
     assert len(Compiler.started) == 2
     models.add('npcc')  # by the first one's
     assert second.robot_with('npcc').model == 'npcc'
     Compiler.started[0].end(-15)  # with its node; what is left is done by whom it is asked of
-    with pytest.raises(ModelCompiling):
+    with pytest.raises(SoroError):
         second.robot_with('lcm')
     assert Compiler.started[2].command[5:] == ['lcm', 'lpcc', 'network']
     assert first.robot_with('lcm').model == 'lcm'
@@ -131,7 +132,7 @@ def test_a_real_process_compiles_and_ends(tmp_path, monkeypatch):
     first, second = (BackgroundCompilation(FILE, ['constant_curvature']) for _ in range(2))
     assert second._process is None
     robot = load_robot(FILE)
-    with pytest.raises(ModelCompiling):
+    with pytest.raises(SoroError):
         second.require(robot)
     assert wait_until(lambda: first._process.poll() is not None, 500.0)
     assert first._process.returncode == 0

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from rclpy.node import Node
 
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorState
-from soro_node.inputs.actuator_feedback import NoState
 from soro_node.inputs.polled_feedback import PolledFeedback
 from soro_rigs.ros_session import RosSession, wait_until
 
@@ -75,8 +76,9 @@ def test_a_state_that_has_waited_is_as_old_as_its_waiting(scene):
     wait_until(lambda: time.monotonic() - began > 0.5)
     assert scene.feedback.fresh() is None  # read for the first time, and too old already
     assert 0.4 < scene.feedback.age() < 5.0
-    with pytest.raises(NoState, match='is the driver running'):
+    with pytest.raises(SoroError, match='is the driver running') as error:
         scene.feedback.actuation()
+    assert error.value.code is Code.NO_STATE
 
 
 def test_a_wall_clock_that_is_set_forward_makes_no_state_old(scene, monkeypatch):

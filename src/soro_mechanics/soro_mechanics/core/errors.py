@@ -13,9 +13,17 @@ MAX_SHOWN = 200  # characters of a value in a message: enough to find it by
 
 
 class SoroError(Exception):
-    """Base class of every error that soro raises on purpose."""
+    """Base class of every error that soro raises on purpose.
+
+    `message` is for people, `code` for programs: a class of its own has only what is caught.
+    """
 
     code = Code.UNKNOWN
+
+    def __init__(self, message: str = '', code: Code | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
 
 
 class MissingPackage(SoroError, ImportError):

@@ -21,12 +21,6 @@ NANOSECONDS = 1_000_000_000
 FIRST = 3.0  # s; driver and node start together, and discovery takes its time on a busy machine
 
 
-class NoState(SoroError):
-    """The present state is asked for, but none is known."""
-
-    code = Code.NO_STATE
-
-
 @dataclass(frozen=True)
 class ActuatorFeedback:
     """One ActuatorState, in the order of the robot's actuators."""
@@ -142,10 +136,12 @@ class LatestFeedback:
             return max(0.0, self._patience_ends - now)
 
     def actuation(self) -> Array:
-        """Return the present actuation (m,), of `first`. NoState: nothing fresh is known."""
+        """Return the present actuation (m,), of `first`. SoroError: NO_STATE."""
         feedback = self.first()
         if feedback is None:
-            raise NoState(f'no actuator_state within {self.timeout:g} s: is the driver running?')
+            why = f'no actuator_state within {self.timeout:g} s: is the driver running?'
+            raise SoroError(why, Code.NO_STATE)
         if not feedback.known:
-            raise NoState('the driver knows neither measured nor applied values of all actuators')
+            why = 'the driver knows neither measured nor applied values of all actuators'
+            raise SoroError(why, Code.NO_STATE)
         return feedback.present

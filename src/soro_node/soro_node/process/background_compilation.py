@@ -31,12 +31,6 @@ from soro_node.process.warm_up import is_compiled, open_lock, robot_key, warm_up
 MIN_PRIORITY = 19
 
 
-class ModelCompiling(SoroError):
-    """A model is asked for whose kernels are being compiled."""
-
-    code = Code.BUSY
-
-
 class BackgroundCompilation:
     """Compiles models in a child process, one for all nodes of a robot; it ends with its node.
 
@@ -57,7 +51,7 @@ class BackgroundCompilation:
 
         Should the process have ended without them, they are compiled here.
 
-        ModelCompiling: not ready yet.
+        SoroError: BUSY: not ready yet.
         """
         model = robot.model
         with self._lock:
@@ -65,9 +59,10 @@ class BackgroundCompilation:
                 return
             if not is_compiled(self._file, model) and self._running():
                 seconds = time.monotonic() - self._begin
-                raise ModelCompiling(
+                raise SoroError(
                     f'the kernels of model {model} are being compiled, once, for {seconds:.0f} s '
-                    'now; ask again in a minute'
+                    'now; ask again in a minute',
+                    Code.BUSY,
                 )
             warm_up(robot)
             self.models.discard(model)

@@ -17,10 +17,6 @@ TOLERANCE = 1e-9  # of the scaled residual: forces below 1e-9 EI / L^2
 _ROUND_OFF = 16.0 * np.finfo(float).eps  # of EA per element: what the residual cannot undercut
 
 
-class AssemblyFailed(SoroError):
-    """The legs of a robot file cannot be brought to the platform."""
-
-
 def tolerance_of(legs: SoftLegs) -> float:
     """Return the tolerance of the scaled residual: `TOLERANCE`, or the round-off of stiff legs."""
     slenderness = legs.tension * legs.length**2 / legs.bending
@@ -69,7 +65,7 @@ def assemble(legs: SoftLegs) -> AncfState:
     Starts from straight parallel legs (platform as large as the base, an exact equilibrium) and
     shrinks the platform to its size, halving the step where Newton fails.
 
-    Raises AssemblyFailed: when the legs cannot reach.
+    Raises SoroError: when the legs cannot reach.
     """
     count = len(legs.names)
     loads = no_loads()
@@ -90,7 +86,7 @@ def assemble(legs: SoftLegs) -> AncfState:
             continue
         part *= 0.5
         if part < 1e-3:
-            raise AssemblyFailed(f'the legs do not reach the platform (radius {radius:g} m)')
+            raise SoroError(f'the legs do not reach the platform (radius {radius:g} m)')
     by_nodes, by_platform = kernels.sensitivity_of(state[0], state[2], work[0], work[3], work[5])
     return AncfState(*state, work[3].copy(), work[5].copy(), by_nodes, by_platform)
 
