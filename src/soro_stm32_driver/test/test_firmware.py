@@ -8,6 +8,7 @@ undefined-behaviour sanitizers. `SORO_FUZZ` multiplies the number of runs.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 
@@ -23,12 +24,14 @@ from soro_driver.serial.frame import (
     Hello,
     MAX_BODY,
     Reset,
+    SerialState,
     SESSION_BODIES,
 )
 from soro_emulation.event_log import EventLog
 from soro_emulation.host_firmware import build
 from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware import Firmware, PACKAGE
+from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import FIRST, in_order, Pairing
@@ -38,6 +41,7 @@ from soro_stm32_driver.protocol import (
     SetBitmap,
     SetPairs,
     SetTimed,
+    StatusFlag,
     Timed,
     VentAll,
 )
@@ -221,3 +225,32 @@ def test_coils_follow_what_the_status_says(program):
     pair.c.hear('t 250')  # silence: the watchdog, then venting of every muscle
     pair.c.hear('t 1100')
     assert {valve for _, valve, on in pair.c.take()[1] if on} == set(range(1, 60, 2))
+
+
+@pytest.mark.parametrize('kind', [Stm32Board, FirmwareBoard])
+def test_with_either_brain_muscles_are_vented_and_a_restart_forgets_it(kind, tmp_path):
+    file = tmp_path / 'log.jsonl'
+    bank = MuscleBank(np.full(30, 0.1), MUSCLES, np.random.default_rng(1), 0.0)
+    board = kind(BoardProperties(**QUICK), bank, EventLog(str(file)), 0.0, 7)
+
+    def run(begin, end, *bodies):
+        for seq, body in enumerate(bodies, 1):
+            board.receive(body.frame(seq), begin)
+        for k in range(round(1e2 * begin), round(1e2 * end)):
+            board.advance(1e-2 * k)
+
+    run(0.0, 0.5)
+    run(0.5, 1.5, Hello(9), VentAll())
+    assert board.state is SerialState.SAFE
+    assert board.flags & StatusFlag.VENTED
+    board.reboot(1.5)
+    assert (board.state, board.flags) == (SerialState.BOOT, 0)
+    assert board.boot_id != 7
+    run(1.5, 2.0)
+    bank.supply = 0.0
+    run(2.0, 3.0, Hello(9), VentAll())
+    assert board.flags & StatusFlag.VENTED
+    getattr(board, 'close', int)()
+    events = [json.loads(line)['event'] for line in file.read_text().splitlines()]
+    seen = [e for e in events if e in ('state', 'vented', 'reboot')]
+    assert seen == ['state', 'vented', 'reboot', 'state', 'vented']

@@ -92,11 +92,15 @@ class Stm32Board:
         while self._tick < target:
             self._tick += 1
             self._millisecond(frames)
+        self._move(now)
+        return frames
+
+    def _move(self, now: float) -> None:
+        """Let the muscles move up to `now` [s]."""
         self.bank.advance(now)
         if self.bank.overlaps > self._overlaps:
             self._overlaps = self.bank.overlaps
             self._log.write('short_circuit', now, times=self._overlaps)
-        return frames
 
     def receive(self, frame: sf.Frame, now: float) -> list[sf.Frame]:
         """Take a valid frame; returns the answers."""

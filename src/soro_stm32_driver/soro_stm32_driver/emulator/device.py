@@ -27,10 +27,7 @@ OF_DEVICE = ('leak', 'blocked', 'stuck', 'supply', 'sensor', 'sensor_frozen', 'r
 FAULTS = ('none', *OF_DEVICE, 'protocol', 'channels', *LINK_FAULTS)
 SENSOR_UNIT = 1e-5  # m
 # What answers: the board of this package, or the reference firmware built for this computer.
-BOARDS: dict[str, type[Stm32Board] | type[FirmwareBoard]] = {
-    'emulated': Stm32Board,
-    'host': FirmwareBoard,
-}
+BOARDS: dict[str, type[Stm32Board]] = {'emulated': Stm32Board, 'host': FirmwareBoard}
 
 
 class Stm32Emulator(WiredEmulator):

@@ -4,44 +4,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from soro_driver.serial.frame import Frame, FrameReader, SerialState
-from soro_emulation.event_log import EventLog
 from soro_emulation.host_firmware import Ticks
+from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware import Firmware
-from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS, MuscleBank
-from soro_stm32_driver.emulator.properties import BoardProperties
-from soro_stm32_driver.pairing import FIRST, Pairing
+from soro_stm32_driver.emulator.muscle_bank import INFLATE, KINDS
 from soro_stm32_driver.protocol import Status, StatusFlag
 
 
-class FirmwareBoard:
-    """Stands for `Stm32Board`.
+class FirmwareBoard(Stm32Board):
+    """Stands for `Stm32Board`; what that one counts and claims, the firmware does for itself.
 
     - `flags`: of the newest STATUS.
-    - `crc_errors`, `major`, `channels`: not used: the firmware counts and claims for itself.
     """
 
-    def __init__(
-        self,
-        properties: BoardProperties,
-        bank: MuscleBank,
-        log: EventLog,
-        now: float,
-        boot_id: int,
-        sense: Callable[[], tuple[int, ...]] = tuple,
-        wired: Pairing = FIRST,
-    ) -> None:
-        self.properties, self.bank, self._log, self._wired = properties, bank, log, wired
-        self.boot_id, self._nominal = boot_id, bank.supply
-        self.crc_errors = self.major = self.channels = 0
-        self._overlaps = 0
-        self._firmware = Firmware(properties, boot_id, bank.supply, wired.minor == 0)
-        self._start(now)
+    def __init__(self, *board: Any) -> None:
+        super().__init__(*board)
+        in_order = self._wired.minor == 0
+        self._firmware = Firmware(self.properties, self.boot_id, self.nominal_supply, in_order)
 
     def _start(self, now: float) -> None:
-        self._supply = self._nominal
+        self._supply = self.nominal_supply
         self._ticks = Ticks(now, 1e-3 / (1.0 + self.properties.drift))
         self.state, self.flags = SerialState.BOOT, 0
         self._reader = FrameReader()
@@ -64,10 +49,7 @@ class FirmwareBoard:
         if passed := self._ticks.passed(now):
             self._firmware.hear(f't {passed}')
         frames = self._heard()
-        self.bank.advance(now)
-        if self.bank.overlaps > self._overlaps:
-            self._overlaps = self.bank.overlaps
-            self._log.write('short_circuit', now, times=self._overlaps)
+        self._move(now)
         return frames
 
     def reboot(self, now: float) -> None:
@@ -88,14 +70,14 @@ class FirmwareBoard:
         """Carry out what the firmware did; returns what it said."""
         said, coils = self._firmware.take()
         for tick, valve, on in coils:
-            self._switch(valve, on, self._ticks.time(tick))
+            self._turn(valve, on, self._ticks.time(tick))
         frames = [frame for data in said for frame in self._reader.feed(data)]
         for frame in frames:
             if frame.type == Status.type:
                 self._note(Status.unpack(frame.body))
         return frames
 
-    def _switch(self, valve: int, on: bool, at: float) -> None:
+    def _turn(self, valve: int, on: bool, at: float) -> None:
         behind = self._wired.muscle_of(valve)
         if behind is None:
             return  # nothing hangs on this valve
