@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.errors import InvalidInput
-from soro_stm32_driver.monotone_cubic import monotone_cubic
+from soro_mechanics.numerics.monotone_curve import cubic_at, pchip_slopes
 
 Array = NDArray[np.float64]
 END = 2e-3  # m above the shortest length: where a table of deflation may end
@@ -185,4 +185,5 @@ def _smooth(time: Array, length: Array) -> tuple[Array, Array]:
     fine = np.linspace(time[0], time[-1], FINER * time.size)
     if time.size == 2:  # growth in the last interval only: two points are a line
         return fine, np.interp(fine, time, length)
-    return fine, monotone_cubic(time, length, fine)
+    smooth, _ = cubic_at(time, length, pchip_slopes(time, length), fine)
+    return fine, smooth
