@@ -33,21 +33,13 @@ class CurveRecorder:
     - `transport`: open; its robot must have length sensors.
     - `shortest`: free length of a completely deflated muscle [m].
     - `stroke_time`: how long to inflate in all [s].
-    - `wait`: waits for seconds.
     """
 
-    def __init__(
-        self,
-        transport: Stm32Transport,
-        shortest: float,
-        stroke_time: float,
-        wait: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, transport: Stm32Transport, shortest: float, stroke_time: float) -> None:
         if not transport.wiring.length_sensors:
             raise DeviceError('runs can only be recorded with length_sensors: true')
         self._transport, self._shortest = transport, shortest
         self._steps = int(np.ceil(stroke_time / STEP))
-        self._wait = wait
 
     def record(self, say: Callable[[str], None]) -> Iterator[tuple[int, Run]]:
         """Yield (muscle, run) for an inflation and a deflation of every muscle."""
@@ -117,4 +109,4 @@ class CurveRecorder:
             if now > end:
                 raise DeviceError(f'not {what} within {patience:g} s')
             self._transport.poll(now)
-            self._wait(POLL)
+            time.sleep(POLL)

@@ -297,8 +297,7 @@ class DspaceBoard:
 
     def _answer(self, body: sf.Body) -> sf.Frame:
         self._seq = (self._seq + 1) & 0xFFFF
-        frame = body.frame(self._seq)
-        return sf.Frame(frame.type, frame.seq, frame.body, self.major << 4 | self._minor)
+        return body.frame(self._seq, self.major << 4 | self._minor)
 
     def _refuse(self, frame: sf.Frame, reason: sf.Reason) -> list[sf.Frame]:
         self._refused = (self._refused + 1) & 0xFFFF

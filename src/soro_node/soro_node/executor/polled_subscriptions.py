@@ -29,9 +29,7 @@ class PolledCallbackGroup(CallbackGroup):
     - `is_open`: to be changed in the thread that spins; it counts from the executor's next turn.
     """
 
-    def __init__(self, is_open: bool = False) -> None:
-        super().__init__()
-        self.is_open = is_open
+    is_open = False
 
     def can_execute(self, entity: Any) -> bool:
         """Whether the gate is open."""
