@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 import os
 from pathlib import Path
-import re
 from typing import Any
 
 import yaml
@@ -20,6 +19,7 @@ import yaml
 from soro_mechanics.actuator_models.hysteresis import LAWS
 from soro_mechanics.core.errors import RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
 from soro_mechanics.robot_file.section import Section
@@ -27,7 +27,6 @@ from soro_mechanics.robot_file.section import Section
 NETWORK = 'network'  # model of whatever moves
 PLANTS = ('quasi_static', 'dynamic')
 OVERRIDE = 'SORO_PLANT'  # environment: the plant of every emulator, whatever the robot file says
-_NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?')
 
 
 @dataclass(frozen=True)
@@ -142,13 +141,9 @@ def _key_in(node: Any, key: Any, path: str, file: str) -> Any:
 
 
 def _scaled(value: Any, factor: float, path: str, file: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise RobotFileError('emulator.body.changes', path, 'leads to no number', file)
-    if not isinstance(value, str):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return value * factor
-    # The unit may contain digits (mm^2): only numbers before it are scaled.
-    match = re.match(rf'\s*(?:{_NUMBER.pattern}\s*)+', value)
-    if match is None:
-        raise RobotFileError('emulator.body.changes', path, 'leads to no number', file)
-    numbers = ' '.join(repr(float(x) * factor) for x in match.group().split())
-    return f'{numbers} {value[match.end() :]}'.strip()
+    try:
+        return quantity.changed(value, lambda x: repr(x * factor))
+    except quantity.QuantityError:
+        raise RobotFileError('emulator.body.changes', path, 'leads to no number', file) from None

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from soro_mechanics.robot_file.quantity import parse, QuantityError, units_of
+from soro_mechanics.robot_file.quantity import changed, parse, QuantityError, units_of
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,17 @@ def test_what_is_refused_says_what_to_write(text, unit, says):
 
 def test_units_of_a_dimension_begin_with_the_si_unit():
     assert units_of('Pa')[0] == 'Pa' and 'bar' in units_of('Pa')
+
+
+@pytest.mark.parametrize(
+    ('text', 'twice'),
+    [('1.5 mm^2', '3.0 mm^2'), ('0 -1 2e1 m', '0.0 -2.0 40.0 m'), ('5 1/m', '10.0 1/m')],
+)
+def test_only_the_numbers_before_the_unit_are_changed(text, twice):
+    assert changed(text, lambda x: repr(2.0 * x)) == twice
+
+
+@pytest.mark.parametrize('text', ['mm', '', True, None, ['1 mm']])
+def test_what_begins_with_no_number_is_not_changed(text):
+    with pytest.raises(QuantityError, match='no number'):
+        changed(text, repr)

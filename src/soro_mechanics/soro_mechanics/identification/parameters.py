@@ -21,13 +21,13 @@ import yaml
 
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.reader import describe_robot, read_yaml, RobotDescription
 from soro_mechanics.robot_file.schema2.round_trip import write_robot_file
 
 Place = tuple[str | int, ...]
 Span = tuple[int, int]  # first character of a value in the text, and the one after it
 Line = tuple[float, float]  # slope and constant of what a number becomes
-_NUMBER = re.compile(r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])')
 _PROPERTIES = re.compile(r'(?:[&!]\S*\s+)*')  # anchor and tag, in front of a YAML value
 
 
@@ -190,7 +190,9 @@ def _numbers(tree: Any, place: Place) -> Iterator[Place]:
             yield from _numbers(tree, (*place, i))
     elif isinstance(value, bool):
         return
-    elif isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.match(value)):
+    elif isinstance(value, int | float):
+        yield place
+    elif isinstance(value, str) and re.match(quantity.NUMBER, value):
         yield place
 
 
@@ -234,13 +236,12 @@ def _changed(value: Any, line: Line, file: str, digits: int) -> str:
 
     if not isinstance(value, str):
         return new(float(value))
-    # The unit may hold digits too (mm^2): only the numbers in front of it are changed.
-    head = re.match(rf'(?:\s*{_NUMBER.pattern})+', value)
-    if head is None:
-        raise RobotFileError('', value, 'no number stands here', file)
-    if value[head.end() :].strip() == '%':
+    if value.rstrip().endswith('%'):
         constant *= 100.0  # what is added is a pure number
-    return _NUMBER.sub(lambda m: new(float(m.group())), head.group()) + value[head.end() :]
+    try:
+        return quantity.changed(value, new)
+    except quantity.QuantityError as error:
+        raise RobotFileError('', value, str(error), file) from None
 
 
 def _read_back(text: str) -> Any:

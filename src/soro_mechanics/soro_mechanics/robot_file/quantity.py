@@ -8,6 +8,7 @@ error and never a factor of a thousand.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 import re
 
@@ -50,8 +51,8 @@ LARGEST = 1e30  # in SI: nothing is, and its fourth power is still a number
 LONGEST = 4000  # characters of a quantity: the pattern below takes time in their square
 
 # Not followed by a slash: the 1 of '1/m' belongs to the unit.
-_NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])'
-_QUANTITY = re.compile(rf'\s*((?:{_NUMBER}\s+)*{_NUMBER})\s*(.*?)\s*')
+NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])'
+_QUANTITY = re.compile(rf'\s*((?:{NUMBER}\s+)*{NUMBER})\s*(.*?)\s*')
 
 
 class QuantityError(ValueError):
@@ -73,6 +74,17 @@ def count(text: object) -> int:
     except ValueError:
         return 1
     return 1 if match is None else len(match.group(1).split())
+
+
+def changed(text: object, change: Callable[[float], str]) -> str:
+    """Return a quantity with other numbers before its unit, which may hold digits too (mm^2).
+
+    Raises QuantityError: no text that begins with a number.
+    """
+    head = re.match(rf'(?:\s*{NUMBER})+', text) if isinstance(text, str) else None
+    if head is None:
+        raise QuantityError('no number stands here')
+    return re.sub(NUMBER, lambda m: change(float(m[0])), head[0]) + head.string[head.end() :]
 
 
 def units_of(si_unit: str) -> tuple[str, ...]:
