@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from soro_driver.device import Array
-from soro_driver.safety.plausibility import PlausibilityLimits, read_plausibility
+from soro_driver.safety.plausibility import PlausibilityLimits
 from soro_mechanics.core.actuators import QUANTITIES
 from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.record import read_optional
 from soro_mechanics.robot_file.section import Section
 from soro_node.inputs.driver_constants import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 
@@ -63,11 +64,8 @@ def read_driver_settings(robot: RobotDescription) -> DriverSettings:
         ttl = root.quantity('time_to_live', 's', 0.2, minimum=2.0 * period, maximum=0.5)
         band = root.number('engage_band', 0.1, positive=True, maximum=1.0)
         action, safe_rate = _read_safe_action(root, robot)
-        limits = read_plausibility(root)
-        if device == SIMULATED and device not in root:
-            section = Section({}, 'driver.simulated', robot.file)
-        else:
-            section = root.section(device)
+        limits = read_optional(root, 'supervision', PlausibilityLimits)
+        section = root.optional(device) if device == SIMULATED else root.section(device)
     return DriverSettings(
         device, rate, command, feedback, ttl, band, action, safe_rate, limits, section
     )

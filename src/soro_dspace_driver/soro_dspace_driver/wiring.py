@@ -13,19 +13,20 @@ from soro_driver.channels import read_channels
 from soro_dspace_driver import protocol as f1
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 BITS = 10  # of a byte on the wire, start and stop bits included
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DspaceWiring:
     """How the real-time computer is connected."""
 
-    port: str  #: device file of the serial port
-    baudrate: int
-    rate: float  #: measurements per second [1/s]
-    serial: int  #: the device that belongs to this robot; 0: any
+    port: str = given()  #: device file of the serial port
+    baudrate: int = given(default=115200, minimum=9600)
+    rate: float = given('1/s', 100.0, minimum=10.0, maximum=500.0)  #: measurements per second
+    serial: int = given(default=0, minimum=0)  #: the device that belongs to this robot; 0: any
     names: tuple[str, ...]  #: of the actuators
     channels: NDArray[np.int64]  #: (m,); index of the regulator, from 0, of each actuator
     #: maximum, slew: (m,); the actuators' limits, that the device keeps to as well [Pa], [Pa/s]
@@ -40,15 +41,19 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
     """
     actuators = robot.actuators
     with section:
-        port = section.text('port')
-        baudrate = section.integer('baudrate', 115200, minimum=9600)
-        rate = section.quantity('rate', '1/s', 100.0, minimum=10.0, maximum=500.0)
+        wiring = read_record(
+            section,
+            DspaceWiring,
+            names=tuple(a.name for a in actuators),
+            channels=np.array(read_channels(section, actuators)),
+            maximum=np.array([a.maximum for a in actuators]),
+            slew=np.array([a.rate for a in actuators]),
+        )
         if len(actuators) > f1.MAX_CHANNELS or {a.quantity for a in actuators} != {'pressure'}:
             raise section.error('port', f'this device drives 1 to {f1.MAX_CHANNELS} pressures')
-        if feedback_bits(len(actuators)) * rate > 0.9 * baudrate:
-            raise section.error('baudrate', f'too slow for {rate:g} measurements per second')
-        serial = section.integer('serial', 0, minimum=0)
-        channels = read_channels(section, actuators)
+        if feedback_bits(len(actuators)) * wiring.rate > 0.9 * wiring.baudrate:
+            remedy = f'too slow for {wiring.rate:g} measurements per second'
+            raise section.error('baudrate', remedy)
     if any(a.minimum != 0.0 or a.maximum > f1.FULL_SCALE * f1.COUNT for a in actuators):
         raise section.error('port', f'the regulators give 0 to {f1.FULL_SCALE * f1.COUNT:g} Pa')
     # The device has one slew limit, that of the slowest actuator.
@@ -59,16 +64,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> DspaceWiring:
         )
         path = robot.written_path(f'actuators[{actuators.index(slowest)}].rate')
         raise RobotFileError(path, f'{slowest.rate:g} Pa/s', remedy, section.file)
-    return DspaceWiring(
-        port,
-        baudrate,
-        rate,
-        serial,
-        tuple(a.name for a in actuators),
-        np.array(channels),
-        np.array([a.maximum for a in actuators]),
-        np.array([a.rate for a in actuators]),
-    )
+    return wiring
 
 
 def feedback_bits(channels: int) -> int:

@@ -26,8 +26,16 @@ from soro_dspace_driver.wiring import DspaceWiring
 
 def wiring(count=3):
     names = tuple(f'p{i}' for i in range(1, count + 1))
-    limits = np.full(count, 1.8e5), np.full(count, 2e5)
-    return DspaceWiring('memory', 115200, 100.0, 0, names, np.arange(count), *limits)
+    return DspaceWiring(
+        port='memory',
+        baudrate=115200,
+        rate=100.0,
+        serial=0,
+        names=names,
+        channels=np.arange(count),
+        maximum=np.full(count, 1.8e5),
+        slew=np.full(count, 2e5),
+    )
 
 
 class ComputerLink:

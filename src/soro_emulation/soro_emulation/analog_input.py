@@ -10,31 +10,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class AnalogProperties:
-    """Properties of an analog input; SI."""
+    """Properties of an analog input."""
 
-    noise: float = 3e-3  #: standard deviation of one sample [V]
-    range: float = 10.0  #: the converter covers plus and minus this [V]
-    bits: int = 16
-
-
-def read_analog(root: Section) -> AnalogProperties:
-    """Read the optional mapping ``sensor``."""
-    default = AnalogProperties()
-    if 'sensor' not in root:
-        return default
-    with root.section('sensor') as s:
-        return AnalogProperties(
-            s.quantity('noise', 'V', default.noise, minimum=0.0),
-            s.quantity('range', 'V', default.range, positive=True),
-            s.integer('bits', default.bits, minimum=4),
-        )
+    noise: float = given('V', 3e-3, minimum=0.0)  #: standard deviation of one sample
+    range: float = given('V', 10.0, positive=True)  #: the converter covers plus and minus this
+    bits: int = given(default=16, minimum=4)
 
 
 class AnalogInputs:

@@ -26,8 +26,5 @@ def read_emulator_settings(robot: RobotDescription, device: str) -> EmulatorSett
     with root:
         seed = root.integer('seed', 1, minimum=0)
         body = read_body(root)
-        if device in root:
-            section = root.section(device)
-        else:
-            section = Section({}, f'emulator.{device}', robot.file)
+        section = root.optional(device)
     return EmulatorSettings(seed, body, section)

@@ -9,7 +9,7 @@ checked like any other robot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import os
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,8 @@ from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
 from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given, read_optional, read_record
+from soro_mechanics.robot_file.section import MAX_PARTS, Section
 
 NETWORK = 'network'  # model of whatever moves
 PLANTS = ('quasi_static', 'dynamic')
@@ -33,11 +34,12 @@ OVERRIDE = 'SORO_PLANT'  # environment: the plant of every emulator, whatever th
 class MotionProperties:
     """How a dynamic plant moves and is integrated; all of it assumed."""
 
-    step: float = 5e-3  # s
-    elements: int = 8  # of every integrated piece of a rod
-    retardation: float = 5e-3  # s
-    drag: float = 0.0  # 1/s
-    incompressible: bool = False  # sections get thinner under pressure
+    step: float = given('s', 5e-3, minimum=1e-4, maximum=0.05)
+    #: of every integrated piece of a rod
+    elements: int = given(default=8, minimum=1, maximum=MAX_PARTS)
+    retardation: float = given('s', 5e-3, minimum=0.0)
+    drag: float = given('1/s', 0.0, minimum=0.0)
+    incompressible: bool = given(default=False)  #: sections get thinner under pressure
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,14 @@ class BodyProperties:
     where that is None, replaced.
     """
 
-    model: str  # one of the robot's; '' for its default
-    hysteresis: float  # largest difference between the ways up and down, part of the range
-    changes: tuple[tuple[str, float | None, Any], ...]
-    plant: str = 'quasi_static'  # one of `PLANTS`: in equilibrium, or with inertia (network)
-    law: str = ''  # of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen
+    model: str = given(default='')  #: one of the robot's; '' for its default
+    #: largest difference between the ways up and down, part of the range
+    hysteresis: float = given('1', 0.03, minimum=0.0, maximum=0.5)
+    changes: tuple[tuple[str, float | None, Any], ...] = ()
+    #: in equilibrium, or with inertia (network)
+    plant: str = given(default=PLANTS[0], choices=PLANTS)
+    #: of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen
+    law: str = given(default='', key='hysteresis_law', choices=LAWS)
     motion: MotionProperties = MotionProperties()
 
 
@@ -61,37 +66,18 @@ def read_body(root: Section) -> BodyProperties:
     override = os.environ.get(OVERRIDE, '')
     if override not in ('', *PLANTS):
         raise UnknownName(OVERRIDE, override, PLANTS)
-    if 'body' not in root:
-        return BodyProperties('', 0.03, (), override or PLANTS[0])
-    with root.section('body') as body:
-        model = body.text('model', '')
-        plant = body.text('plant', PLANTS[0], choices=PLANTS)
-        law = body.text('hysteresis_law', '', choices=LAWS)
-        motion = _read_motion(body)
-        hysteresis = body.number('hysteresis', 0.03, minimum=0.0, maximum=0.5)
+    with root.optional('body') as section:
+        motion = read_optional(section, 'motion', MotionProperties)
         changes: list[tuple[str, float | None, Any]] = []
-        for item in body.sections('changes', ()):
+        for item in section.sections('changes', ()):
             with item:
                 path = item.text('path')
                 if 'factor' in item:
                     changes.append((path, item.number('factor', positive=True), None))
                 else:
                     changes.append((path, None, item.raw('value')))
-    return BodyProperties(model, hysteresis, tuple(changes), override or plant, law, motion)
-
-
-def _read_motion(body: Section) -> MotionProperties:
-    default = MotionProperties()
-    if 'motion' not in body:
-        return default
-    with body.section('motion') as s:
-        return MotionProperties(
-            s.quantity('step', 's', default.step, minimum=1e-4, maximum=0.05),
-            s.count('elements', default.elements),
-            s.quantity('retardation', 's', default.retardation, minimum=0.0),
-            s.quantity('drag', '1/s', default.drag, minimum=0.0),
-            s.boolean('incompressible', default.incompressible),
-        )
+        body = read_record(section, BodyProperties, changes=tuple(changes), motion=motion)
+    return replace(body, plant=override or body.plant)
 
 
 def perturbed_robot(robot: RobotDescription, body: BodyProperties) -> Robot:

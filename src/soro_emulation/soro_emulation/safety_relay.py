@@ -7,29 +7,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given
 
 
 @dataclass(frozen=True)
 class RelayProperties:
-    """Properties of the relay."""
+    """``relay``."""
 
-    window: float = 0.2  #: it drops out when no edge came for this long [s]
+    window: float = given('s', 0.2, positive=True)  #: it drops out when no edge came for this long
     #: it pulls in after this many edges, each within the window of the one before: one stray edge
     #: must not bring the pressure back
-    edges: int = 3
-
-
-def read_relay(root: Section) -> RelayProperties:
-    """Read the optional mapping ``relay``."""
-    default = RelayProperties()
-    if 'relay' not in root:
-        return default
-    with root.section('relay') as s:
-        return RelayProperties(
-            s.quantity('window', 's', default.window, positive=True),
-            s.integer('edges', default.edges, minimum=1),
-        )
+    edges: int = given(default=3, minimum=1)
 
 
 class SafetyRelay:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 LOCAL = 'local'
@@ -50,20 +51,22 @@ class Channel:
         return self.command.split('/')[1].startswith('ao')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Wiring:
     """Cards and channels."""
 
-    address: str  #: 'local', or host:port of a gRPC device server
+    address: str = given(default=LOCAL)  #: 'local', or host:port of a gRPC device server
     #: command voltage at a duty cycle of one, behind the low-pass filter, and the largest of an
-    #: analog output [V]
-    full_voltage: float
-    pwm_frequency: float  #: [Hz]
-    #: sensor_minimum, sensor_maximum: a monitor outside this voltage is open, short or broken [V]
-    sensor_minimum: float
-    sensor_maximum: float
-    heartbeat: str  #: digital line that keeps the external relay closed; '' when there is none
-    heartbeat_period: float  #: between two edges [s]
+    #: analog output
+    full_voltage: float = given('V', 10.0, positive=True)
+    pwm_frequency: float = given('1/s', 2000.0, minimum=100.0, maximum=1e5)
+    #: sensor_minimum, sensor_maximum: a monitor outside this voltage is open, short or broken
+    sensor_minimum: float = given('V', -0.1)
+    sensor_maximum: float = given('V', 10.2)
+    #: digital line that keeps the external relay closed; '' when there is none
+    heartbeat: str = given(default='')
+    #: between two edges
+    heartbeat_period: float = given('s', 0.05, minimum=0.005, maximum=1.0)
     channels: tuple[Channel, ...]  #: in the order of the robot's actuators
 
     @property
@@ -112,21 +115,15 @@ class Wiring:
 def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
     """Read and check the section. RobotFileError: field, value and remedy."""
     with section:
-        address = section.text('address', LOCAL)
+        found = read_record(section, Wiring, channels=_read_channels(section, robot))
+        address, low, full_voltage = found.address, found.sensor_minimum, found.full_voltage
         if address != LOCAL and not re.fullmatch(r'[^\s:]+:\d+', address):
             raise section.error('address', "write 'local' or host:port of a gRPC device server")
-        full_voltage = section.quantity('full_voltage', 'V', 10.0, positive=True)
-        frequency = section.quantity('pwm_frequency', '1/s', 2000.0, minimum=100.0, maximum=1e5)
-        low = section.quantity('sensor_minimum', 'V', -0.1)
-        high = section.quantity('sensor_maximum', 'V', 10.2)
-        if not high > low:
+        if not found.sensor_maximum > low:
             raise section.error('sensor_maximum', f'must be greater than sensor_minimum ({low} V)')
-        heartbeat = section.text('heartbeat', '')
-        if heartbeat and not _LINE.fullmatch(heartbeat):
+        if found.heartbeat and not _LINE.fullmatch(found.heartbeat):
             raise section.error('heartbeat', 'write a digital line, for example Dev1/port0/line0')
-        period = section.quantity('heartbeat_period', 's', 0.05, minimum=0.005, maximum=1.0)
-        channels = _read_channels(section, robot)
-        for actuator, channel in zip(robot.actuators, channels, strict=True):
+        for actuator, channel in zip(robot.actuators, found.channels, strict=True):
             if actuator.quantity != 'pressure':
                 raise section.error('channels', f'{actuator.name} is no pressure: not for nidaq')
             if channel.analog and full_voltage > ANALOG_RANGE:
@@ -139,7 +136,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
                     f'{full_voltage:g} V give {most:g} Pa, less than the maximum of '
                     f'{actuator.name} ({actuator.maximum:g} Pa)',
                 )
-    return Wiring(address, full_voltage, frequency, low, high, heartbeat, period, channels)
+    return found
 
 
 def _read_channels(section: Section, robot: RobotDescription) -> tuple[Channel, ...]:

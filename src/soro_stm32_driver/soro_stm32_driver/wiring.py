@@ -11,41 +11,46 @@ import numpy as np
 from soro_driver.channels import read_channels
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.reader import RobotDescription
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
 from soro_stm32_driver.pairing import MAX_MUSCLES, MAX_VALVES, Pairing
 from soro_stm32_driver.protocol import MAX_ACTION, MIN_ACTION
 
 PER_MODULE = 3  # where the file says nothing
+PULSE = MIN_ACTION * 1e-3, MAX_ACTION * 1e-3  # s: shortest and longest of a valve
 DEFAULT = 'default'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stm32Wiring:
     """How the valves are connected and what their times mean."""
 
-    port: str
-    baudrate: int
-    serial: int  #: the board that belongs to this robot; 0: any
+    port: str = given()
+    baudrate: int = given(default=115200, minimum=9600)
+    serial: int = given(default=0, minimum=0)  #: the board that belongs to this robot; 0: any
     names: tuple[str, ...]  #: of the muscles
     pairing: Pairing  #: the valves of every muscle
     #: muscles side by side around one backbone that keeps its length; 1: each is alone
     per_module: int
-    length_sensors: bool  #: whether the board measures the muscles' lengths
-    #: length by which the shortest muscle of a module stays above completely deflated [m]
-    preload: float
+    length_sensors: bool = given(default=False)  #: whether the board measures muscles' lengths
+    #: by how much the shortest muscle of a module stays longer than completely deflated
+    preload: float = given('m', 0.0, minimum=0.0)
     #: (float, float); Relay-on time that does not act, per inflation and per deflation [s]
     dead_time: tuple[float, float]
-    shortest_pulse: float  #: shorter corrections wait until they have grown [s]
-    simultaneous: int  #: muscles inflated at once, at most: what the supply feeds
-    budget: float  #: net inflation of one muscle, at most [s]
-    #: leak_time, leak_length: a muscle goes to this length by itself with this time constant [s],
-    #: [m]
-    leak_time: float
-    leak_length: float
+    #: shorter corrections wait until they have grown
+    shortest_pulse: float = given('s', PULSE[0], minimum=PULSE[0], maximum=PULSE[1])
+    #: muscles inflated at once, at most: what the supply feeds
+    simultaneous: int = given(default=MAX_MUSCLES, minimum=1)
+    #: net inflation of one muscle, at most
+    budget: float = given('s', positive=True, maximum=60.0)
+    #: leak_time, leak_length: a muscle goes to this length by itself with this time constant
+    leak_time: float = given('s', 1e6, positive=True)
+    leak_length: float = given('m', 0.1, positive=True)
     #: part of a difference between measured and estimated length taken over per measurement
-    correction: float
-    vented_for: float  #: after this long a vented robot is vented again before it is armed [s]
+    correction: float = given('1', 0.3, minimum=0.0, maximum=1.0)
+    #: after this long a vented robot is vented again before it is armed
+    vented_for: float = given('s', 300.0, positive=True)
     rest: Array  #: (m,) [m]; lengths in the straight robot
     curves: tuple[MuscleCurve, ...]  #: one per muscle
 
@@ -62,28 +67,15 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
         per_module = section.integer('per_module', PER_MODULE, minimum=1)
         if len(names) % per_module:
             raise section.error('per_module', f'write a divisor of the {len(names)} muscles')
-        shortest, longest = MIN_ACTION * 1e-3, MAX_ACTION * 1e-3
         inflate = section.quantity('inflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
         deflate = section.quantity('deflate_dead_time', 's', 0.0, minimum=0.0, maximum=0.1)
-        return Stm32Wiring(
-            port=section.text('port'),
-            baudrate=section.integer('baudrate', 115200, minimum=9600),
-            serial=section.integer('serial', 0, minimum=0),
+        return read_record(
+            section,
+            Stm32Wiring,
             names=names,
             pairing=_read_pairing(section, robot),
             per_module=per_module,
-            length_sensors=section.boolean('length_sensors', False),
-            preload=section.quantity('preload', 'm', 0.0, minimum=0.0),
             dead_time=(inflate, deflate),
-            shortest_pulse=section.quantity(
-                'shortest_pulse', 's', shortest, minimum=shortest, maximum=longest
-            ),
-            simultaneous=section.integer('simultaneous', MAX_MUSCLES, minimum=1),
-            budget=section.quantity('budget', 's', positive=True, maximum=60.0),
-            leak_time=section.quantity('leak_time', 's', 1e6, positive=True),
-            leak_length=section.quantity('leak_length', 'm', 0.1, positive=True),
-            correction=section.number('correction', 0.3, minimum=0.0, maximum=1.0),
-            vented_for=section.quantity('vented_for', 's', 300.0, positive=True),
             rest=np.array([a.rest for a in robot.actuators]),
             curves=_read_curves(section, names),
         )

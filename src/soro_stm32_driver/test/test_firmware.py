@@ -50,7 +50,19 @@ RUNS = 8 * int(os.environ.get('SORO_FUZZ', '1'))
 STEPS = 150
 SANITIZERS = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
 MUSCLES = MuscleProperties(
-    1e5, -7e4, 4.0, 0.4, 1800.0, 0.012, 0.008, 0.08, 0.12, 0.0, 0.002, 0.0, 0.012
+    supply=1e5,
+    vacuum=-7e4,
+    inflate_time=4.0,
+    deflate_time=0.4,
+    leak_time=1800.0,
+    open_delay=0.012,
+    close_delay=0.008,
+    shortest=0.08,
+    longest=0.12,
+    curvature=0.0,
+    sag=0.002,
+    spread=0.0,
+    radius=0.012,
 )
 TYPES = sorted({*SESSION_BODIES, *BODIES})
 SHUFFLED = Pairing(tuple((63 - 2 * i, i) for i in range(6)))

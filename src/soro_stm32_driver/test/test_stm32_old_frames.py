@@ -25,7 +25,19 @@ from soro_stm32_driver.wiring import read_wiring
 
 RECORDED = Path(__file__).with_name('stm32_session_1_0.txt')
 MUSCLES = MuscleProperties(
-    1e5, -7e4, 4.0, 0.4, 1800.0, 0.012, 0.008, 0.08, 0.12, 0.15, 0.002, 0.0, 0.012
+    supply=1e5,
+    vacuum=-7e4,
+    inflate_time=4.0,
+    deflate_time=0.4,
+    leak_time=1800.0,
+    open_delay=0.012,
+    close_delay=0.008,
+    shortest=0.08,
+    longest=0.12,
+    curvature=0.15,
+    sag=0.002,
+    spread=0.0,
+    radius=0.012,
 )
 
 

@@ -18,6 +18,7 @@ from soro_cli.doctor.network import check_network
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_mechanics.robot_file.record import read_record
 from soro_node.display_units import limits
 
 if TYPE_CHECKING:
@@ -163,9 +164,10 @@ def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
         if settings.body.model not in ('', *robot.models):
             raise UnknownName('emulator.body.model', settings.body.model, robot.models)
         if device == 'stm32':
-            from soro_stm32_driver.emulator.muscle_bank import read_muscles
+            from soro_stm32_driver.emulator.muscle_bank import MuscleProperties
 
-            read_muscles(settings.device)  # the one part that has no defaults
+            with settings.device.section('muscles') as muscles:  # the one part without defaults
+                read_record(muscles, MuscleProperties)
     except SoroError as error:
         yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
         return

@@ -13,7 +13,7 @@ import numpy as np
 from soro_driver.device import Array, Fault, Flag, Flags, Reading
 from soro_driver.loop.debounce import Debounce
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given
 
 ONSET = 0.25  # an error begins where it passes this part of the tolerance
 FALLING = 0.02  # of the range, below the lowest value so far: it is being vented
@@ -22,47 +22,28 @@ STILL = 0.25  # a value that made less of the way than this part of the error st
 
 @dataclass(frozen=True)
 class PlausibilityLimits:
-    """Limits of the checks; times in s, differences as a part of each actuator's range."""
+    """``driver.supervision`` of a robot file; differences are parts of each actuator's range."""
 
     #: over_limit_margin, over_limit_for: measured above maximum (or below minimum) by more than
     #: the margin for this long
-    over_limit_margin: float = 0.1
-    over_limit_for: float = 0.05
-    sensor_for: float = 0.05  #: a sensor reported as faulty for this long
+    over_limit_margin: float = given('1', 0.1, minimum=0.0)
+    over_limit_for: float = given('s', 0.05, minimum=0.0)
+    sensor_for: float = given('s', 0.05, minimum=0.0)  #: a sensor reported as faulty for this long
     #: every measured value exactly the same for this long while armed; 0: not checked (a sensor
     #: without noise may stand still)
-    frozen_for: float = 0.0
+    frozen_for: float = given('s', 0.0, minimum=0.0)
     #: rest_margin, rest_for: A pressure that stays above rest by more than the margin for this
     #: long, although the outputs are safe: somebody else drives it, or it is not vented. What
     #: still falls is not meant, however slowly it is vented; lengths and angles stay where they
     #: are.
-    rest_margin: float = 0.2
-    rest_for: float = 2.0
+    rest_margin: float = given('1', 0.2, positive=True)
+    rest_for: float = given('s', 2.0, positive=True)
     #: follow_time_constant, follow_tolerance, follow_for: The measurement must stay within the
     #: tolerance of the command as a first-order system with this time constant would follow it.
     #: Time constant 0: not checked.
-    follow_time_constant: float = 0.0
-    follow_tolerance: float = 0.1
-    follow_for: float = 0.3
-
-
-def read_plausibility(root: Section) -> PlausibilityLimits:
-    """Read the optional mapping ``driver.supervision`` of a robot file."""
-    if 'supervision' not in root:
-        return PlausibilityLimits()
-    default = PlausibilityLimits()
-    with root.section('supervision') as s:
-        return PlausibilityLimits(
-            s.number('over_limit_margin', default.over_limit_margin, minimum=0.0),
-            s.quantity('over_limit_for', 's', default.over_limit_for, minimum=0.0),
-            s.quantity('sensor_for', 's', default.sensor_for, minimum=0.0),
-            s.quantity('frozen_for', 's', default.frozen_for, minimum=0.0),
-            s.number('rest_margin', default.rest_margin, positive=True),
-            s.quantity('rest_for', 's', default.rest_for, positive=True),
-            s.quantity('follow_time_constant', 's', default.follow_time_constant, minimum=0.0),
-            s.number('follow_tolerance', default.follow_tolerance, positive=True),
-            s.quantity('follow_for', 's', default.follow_for, positive=True),
-        )
+    follow_time_constant: float = given('s', 0.0, minimum=0.0)
+    follow_tolerance: float = given('1', 0.1, positive=True)
+    follow_for: float = given('s', 0.3, positive=True)
 
 
 @dataclass(frozen=True)

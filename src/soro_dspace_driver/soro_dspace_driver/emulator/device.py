@@ -12,7 +12,7 @@ from soro_driver.serial.frame import Frame, SerialState
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
 from soro_dspace_driver.emulator.firmware_board import FirmwareBoard
 from soro_dspace_driver.wiring import read_wiring
-from soro_emulation.analog_input import read_analog
+from soro_emulation.analog_input import AnalogProperties
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
@@ -20,6 +20,7 @@ from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.creep import Creep, read_creep
 from soro_mechanics.actuator_models.regulator import read_regulator
+from soro_mechanics.robot_file.record import read_optional
 
 CLAIMS = ('repeat', 'protocol', 'channels')
 BOARDS = {'emulated': DspaceBoard, 'host': FirmwareBoard}
@@ -42,7 +43,8 @@ class DspaceEmulator(WiredEmulator):
             serial = section.integer('serial', 1, minimum=1)
             creep = read_creep(section)
             brain = section.text('firmware', 'emulated', choices=tuple(BOARDS))
-            bench = BenchProperties(read_regulator(section), read_analog(section), None)
+            sensor = read_optional(section, 'sensor', AnalogProperties)
+            bench = BenchProperties(read_regulator(section), sensor, None)
         self._wiring = wiring
         self._order = wiring.channels  # regulator of each actuator
         by_channel = [context.robot.actuators[i] for i in np.argsort(self._order)]

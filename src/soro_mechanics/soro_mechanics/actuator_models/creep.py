@@ -24,10 +24,7 @@ class CreepProperties:
 
 def read_creep(root: Section) -> CreepProperties:
     """Read the optional mapping ``creep``: one element, or as many parts as time constants."""
-    default = CreepProperties()
-    if 'creep' not in root:
-        return default
-    with root.section('creep') as s:
+    with root.optional('creep') as s:
         parts = s.raw('part', 0.0)
         size = len(parts) if isinstance(parts, list) else 1
         part = s.vector('part', '1', size, (0.0,))

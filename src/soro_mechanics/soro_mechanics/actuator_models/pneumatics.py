@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.robot_file.record import given
+
 Array = NDArray[np.float64]
 GAS_CONSTANT = 287.05  # J/(kg K), dry air
 AMBIENT = 101325.0  # Pa
@@ -25,8 +27,10 @@ MAX_CHANGE = 0.05  # of the pressure in a step
 class Valve:
     """A flow path by its two numbers of ISO 6358-1, which data sheets give."""
 
-    conductance: float  # C [m^3/(s Pa)], sonic; 1 l/(s bar) is 1e-8
-    critical_ratio: float = 0.3  # b, of absolute pressures; 0.2 to 0.5 for valves (assumed)
+    #: C, sonic; 1 l/(s bar) is 1e-8
+    conductance: float = given('m^3/(s Pa)', positive=True)
+    #: b, of absolute pressures; 0.2 to 0.5 for valves (assumed)
+    critical_ratio: float = given('1', 0.3, minimum=0.0, maximum=0.9)
 
     def mass_flow(
         self, before: Array | float, behind: Array | float, opening: Array | float = 1.0

@@ -21,6 +21,7 @@ from soro_mechanics.actuator_models.pneumatics import (
     TEMPERATURE,
     Valve,
 )
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
@@ -33,38 +34,25 @@ STILL = 1e-9  # Pa moved in a step: at rest
 class RegulatorProperties:
     """Properties of one kind of regulator; the defaults are assumed."""
 
-    time_constant: float = 0.08  # s, of the pressure behind a step of the command
-    flow_limit: float = 15e5  # Pa/s, fastest change of pressure
-    supply: float = 4e5  # Pa, gauge
-    vent_time_constant: float = 0.06  # s, with the supply cut and the line open to the air
-    gain_error: float = 0.01  # standard deviation of the regulators' gains about one
-    valve: Valve | None = None  # inlet and outlet; None: a lag
-    volume: float = 5e-6  # m^3, of the line behind a valve; chambers of segments come on top
-    full_opening: float = 1e4  # Pa of error at which a valve is open
+    #: of the pressure behind a step of the command
+    time_constant: float = given('s', 0.08, positive=True)
+    flow_limit: float = given('Pa/s', 15e5, positive=True)  #: fastest change of pressure
+    supply: float = given('Pa', 4e5, positive=True)  #: gauge
+    #: with the supply cut and the line open to the air
+    vent_time_constant: float = given('s', 0.06, positive=True)
+    #: standard deviation of the regulators' gains about one
+    gain_error: float = given('1', 0.01, minimum=0.0, maximum=0.2)
+    valve: Valve | None = None  #: inlet and outlet; None: a lag
+    #: of the line behind a valve; chambers of segments come on top
+    volume: float = given('m^3', 5e-6, positive=True)
+    full_opening: float = given('Pa', 1e4, positive=True)  #: error at which a valve is open
 
 
 def read_regulator(root: Section) -> RegulatorProperties:
     """Read the optional mapping ``regulator``."""
-    default = RegulatorProperties()
-    if 'regulator' not in root:
-        return default
-    with root.section('regulator') as s:
-        valve = None
-        if 'conductance' in s:
-            valve = Valve(
-                s.quantity('conductance', 'm^3/(s Pa)', positive=True),
-                s.number('critical_ratio', Valve.critical_ratio, minimum=0.0, maximum=0.9),
-            )
-        return RegulatorProperties(
-            s.quantity('time_constant', 's', default.time_constant, positive=True),
-            s.quantity('flow_limit', 'Pa/s', default.flow_limit, positive=True),
-            s.quantity('supply', 'Pa', default.supply, positive=True),
-            s.quantity('vent_time_constant', 's', default.vent_time_constant, positive=True),
-            s.number('gain_error', default.gain_error, minimum=0.0, maximum=0.2),
-            valve,
-            s.quantity('volume', 'm^3', default.volume, positive=True),
-            s.quantity('full_opening', 'Pa', default.full_opening, positive=True),
-        )
+    with root.optional('regulator') as s:
+        valve = read_record(s, Valve) if 'conductance' in s else None
+        return read_record(s, RegulatorProperties, valve=valve)
 
 
 class RegulatorBank:

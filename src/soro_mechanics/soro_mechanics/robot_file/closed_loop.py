@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 MODES = ('feedforward', 'feedback')
@@ -16,16 +17,13 @@ MODES = ('feedforward', 'feedback')
 class ClosedLoop:
     """Zero: not stated."""
 
-    mode: str = MODES[0]
-    gain: float = 0.0  # of the integral [1/s]
-    damping: float = 0.0  # of the lowest mode, part of the critical one
+    mode: str = given(default=MODES[0], choices=MODES)
+    gain: float = given('1/s', 0.0, minimum=0.0, maximum=100.0)  #: of the integral
+    #: of the lowest mode, part of the critical one
+    damping: float = given('1', 0.0, minimum=0.0, maximum=1.0)
 
 
 def read_closed_loop(root: Section, actuators: tuple[Actuator, ...]) -> ClosedLoop:
     """Read ``mode``, ``gain`` and ``damping``."""
     with root.section('control') as s:
-        return ClosedLoop(
-            s.text('mode', MODES[0], choices=MODES),
-            s.quantity('gain', '1/s', 0.0, minimum=0.0, maximum=100.0),
-            s.number('damping', 0.0, minimum=0.0, maximum=1.0),
-        )
+        return read_record(s, ClosedLoop)

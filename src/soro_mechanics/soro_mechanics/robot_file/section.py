@@ -198,6 +198,11 @@ class Section:
             raise self._missing(key)
         return Section(self._data[key], self._at(key), self.file, self.origins)
 
+    def optional(self, key: str) -> Section:
+        """Return the mapping under a key; where it is missing, an empty one."""
+        self._asked.append(key)
+        return Section(self._data.get(key, {}), self._at(key), self.file, self.origins)
+
     def sections(self, key: str, default: Any = _REQUIRED) -> list[Section]:
         """Return the list of mappings under a key."""
         value = self.raw(key, default)

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from soro_emulation.analog_input import read_analog
+from soro_emulation.analog_input import AnalogProperties
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite
 from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
-from soro_emulation.safety_relay import read_relay
+from soro_emulation.safety_relay import RelayProperties
 from soro_mechanics.actuator_models.regulator import read_regulator
 from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
 from soro_mechanics.core.missing_package import how_to_install
+from soro_mechanics.robot_file.record import read_optional
 from soro_nidaq_driver.device import supervised
 from soro_nidaq_driver.emulator.card import Cards
 from soro_nidaq_driver.transport import resources
@@ -58,8 +59,8 @@ class NidaqEmulator(DeviceEmulator):
         with context.properties as section:
             properties = BenchProperties(
                 read_regulator(section),
-                read_analog(section),
-                read_relay(section) if wiring.heartbeat else None,
+                read_optional(section, 'sensor', AnalogProperties),
+                read_optional(section, 'relay', RelayProperties) if wiring.heartbeat else None,
             )
         span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
         names = tuple(c.actuator for c in wiring.channels)

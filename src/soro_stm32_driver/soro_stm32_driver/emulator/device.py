@@ -14,10 +14,11 @@ from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.robot_file.record import read_record
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
-from soro_stm32_driver.emulator.muscle_bank import MuscleBank, read_muscles
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.emulator.radio import RadioLine
 from soro_stm32_driver.protocol import NO_LENGTH, StatusFlag
@@ -46,7 +47,8 @@ class Stm32Emulator(WiredEmulator):
         wiring = read_wiring(context.wiring, context.robot)
         with context.properties as section:
             properties = read_board(section, wiring)
-            muscles = read_muscles(section)
+            with section.section('muscles') as item:
+                muscles = read_record(item, MuscleProperties)
             low, high = section.vector('latency', 's', 2, (0.025, 0.040))
             if not 0.0 <= low <= high <= 1.0:
                 raise section.error('latency', 'write the shortest and the longest, 25 40 ms')
@@ -129,9 +131,7 @@ class Stm32Emulator(WiredEmulator):
 def read_board(section: Section, wiring: Stm32Wiring) -> BoardProperties:
     """Read ``emulator.stm32.board``; what is missing is as in `BoardProperties`."""
     default = BoardProperties()
-    if 'board' not in section:
-        return BoardProperties(sensors=wiring.length_sensors)
-    with section.section('board') as s:
+    with section.optional('board') as s:
         return BoardProperties(
             s.integer('serial', default.serial, minimum=1),
             round(1e3 * s.quantity('vent_time', 's', default.vent_time * 1e-3, positive=True)),

@@ -15,7 +15,7 @@ import heapq
 import numpy as np
 
 from soro_emulation.device_emulator import Array
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given
 from soro_stm32_driver.muscle_estimate import without_mean
 
 INFLATE, DEFLATE = 0, 1
@@ -23,47 +23,30 @@ KINDS = ('inflate', 'deflate')  # their names
 LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MuscleProperties:
-    """Everything a bank of muscles is made of; SI, gauge pressures."""
+    """``emulator.stm32.muscles``: everything a bank of muscles is made of; gauge pressures."""
 
-    #: supply, vacuum: [Pa]
-    supply: float
-    vacuum: float
-    #: inflate_time, deflate_time, leak_time: [s]; time constants of the pressure
-    inflate_time: float
-    deflate_time: float
-    leak_time: float
-    #: open_delay, close_delay: [s]; of relay and valve together
-    open_delay: float
-    close_delay: float
-    #: shortest, longest: [m]; free lengths
-    shortest: float
-    longest: float
-    curvature: float  #: how much the length bulges over a straight line of the pressure
-    sag: float  #: loss of supply per inflating muscle, as a part
-    spread: float  #: muscles and relays differ by up to this part
-    radius: float  #: [m]; of the muscles in the module: how much it bends
-
-
-def read_muscles(section: Section) -> MuscleProperties:
-    """Read ``emulator.stm32.muscles``."""
-    with section.section('muscles') as s:
-        return MuscleProperties(
-            s.quantity('supply', 'Pa', positive=True),
-            s.quantity('vacuum', 'Pa', maximum=LOW),
-            s.quantity('inflate_time', 's', positive=True),
-            s.quantity('deflate_time', 's', positive=True),
-            s.quantity('leak_time', 's', positive=True),
-            s.quantity('open_delay', 's', 0.0, minimum=0.0, maximum=0.1),
-            s.quantity('close_delay', 's', 0.0, minimum=0.0, maximum=0.1),
-            s.quantity('shortest', 'm', positive=True),
-            s.quantity('longest', 'm', positive=True),
-            s.number('curvature', 0.0, minimum=-0.5, maximum=0.5),
-            s.number('sag', 0.0, minimum=0.0, maximum=0.05),
-            s.number('spread', 0.0, minimum=0.0, maximum=0.3),
-            s.quantity('radius', 'm', positive=True),
-        )
+    supply: float = given('Pa', positive=True)
+    vacuum: float = given('Pa', maximum=LOW)
+    #: inflate_time, deflate_time, leak_time: time constants of the pressure
+    inflate_time: float = given('s', positive=True)
+    deflate_time: float = given('s', positive=True)
+    leak_time: float = given('s', positive=True)
+    #: open_delay, close_delay: of relay and valve together
+    open_delay: float = given('s', 0.0, minimum=0.0, maximum=0.1)
+    close_delay: float = given('s', 0.0, minimum=0.0, maximum=0.1)
+    #: shortest, longest: free lengths
+    shortest: float = given('m', positive=True)
+    longest: float = given('m', positive=True)
+    #: how much the length bulges over a straight line of the pressure
+    curvature: float = given('1', 0.0, minimum=-0.5, maximum=0.5)
+    #: loss of supply per inflating muscle, as a part
+    sag: float = given('1', 0.0, minimum=0.0, maximum=0.05)
+    #: muscles and relays differ by up to this part
+    spread: float = given('1', 0.0, minimum=0.0, maximum=0.3)
+    #: of the muscles in the module: how much it bends
+    radius: float = given('m', positive=True)
 
 
 class MuscleBank:

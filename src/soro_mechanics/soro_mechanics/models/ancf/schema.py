@@ -13,7 +13,8 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.numerics.monotone_curve import monotone_slopes
 from soro_mechanics.robot_file import quantity
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given, read_record
+from soro_mechanics.robot_file.section import MAX_PARTS, Section
 
 PLATFORM = 'platform'  # name of the body that carries the tip
 
@@ -27,28 +28,29 @@ class StretchCurve:
     slopes: Array  # (n,) derivative at the points; the end slopes also continue the curve [1/Pa]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SoftLegs:
     """A soft parallel robot (Huang 2022): equal legs, one platform."""
 
     names: tuple[str, ...]  # of the legs; leg i is moved by actuator i
     angles: Array  # (n,) where the legs stand around the vertical axis [rad]
     base_radius: float  # circle of the leg ends [m]
-    platform_radius: float  # the same at the platform [m]
+    platform_radius: float = given('m', positive=True)  # the same at the platform
     length: float  # flexible length L_f of a leg at rest [m]
-    radius: float  # outer radius of a leg, for drawing [m]
-    bending: float  # EI [N m^2]
-    torsion: float  # GI [N m^2]
-    tension: float  # EA [N]
-    penalty: float  # alpha of eq (27) [N]
-    elements: int  # n_e per leg
-    leg_mass: float  # [kg]
-    platform_mass: float  # [kg]
+    radius: float = given('m', key='leg_radius', positive=True)  # outer, of a leg, for drawing
+    bending: float = given('N m^2', key='EI', positive=True)
+    torsion: float = given('N m^2', key='GI', positive=True)
+    tension: float = given('N', key='EA', positive=True)
+    penalty: float = given('N', positive=True)  # alpha of eq (27)
+    elements: int = given(minimum=2, maximum=MAX_PARTS)  # n_e per leg
+    leg_mass: float = given('kg', minimum=0.0)
+    platform_mass: float = given('kg', minimum=0.0)
     platform_centre: Array  # (3,) centre of mass of the platform, in its frame [m]
     # (3,) the tip in the platform's frame, whose origin lies in the plane of the leg ends [m]
     tip: Array
     curves: tuple[StretchCurve, ...]  # one per leg
-    stations_per_element: int  # poses returned along a leg
+    # poses returned along a leg
+    stations_per_element: int = given(default=4, minimum=1, maximum=MAX_PARTS)
 
 
 def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
@@ -75,24 +77,16 @@ def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
         length = section.quantity('flexible_length', 'm', positive=True)
         # the paper's design parameter: distance of two legs on the base over the flexible length
         ratio = section.number('spacing_ratio', positive=True)
-        return SoftLegs(
+        return read_record(
+            section,
+            SoftLegs,
             names=tuple(names),
             angles=np.array(angles),
             base_radius=ratio * length / (2.0 * math.sin(math.pi / len(actuators))),
-            platform_radius=section.quantity('platform_radius', 'm', positive=True),
             length=length,
-            radius=section.quantity('leg_radius', 'm', positive=True),
-            bending=section.quantity('EI', 'N m^2', positive=True),
-            torsion=section.quantity('GI', 'N m^2', positive=True),
-            tension=section.quantity('EA', 'N', positive=True),
-            penalty=section.quantity('penalty', 'N', positive=True),
-            elements=section.count('elements', minimum=2),
-            leg_mass=section.quantity('leg_mass', 'kg', minimum=0.0),
-            platform_mass=section.quantity('platform_mass', 'kg', minimum=0.0),
             platform_centre=section.vector('platform_centre', 'm', 3, (0.0, 0.0, 0.0)),
             tip=section.vector('tip', 'm', 3, (0.0, 0.0, 0.0)),
             curves=tuple(curves),
-            stations_per_element=section.count('stations_per_element', 4),
         )
 
 

@@ -11,16 +11,17 @@ import numpy as np
 
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.robot_file.section import Section
+from soro_mechanics.robot_file.record import given, read_record
+from soro_mechanics.robot_file.section import MAX_PARTS, Section
 
 
 @dataclass(frozen=True)
 class PressureMap:
     """Elongation of a free actuator: linear p + quadratic p^2, p = pressure / reference."""
 
-    reference: float  # [Pa]
-    linear: float  # [m]
-    quadratic: float  # [m]
+    reference: float = given('Pa', key='reference_pressure', positive=True)
+    linear: float = given('m', positive=True)
+    quadratic: float = given('m', 0.0)
 
     def elongation(self, pressure: Array) -> Array:
         """Return the elongation [m] at a pressure [Pa]."""
@@ -41,21 +42,25 @@ class PressureMap:
         return self.reference * 2.0 * e / (self.linear + root)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ConstantCurvatureArm:
     """One arc moved by three parallel actuators (Akbari 2021)."""
 
     rest_length: float  # length of every actuator at zero pressure [m]
-    offset: float  # distance of the actuators from the backbone [m]
+    # distance of the actuators from the backbone
+    offset: float = given('m', key='actuator_offset', positive=True)
     angles: Array  # (3,) where the actuators stand around the backbone [rad]
-    radius: float  # outer radius of the arm, for drawing and for the geometric constraints [m]
+    # outer radius of the arm, for drawing and for the geometric constraints
+    radius: float = given('m', positive=True)
     shortest: float  # open interval of actuator lengths, eq (4) [m]
     longest: float  # [m]
     pressure_map: PressureMap | None  # None where the actuators are commanded by length
-    # of one actuator about the length its pressure gives; None: purely kinematic [N/m]
-    axial_stiffness: float | None
-    mass: float  # spread evenly along the arc; zero as published [kg]
-    stations: int  # poses returned along the backbone
+    # of one actuator about the length its pressure gives; None: purely kinematic
+    axial_stiffness: float | None = given('N/m', None, positive=True)
+    # spread evenly along the arc; zero as published
+    mass: float = given('kg', 0.0, minimum=0.0)
+    # poses returned along the backbone
+    stations: int = given(default=21, minimum=2, maximum=MAX_PARTS)
 
 
 def read_constant_curvature(
@@ -68,12 +73,10 @@ def read_constant_curvature(
             remedy = 'this model needs three drives, all pressure or all length'
             raise root.error('actuators', remedy)
         rest = section.quantity('rest_length', 'm', positive=True)
-        offset = section.quantity('actuator_offset', 'm', positive=True)
         angles = section.vector('actuator_angles', 'rad', 3)
         if abs(_spread(angles)) < 1e-3:
             remedy = 'the three directions must not lie on one line (two equal, or half a turn)'
             raise section.error('actuator_angles', remedy)
-        radius = section.quantity('radius', 'm', positive=True)
         shortest = section.quantity('shortest_length', 'm', 0.5 * rest, positive=True)
         longest = section.quantity('longest_length', 'm', 1.5 * rest)
         if not shortest < rest < longest:
@@ -85,14 +88,18 @@ def read_constant_curvature(
         if pressure_map is None and kinds == {'pressure'}:
             remedy = 'required: the drives are commanded by pressure'
             raise section.error('pressure_map', remedy)
-        stiffness = section.quantity('axial_stiffness', 'N/m', None, positive=True)
-        mass = section.quantity('mass', 'kg', 0.0, minimum=0.0)
-        if mass > 0.0 and stiffness is None:
+        arm = read_record(
+            section,
+            ConstantCurvatureArm,
+            rest_length=rest,
+            angles=angles,
+            shortest=shortest,
+            longest=longest,
+            pressure_map=pressure_map,
+        )
+        if arm.mass > 0.0 and arm.axial_stiffness is None:
             raise section.error('mass', 'a weight needs axial_stiffness')
-        stations = section.count('stations', 21, minimum=2)
-    return ConstantCurvatureArm(
-        rest, offset, angles, radius, shortest, longest, pressure_map, stiffness, mass, stations
-    )
+    return arm
 
 
 def _spread(angles: Array) -> float:
@@ -103,11 +110,8 @@ def _spread(angles: Array) -> float:
 
 def _read_pressure_map(section: Section, actuators: tuple[Actuator, ...]) -> PressureMap:
     with section.section('pressure_map') as table:
-        reference = table.quantity('reference_pressure', 'Pa', positive=True)
-        linear = table.quantity('linear', 'm', positive=True)
-        quadratic = table.quantity('quadratic', 'm', 0.0)
-        highest = max(a.maximum for a in actuators) / reference
-        lowest = min(a.minimum for a in actuators) / reference
-        if min(linear + 2.0 * quadratic * p for p in (lowest, highest)) <= 0.0:
+        found = read_record(table, PressureMap)
+        ends = np.array([[a.minimum, a.maximum] for a in actuators])
+        if np.any(found.slope(ends) <= 0.0):
             raise table.error('quadratic', 'elongation must rise over the whole pressure range')
-    return PressureMap(reference, linear, quadratic)
+    return found

@@ -11,33 +11,35 @@ import numpy as np
 
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 
 @dataclass(frozen=True)
 class Material:
-    """Young's and shear modulus [Pa]."""
+    """Young's and shear modulus."""
 
-    young: float
-    shear: float
+    young: float = given('Pa', positive=True)
+    shear: float = given('Pa', positive=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MuscleBackbone:
     """A backbone with constraint disks and three muscles per module (Chen 2022)."""
 
-    length: float  # of the backbone, which neither stretches nor shears [m]
-    rod_diameter: float  # [m]
+    length: float = given('m', positive=True)  # of the backbone: neither stretches nor shears
+    rod_diameter: float = given('m', positive=True)
     materials: dict[str, Material]  # named sets; `material` is the one in use
     material: str
-    mass: float  # of the whole robot, spread evenly [kg]
+    mass: float = given('kg', minimum=0.0)  # of the whole robot, spread evenly
     modules: int
     elements: int  # finite differences along the whole backbone
-    muscle_radius: float  # distance of the muscles' ends from the backbone [m]
-    muscle_diameter: float  # for drawing [m]
+    # distance of the muscles' ends from the backbone
+    muscle_radius: float = given('m', positive=True)
+    muscle_diameter: float = given('m', positive=True)  # for drawing
     stations_per_module: int  # poses returned along the backbone
-    # axial, of one muscle; infinite where muscles do not give way [N]
-    muscle_stiffness: float = math.inf
+    # axial, of one muscle; infinite where muscles do not give way
+    muscle_stiffness: float = given('N', math.inf, positive=True)
 
     @property
     def stiffness(self) -> Array:
@@ -82,21 +84,14 @@ def read_kirchhoff(root: Section, actuators: tuple[Actuator, ...]) -> MuscleBack
         with section.section('materials') as table:
             for name in table.keys:
                 with table.section(name) as item:
-                    materials[name] = Material(
-                        item.quantity('young', 'Pa', positive=True),
-                        item.quantity('shear', 'Pa', positive=True),
-                    )
+                    materials[name] = read_record(item, Material)
         material = section.text('material', choices=tuple(materials))
-        return MuscleBackbone(
-            length=section.quantity('length', 'm', positive=True),
-            rod_diameter=section.quantity('rod_diameter', 'm', positive=True),
+        return read_record(
+            section,
+            MuscleBackbone,
             materials=materials,
             material=material,
-            mass=section.quantity('mass', 'kg', minimum=0.0),
             modules=modules,
             elements=elements,
-            muscle_radius=section.quantity('muscle_radius', 'm', positive=True),
-            muscle_diameter=section.quantity('muscle_diameter', 'm', positive=True),
             stations_per_module=stations,
-            muscle_stiffness=section.quantity('muscle_stiffness', 'N', math.inf, positive=True),
         )

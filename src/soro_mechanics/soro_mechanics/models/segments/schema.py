@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import math
 
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 RULES = ('converged', 'exact', 'published')
@@ -19,26 +20,26 @@ class Chamber:
     """Chambers that one actuator pressurises, as one eccentric axial force."""
 
     actuator: int  # index of the actuator
-    area: float  # of all chambers of this group together [m^2]
-    offset: float  # distance of the resultant from the axis [m]
-    # of the resultant from local x about local z [rad]; the segment bends away from it
-    angle: float
+    area: float = given('m^2', positive=True)  # of all chambers of this group together
+    offset: float = given('m', minimum=0.0)  # distance of the resultant from the axis
+    # of the resultant from local x about local z; the segment bends away from it
+    angle: float = given('rad', 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Segment:
     """One soft segment; stiffness of the undeformed section, of incompressible material."""
 
     name: str
-    length: float  # effective (chamber) length [m]
-    radius: float  # outer [m]
-    axial_stiffness: float  # EA [N]
-    bending_stiffness: float  # EI [N m^2]
-    shear_factor: float  # k in GA = k EA / 3
-    linear_density: float  # [kg/m] of unloaded length
+    length: float = given('m', positive=True)  # effective (chamber) length
+    radius: float = given('m', positive=True)  # outer
+    axial_stiffness: float = given('N', positive=True)  # EA
+    bending_stiffness: float = given('N m^2', positive=True)  # EI
+    shear_factor: float = given(positive=True)  # k in GA = k EA / 3
+    linear_density: float = given('kg/m', minimum=0.0)  # of unloaded length
     chambers: tuple[Chamber, ...]
-    link: float  # rigid piece after the segment [m]
-    link_mass: float  # [kg]
+    link: float = given('m', 0.0, minimum=0.0)  # rigid piece after the segment
+    link_mass: float = given('kg', 0.0, minimum=0.0)
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,7 @@ def read_segments(root: Section, actuators: tuple[Actuator, ...]) -> SegmentChai
 
 
 def _read_compensation(section: Section) -> Compensation:
-    if 'compensation' not in section:
-        return Compensation()
-    with section.section('compensation') as item:
+    with section.optional('compensation') as item:
         rule = item.text('rule', Compensation.rule, choices=RULES)
         threshold = item.quantity('threshold', 'Pa', 0.0, positive=True)
         if threshold > 0.0 and 'increments' in item:
@@ -113,11 +112,10 @@ def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[st
     chambers = item.each('chambers', lambda part: _read_chamber(part, actuators))
     if not chambers:
         raise item.error('chambers', 'write at least one chamber')
-    link = item.quantity('link', 'm', 0.0, minimum=0.0)
-    link_mass = item.quantity('link_mass', 'kg', 0.0, minimum=0.0)
-    if link_mass > 0.0 and link <= 0.0:
+    segment = read_record(item, Segment, name=name, chambers=tuple(chambers))
+    if segment.link_mass > 0.0 and segment.link <= 0.0:
         raise item.error('link_mass', 'a mass without a link; write its length as link')
-    radius = item.quantity('radius', 'm', positive=True)
+    radius = segment.radius
     for i, chamber in enumerate(chambers):
         if chamber.offset >= radius:
             raise item.error('chambers', f'chamber {i} lies outside the radius {radius:g} m')
@@ -128,26 +126,14 @@ def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[st
             f'their areas add up to {holes:g} m^2, more than the section of the radius has '
             f'({section:g} m^2); write smaller areas, or a larger radius',
         )
-    axial = item.quantity('axial_stiffness', 'N', positive=True)
-    bending = item.quantity('bending_stiffness', 'N m^2', positive=True)
-    if bending > axial * radius**2:
+    most = segment.axial_stiffness * radius**2
+    if segment.bending_stiffness > most:
         raise item.error(
             'bending_stiffness',
             f'no section within the radius {radius:g} m has that; with this axial_stiffness '
-            f'at most {axial * radius**2:g} N m^2',
+            f'at most {most:g} N m^2',
         )
-    return Segment(
-        name=name,
-        length=item.quantity('length', 'm', positive=True),
-        radius=radius,
-        axial_stiffness=axial,
-        bending_stiffness=bending,
-        shear_factor=item.number('shear_factor', positive=True),
-        linear_density=item.quantity('linear_density', 'kg/m', minimum=0.0),
-        chambers=tuple(chambers),
-        link=link,
-        link_mass=link_mass,
-    )
+    return segment
 
 
 def _read_chamber(part: Section, actuators: tuple[Actuator, ...]) -> Chamber:
@@ -155,9 +141,4 @@ def _read_chamber(part: Section, actuators: tuple[Actuator, ...]) -> Chamber:
     index = names.index(part.text('actuator', choices=names))
     if actuators[index].quantity != 'pressure':
         raise part.error('actuator', 'a chamber needs a drive whose quantity is pressure')
-    return Chamber(
-        actuator=index,
-        area=part.quantity('area', 'm^2', positive=True),
-        offset=part.quantity('offset', 'm', minimum=0.0),
-        angle=part.quantity('angle', 'rad', 0.0),
-    )
+    return read_record(part, Chamber, actuator=index)
