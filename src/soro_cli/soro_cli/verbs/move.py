@@ -134,14 +134,12 @@ def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[f
         return watch.near_actuation(target, arguments.share)
 
     def left(watch: Any) -> str:
-        off = [
-            (abs(x - t) / (a.maximum - a.minimum), f'{shown(x, a.unit)} of {shown(t, a.unit)}', a)
-            for a, x, t in zip(actuators, watch.measured, target, strict=True)
-        ]
-        off.sort(key=lambda far: -far[0])
-        far = [f'{a.name} {text}' for part, text, a in off if part > arguments.share]
-        most = f'at most {off[0][0]:.2%} of a range, --share allows {arguments.share:.2%}'
-        return f'{some(far)}: off by {most}' if far else f'off by {most}'
+        both = zip(actuators, watch.measured, target, strict=True)
+        parts = [(abs(x - t) / (a.maximum - a.minimum), a, x, t) for a, x, t in both]
+        parts.sort(key=lambda part: -part[0])
+        far = [p for p in parts if p[0] > arguments.share] or parts[:1]
+        names = [f'{a.name} {shown(x, a.unit)} of {shown(t, a.unit)}' for _, a, x, t in far]
+        return f'{some(names)}, off by {far[0][0]:.1%} of its range'
 
     doubt = _doubt(robot, target)
     return _send(robot, arguments, ActuatorCommand, 'target_actuation', message, near, left, doubt)
