@@ -281,8 +281,11 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
 
 def failed_in(part: str) -> dict[str, str]:
     """Read the JUnit report of a part: the tests that failed, and the first line of why."""
-    found = {}
-    for case in ElementTree.parse(report_of(part)).getroot().iter('testcase'):
+    found: dict[str, str] = {}
+    report = report_of(part)
+    if not report.exists():  # pytest was killed
+        return found
+    for case in ElementTree.parse(report).getroot().iter('testcase'):
         why = [*case.iter('failure'), *case.iter('error')]
         if why:
             first = (why[0].get('message') or '').partition('\n')[0]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import math
 import time
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
@@ -87,9 +86,8 @@ class MotionWatch:
         message, now = self._inbox.newest(self._tracked), time.monotonic()
         if message is not None:
             self._measured = _position(message), now
-        if self._measured is None or now - self._measured[1] > SEEN:
-            return None
-        return self._measured[0]
+        known = self._measured is not None and now - self._measured[1] <= SEEN
+        return self._measured[0] if known else None
 
     @property
     def feedback(self) -> bool:
@@ -193,7 +191,7 @@ class MotionWatch:
         for status in message.status:
             if not status.name.startswith(self._robot.namespace + '/'):
                 continue
-            if level_of(status) > 0:
+            if status.level[0] > 0:
                 details = {entry.key: entry.value for entry in status.values}
                 reason = details.get('reason', '')
                 self._complaints[status.name] = f'{status.message} {reason}'.rstrip()
@@ -209,8 +207,3 @@ def _z_axis(quaternion: Sequence[float]) -> tuple[float, float, float]:
 def _position(message: PoseStamped) -> list[float]:
     p = message.pose.position
     return [p.x, p.y, p.z]
-
-
-def level_of(status: Any) -> int:
-    """Return the level of a DiagnosticStatus as a number; the message holds a byte."""
-    return status.level[0] if isinstance(status.level, bytes) else int(status.level)

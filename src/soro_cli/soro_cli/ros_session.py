@@ -229,7 +229,7 @@ class RosSession(AbstractContextManager['RosSession']):
 
     def _says(self, service: str, otherwise: str) -> str:
         """Return what keeps the node of a service from answering."""
-        why = 'compiles its kernels, once, for minutes; ask again then'
+        why = 'loads its kernels, or compiles them, once, for minutes; ask again then'
         return why if self._compiling.get(service.rpartition('/')[0]) else otherwise
 
     def parameter(self, node: str, name: str) -> str:

@@ -15,6 +15,12 @@ from soro_node.user_errors import UserError
 Row = Sequence[str]
 
 
+def some(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names of a list, and how many more there are."""
+    more = len(names) - most
+    return ', '.join(names[:most]) + (f' and {more} more' if more > 0 else '')
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
     """Print a table, numbers right-aligned; of names and values only those that are known."""
     rows = [row for row in rows if any(columns) or not row[-1].startswith('nan')]

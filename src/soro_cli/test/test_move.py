@@ -83,3 +83,14 @@ def test_what_the_model_doubts_is_said_before_the_target_is_sent(
     assert main(how) == 0
     assert robot.examined == [True]
     assert ('warning: soon unstable' in capsys.readouterr().err) is bool(warnings)
+
+
+def test_of_actuators_that_do_not_arrive_those_that_are_off_are_named(
+    make_robot, monkeypatch, capsys
+):
+    make_robot('position')
+    monkeypatch.setattr('soro_cli.motion.MotionWatch.measured', [0.3e5, 0.0, 0.5e5])
+    words = ('move', '--actuation', '0.5bar', '0', '0.5bar', '--timeout', '0.1')
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert 'pair_1 0.3 bar of 0.5 bar' in said and 'pair_2' not in said and 'pair_3' not in said

@@ -20,11 +20,12 @@ from collections.abc import Mapping, MutableMapping
 from enum import Enum
 import os
 from pathlib import Path
+import sys
 
 FAST_DDS = ('', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
 LOOPBACK = Path(__file__).with_name('soro_fastdds_loopback.xml')
 NETWORK = Path(__file__).with_name('soro_fastdds_network.xml')
-# The second is the older name of the first, which Fast DDS still knows.
+# The second is the only one that Fast DDS 2 (Jazzy) knows; of it Fast DDS 3 warns.
 VARIABLES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 RANGE, PEERS, DEPRECATED = (
     'ROS_AUTOMATIC_DISCOVERY_RANGE',
@@ -63,8 +64,9 @@ def reach(environment: Mapping[str, str]) -> Reach:
 
 def set_middleware(environment: MutableMapping[str, str] = os.environ) -> None:
     """Name our profile to Fast DDS, unless the user names one; call before a context is made."""
-    wanted = reach(environment)
+    wanted, known = reach(environment), _known(environment)
     if wanted is Reach.OWN_PROFILE:
+        environment.setdefault(known, _named(environment))
         return
     if wanted is Reach.OTHER_MIDDLEWARE:
         if environment.get(RANGE, '') == '' or _is_ours(_named(environment)):
@@ -72,12 +74,18 @@ def set_middleware(environment: MutableMapping[str, str] = os.environ) -> None:
         return
     for name in VARIABLES:
         environment.pop(name, None)
-    environment[VARIABLES[0]] = str(LOOPBACK if wanted is Reach.MACHINE else NETWORK)
+    environment[known] = str(LOOPBACK if wanted is Reach.MACHINE else NETWORK)
     if wanted is Reach.MACHINE:
         environment[RANGE] = 'SYSTEM_DEFAULT'
         environment.pop(DEPRECATED, None)  # it stands for LOCALHOST, whatever the range
     elif environment.get(PEERS) and environment.get(RANGE, '') in ('', 'SYSTEM_DEFAULT'):
         environment[RANGE] = 'LOCALHOST'  # these peers, nobody else
+
+
+def _known(environment: Mapping[str, str]) -> str:
+    """Return the variable that the installed Fast DDS reads."""
+    prefixes = (sys.prefix, *environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
+    return VARIABLES[any(Path(prefix, 'share/fastrtps').is_dir() for prefix in prefixes)]
 
 
 def _named(environment: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from soro_node.process.warm_up import is_compiled
 from soro_node.robot_binding import RobotBinding
 from soro_node.transforms import TransformListener
 
-COMPILING = 'compiling kernels, once: this takes minutes'
+COMPILING = 'loading kernels, or compiling kernels: minutes, the first time'
 
 
 def announce_kernels(node: Any, robot: RobotDescription, model: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+import rclpy.subscription
 
 from soro_msgs.msg import ActuatorCommand
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
@@ -14,6 +15,7 @@ from soro_node.qos import COMMANDS
 from soro_rigs.ros_session import RosSession, wait_until
 
 FLOOD = 400  # less than the history holds
+NAMED = hasattr(rclpy.subscription, 'MessageInfo')  # or an rclpy that names no publishers
 
 
 def test_the_newest_of_every_publisher_is_read_once():
@@ -48,6 +50,7 @@ def test_the_newest_of_every_publisher_is_read_once():
         (only,) = [m for m in newest() if m.source == 'quiet']
         assert list(only.value) == [1.0]
         wait_until(lambda: [m for m in newest() if m.source == 'loud'][-1].value[0] == FLOOD - 1)
-        assert len(read) < FLOOD / 4  # the newest each time it was asked
+        # The newest each time it was asked, or all.
+        assert len(read) < FLOOD / 4 if NAMED else len(read) > FLOOD
         assert all(0.0 <= age <= time.monotonic() - sent for _, age in read)
         assert polled.newest_of_each('command') == []

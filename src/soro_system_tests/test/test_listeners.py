@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from soro_node.middleware import VARIABLES
 from soro_node.process.process_sockets import sockets_of_processes
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.process_figures import processes_below
@@ -17,7 +18,8 @@ VIEWER = 60.0  # s; it stands back behind the nodes that the robot waits for
 def test_every_socket_of_a_robot_is_loopback(by_default, tmp_path, monkeypatch):
     if by_default:  # as where nothing but the workspace is sourced
         monkeypatch.delenv('ROS_AUTOMATIC_DISCOVERY_RANGE')
-        monkeypatch.delenv('FASTDDS_DEFAULT_PROFILES_FILE', raising=False)
+        for name in VARIABLES:
+            monkeypatch.delenv(name, raising=False)
     with launched_robot(['stiff_flop', 'viewer:=true'], tmp_path) as robot:
 
         def found(protocol):

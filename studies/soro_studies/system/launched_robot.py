@@ -18,7 +18,7 @@ from typing import Any
 from std_srvs.srv import Trigger
 
 from soro_cli.mechanics_online import OnlineMechanics
-from soro_cli.motion import level_of, MotionWatch
+from soro_cli.motion import MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
@@ -188,7 +188,7 @@ class DiagnosticsWatch:
         for status in message.status:
             if status.name.startswith(self._prefix):
                 name = status.name.removeprefix(self._prefix)
-                self.levels[name] = level_of(status)
+                self.levels[name] = status.level[0]
                 self.messages[name] = status.message
                 self.values[name] = {item.key: item.value for item in status.values}
 

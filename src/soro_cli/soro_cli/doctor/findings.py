@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import Any
+
+from soro_cli.tables import some
 
 SUBJECT = 20  # width of the second column
 
@@ -43,6 +45,14 @@ def warn(subject: str, text: str, remedy: str) -> Finding:
 def fail(subject: str, text: str, remedy: str) -> Finding:
     """Report something that does not work."""
     return Finding(subject, Level.FAIL, text, remedy)
+
+
+def merged(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Make one line of findings that differ in their subjects only."""
+    subjects: dict[Finding, list[str]] = {}
+    for f in findings:
+        subjects.setdefault(replace(f, subject=''), []).append(f.subject)
+    return (replace(f, subject=some(names, 1)) for f, names in subjects.items())
 
 
 def print_findings(title: str, findings: Iterable[Finding]) -> list[Finding]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 import os
@@ -28,21 +28,17 @@ SERIAL = ('ttyUSB*', 'ttyACM*', 'rfcomm*')
 
 def machine_findings(environment: Mapping[str, str]) -> Iterator[Finding]:
     """Run every check, one after the other."""
-    checks: Iterable[Iterator[Finding]] = (
-        python(),
-        compiler(environment),
-        ros(environment),
-        workspace(environment),
-        domain(environment),
-        open_sockets(environment),
-        shared_memory(Path('/dev/shm')),
-        kernel_cache(),
-        serial_devices(Path('/dev')),
-        can_devices(Path('/sys/class/net')),
-        ni_driver(),
-    )
-    for check in checks:
-        yield from check
+    yield from python()
+    yield from compiler(environment)
+    yield from ros(environment)
+    yield from workspace(environment)
+    yield from domain(environment)
+    yield from open_sockets(environment)
+    yield from shared_memory(Path('/dev/shm'))
+    yield from kernel_cache()
+    yield from serial_devices(Path('/dev'))
+    yield from can_devices(Path('/sys/class/net'))
+    yield from ni_driver()
 
 
 def python() -> Iterator[Finding]:
@@ -89,11 +85,8 @@ def ros(environment: Mapping[str, str]) -> Iterator[Finding]:
     else:
         name = environment.get('ROS_DISTRO', 'of unknown name')
         yield ok('ros', f'installation {name}, rclpy in {origin.parent}')
-    others = [
-        p
-        for p in environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
-        if p.startswith('/opt/ros/')
-    ]
+    paths = environment.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    others = [p for p in paths if p.startswith('/opt/ros/')]
     if from_wheels and others:
         yield fail(
             'ros',
@@ -189,11 +182,8 @@ def serial_devices(folder: Path) -> Iterator[Finding]:
         if os.access(port, os.R_OK | os.W_OK):
             yield ok('serial', f'{port} can be opened')
         else:
-            yield warn(
-                'serial',
-                f'{port} may not be opened by this user',
-                'sudo usermod -aG dialout $USER, then log in again',
-            )
+            remedy = 'sudo usermod -aG dialout $USER, then log in again'
+            yield warn('serial', f'{port} may not be opened by this user', remedy)
 
 
 def can_devices(folder: Path) -> Iterator[Finding]:

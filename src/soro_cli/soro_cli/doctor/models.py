@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soro_cli.doctor.findings import fail, Finding, ok, warn
+from soro_cli.tables import some
 from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code, Stability
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 APART = 0.1  # of the length: models of the same body may differ by (assumed)
 MESH = 1e-3  # of the length: motion of the tip on a finer mesh
 REFINED = 8  # configurations whose mesh is refined: those that are farthest apart
-NAMED = 3  # of a long list
 
 
 def check_models(description: RobotDescription) -> Iterator[Finding]:
@@ -56,12 +56,6 @@ def check_models(description: RobotDescription) -> Iterator[Finding]:
 def stands(q: Configuration) -> bool:
     """Whether an equilibrium is solved and not known to be unstable."""
     return q.status.converged and q.status.stability is not Stability.UNSTABLE
-
-
-def some(names: Sequence[str]) -> str:
-    """Return the first names of a list, and how many more there are."""
-    more = len(names) - NAMED
-    return ', '.join(names[:NAMED]) + (f' and {more} more' if more > 0 else '')
 
 
 def _equilibria(robot: Robot, solved: Solved) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_cli.doctor.findings import fail, Finding, ok, warn
+from soro_cli.doctor.findings import fail, Finding, merged, ok, warn
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -40,7 +40,7 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
         yield fail('network', str(error), 'correct it; docs/network.md')
         return
     spec = model.model_object.spec  # type: ignore[attr-defined]
-    yield from _materials(spec)
+    yield from merged(_materials(spec))
     yield from _loads(robot, spec)
     yield from _rest(model)
 

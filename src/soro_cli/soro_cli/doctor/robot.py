@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soro_cli.doctor.ancf import check_ancf
-from soro_cli.doctor.findings import fail, Finding, ok, warn
+from soro_cli.doctor.findings import fail, Finding, merged, ok, warn
 from soro_cli.doctor.models import check_models
 from soro_cli.doctor.network import check_network
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
@@ -46,7 +46,8 @@ def robot_findings(robot: str) -> Iterator[Finding]:
         yield fail('file', str(error), 'correct it; docs/describe_your_own_robot.md')
         return
     yield ok('file', f'{path}: {description.title}')
-    checks = (provenance, actuators, coupled_limits, gravity, hardware)
+    yield from merged(actuators(description))
+    checks = (provenance, coupled_limits, gravity, hardware)
     for check in (*checks, check_models, check_ancf, check_network):
         yield from check(description)
 

@@ -48,18 +48,11 @@ def _describe(name: str, path: str) -> dict:
     from soro_mechanics.core.errors import RobotFileError
     from soro_mechanics.robot_file.reader import read_robot_file
 
-    title, models, actuators, problem = 'its file is wrong', [], [], ''
+    found = {'name': name, 'title': 'its file is wrong', 'file': path, 'error': ''}
+    found |= {'models': [], 'actuators': []}
     try:
         robot = read_robot_file(path)
-        title, models = robot.title, list(robot.models)
-        actuators = [a.name for a in robot.actuators]
     except RobotFileError as error:
-        problem = str(error)
-    return {
-        'name': name,
-        'title': title,
-        'file': path,
-        'models': models,
-        'actuators': actuators,
-        'error': problem,
-    }
+        return found | {'error': str(error)}
+    actuators = [a.name for a in robot.actuators]
+    return found | {'title': robot.title, 'models': list(robot.models), 'actuators': actuators}

@@ -8,7 +8,7 @@ import argparse
 from typing import Any
 
 from soro_cli.robot_choice import add_robot_options, running_robot
-from soro_cli.tables import note, print_json, print_table
+from soro_cli.tables import note, print_json, print_table, some
 from soro_cli.verbs.mechanics_options import check_units
 from soro_cli.verbs.pose_options import add_pose_options, typed_pose, TypedPose
 from soro_node.user_errors import UserError
@@ -135,7 +135,11 @@ def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[f
 
     def left(watch: Any) -> str:
         both = zip(actuators, watch.measured, target, strict=True)
-        return ', '.join(f'{a.name} {shown(x, a.unit)} of {shown(t, a.unit)}' for a, x, t in both)
+        parts = [(abs(x - t) / (a.maximum - a.minimum), a, x, t) for a, x, t in both]
+        parts.sort(key=lambda part: -part[0])
+        far = [p for p in parts if p[0] > arguments.share] or parts[:1]
+        names = [f'{a.name} {shown(x, a.unit)} of {shown(t, a.unit)}' for _, a, x, t in far]
+        return f'{some(names)}, off by {far[0][0]:.1%} of its range'
 
     doubt = _doubt(robot, target)
     return _send(robot, arguments, ActuatorCommand, 'target_actuation', message, near, left, doubt)
@@ -188,7 +192,7 @@ def _send(
     arrived = arrived or watch.wait(there, arguments.timeout - first)
     seconds = time.monotonic() - start
     if not arrived:
-        why = '; '.join(watch.reasons()) or 'no node complains; the tolerance may be too small'
+        why = '; '.join(watch.reasons()) or 'no node complains; wait longer or allow more'
         raise UserError(
             f'not arrived after {arguments.timeout:g} s ({left(watch)}): {why}', TIMED_OUT
         )

@@ -64,9 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     describe_robot(yaml.safe_load(text), str(target))
     with writing(target):
         target.write_text(text, encoding='utf-8')
-    note(f'written: {target}. Next: soro doctor {target}')
     path = target if target.is_absolute() else f'./{target}'
-    note(f'         soro launch {path} namespace:={arguments.name} viewer:=true')
+    note(f'written: {target}. Next:\n  soro doctor {path}\n  soro launch {path} viewer:=true')
     return 0
 
 
