@@ -45,11 +45,15 @@ if [ -d "$_soro_root/install" ]; then
     _soro_name="${_soro_prefix##*/}"
     _soro_prepend AMENT_PREFIX_PATH "$_soro_prefix"
     [ -d "$_soro_prefix/lib" ] && _soro_prepend LD_LIBRARY_PATH "$_soro_prefix/lib"
+    # --symlink-install leaves links to the sources of a Python package in its build folder, and in
+    # its install folder nothing to import: every import would look there all the same.
+    if [ -e "$_soro_root/build/$_soro_name/setup.py" ]; then
+      _soro_prepend PYTHONPATH "$_soro_root/build/$_soro_name"
+      continue
+    fi
     for _soro_site in $(find "$_soro_prefix/lib" -mindepth 2 -maxdepth 2 -name '*-packages' 2>/dev/null); do
       _soro_prepend PYTHONPATH "$_soro_site"
     done
-    # --symlink-install leaves links to the sources of a Python package in its build folder.
-    [ -e "$_soro_root/build/$_soro_name/setup.py" ] && _soro_prepend PYTHONPATH "$_soro_root/build/$_soro_name"
   done
 fi
 _soro_prepend PYTHONPATH "$SORO_WORKSPACE/studies" # not installed

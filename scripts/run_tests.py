@@ -37,13 +37,17 @@ DEVICES = 'soro_devices'
 # Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
 # processes, so that both cores are busy when those tests have ended.
 BESIDE = ('soro_mechanics',)
-# Among those, what waits for other processes; computation alone has no second chance.
+# The same beside whole robots, on what these leave over: it never runs when one of them wants to.
+BESIDE_LAST = ('studies',)
+GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '10'))
+GIVES_WAY |= dict.fromkeys(BESIDE_LAST, ('chrt', '--idle', '0'))
+# Among the first, what waits for other processes; computation alone has no second chance.
 WITH_DEADLINES = ('test_first_calls',)
-IN_HALVES = (*BESIDE, DEVICES)
+IN_HALVES = (*BESIDE, *BESIDE_LAST, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 2
-LONGEST = (DEVICES, 'soro_cli', 'studies', 'soro_can_driver', 'soro_emulation')
+LONGEST = (DEVICES, 'soro_cli', 'soro_can_driver', 'soro_emulation')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
 TESTS_FAILED = 1
@@ -181,7 +185,7 @@ def start_package(
     held: bool = False,
     files: Sequence[Path] = (),
 ) -> PackageRun:
-    """Start a package's tests, or those in some files: `beside` with low priority.
+    """Start a package's tests, or those in some files: `beside` others it gives way to them.
 
     `held` keeps the output for later, as `beside` does.
     """
@@ -194,7 +198,7 @@ def start_package(
     if not any(folder.rglob('test_*.py')):
         print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
         return PackageRun(name, report, None, None)
-    command = ['nice', '-n', '10'] if beside else []
+    command = [*GIVES_WAY[package_of(name)]] if beside else []
     command += [sys.executable, '-m', 'pytest', '-q']
     command += [str(path.relative_to(ROOT)) for path in files or [folder]]
     # The first test of a model also compiles its kernels, here on what the others leave over.
@@ -236,25 +240,32 @@ def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
-    Packages with nodes run in lanes, each with a domain of its own, computation beside them, and
-    whole robots at the end with the machine for themselves.
+    Packages with nodes run in lanes, each with a domain of its own, with computation beside them,
+    and whole robots at the end with the machine for themselves but for what never disturbs them.
     """
-    together = [name for name in folders if name != LAST]
+    beside_last = [name for name in folders if name in BESIDE_LAST and LAST in folders]
+    together = [name for name in folders if name != LAST and name not in beside_last]
+
+    def begin_beside(names: Sequence[str], where: int) -> dict[int | str, PackageRun]:
+        parts = [(n, *part) for n in names for part in parts_of(n, folders[n]).items()]
+        return {
+            part: start_package(
+                part, folders[n], environment(where), options[n], True, files=files
+            )
+            for n, part, files in parts
+        }
+
     if len(together) > 1:
         waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
-            running: dict[int | str, PackageRun] = {}
+            running = begin_beside([name for name in waiting if name in BESIDE], domain)
             parts = [
                 (name, part, files)
                 for name in waiting
+                if name not in BESIDE
                 for part, files in parts_of(name, folders[name]).items()
             ]
-            for name, part, files in [p for p in parts if p[0] in BESIDE]:
-                running[part] = start_package(
-                    part, folders[name], environment(domain), options[name], True, files=files
-                )
-            parts = [p for p in parts if p[0] not in BESIDE]
             while parts or running:
                 for lane in set(lanes) - running.keys():
                     if parts:
@@ -273,9 +284,12 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
                     yield run.name, *run.finish()
                 time.sleep(0.1)
         together = []
-    for name in folders:
-        if name in together or name == LAST:
+    with own_domain() as other:
+        computing = begin_beside(beside_last, other)
+        for name in [*together, *(name for name in folders if name == LAST)]:
             run = start_package(name, folders[name], environment(domain), options[name], False)
+            yield name, *run.finish()
+        for name, run in computing.items():
             yield name, *run.finish()
 
 

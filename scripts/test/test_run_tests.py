@@ -85,6 +85,30 @@ def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsy
     assert '1 passed, 1 failed' in printed
 
 
+def test_computation_beside_whole_robots_never_runs_when_they_want_to(tmp_path, monkeypatch):
+    (tmp_path / 'pyproject.toml').touch()
+    bodies = {
+        'studies': 'def test_it(tmp_path):\n'
+        '    assert os.sched_getscheduler(0) == os.SCHED_IDLE\n'
+        "    pathlib.Path('mark').write_text(os.environ['ROS_DOMAIN_ID'])\n",
+        run_tests.LAST: 'def test_it(tmp_path):\n'
+        '    assert os.sched_getscheduler(0) == os.sched_getscheduler(os.getppid())\n'
+        '    end = time.monotonic() + 60.0\n'
+        "    while not (mark := pathlib.Path('mark')).exists() or not mark.read_text():\n"
+        '        assert time.monotonic() < end\n'
+        "    assert mark.read_text() != os.environ['ROS_DOMAIN_ID']\n",
+    }
+    folders = {}
+    for name, body in bodies.items():
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        (folders[name] / f'test_{name}.py').write_text(f'import os, pathlib, time\n{body}')
+    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
+    monkeypatch.setattr(run_tests, 'test_folders', lambda names: folders)
+    monkeypatch.setattr('sys.argv', ['run_tests.py'])
+    assert run_tests.main() == 0
+
+
 UNSTEADY = """
 from pathlib import Path
 

@@ -26,7 +26,7 @@ from soro_driver.device import DeviceState
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, Configuration
-from soro_rigs.event_log import read_events
+from soro_rigs.event_log import EventReader
 from soro_rigs.process_table import ProcessTable
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
@@ -68,6 +68,7 @@ class LaunchedRobot:
         self.session = session
         self.robot = robot
         self.log = log
+        self._events = EventReader(log)
         self.start_clearings = 0
         with self._clearing_faults() if clearing else nullcontext():
             process.wait_ready(session, robot, patience)
@@ -167,7 +168,7 @@ class LaunchedRobot:
 
     def events(self, name: str = '') -> list[dict[str, Any]]:
         """Return what the emulated device has noted."""
-        return read_events(self.log, name)
+        return self._events.read(name)
 
 
 class DiagnosticsWatch:

@@ -21,7 +21,6 @@ from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
@@ -31,7 +30,8 @@ from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_rigs.event_log import read_events
+from soro_recording.events_executor import cheap_executor
+from soro_rigs.event_log import EventReader
 from soro_rigs.process_table import ProcessTable
 
 BAR = 1e5
@@ -121,13 +121,14 @@ class RobotProcesses:
         number = next(_numbers)
         self.namespace = f'/bench_{os.getpid()}_{number}'
         self.log_file = folder / f'emulator_{number}.jsonl'
+        self._log = EventReader(self.log_file)
         self.robot, self.rate = robot, rate
         self.emulator: subprocess.Popen[str] | None = None
         self.driver: subprocess.Popen[str] | None = None
         self.context = Context()
         rclpy.init(context=self.context)
         self.node = rclpy.create_node('watcher', namespace=self.namespace, context=self.context)
-        self.executor = SingleThreadedExecutor(context=self.context)
+        self.executor = cheap_executor(self.context)
         self.executor.add_node(self.node)
         self.state: ActuatorState | None = None
         self.states: list[tuple[float, ActuatorState]] = []
@@ -292,7 +293,7 @@ class RobotProcesses:
 
     def events(self, name: str = '', since: float = 0.0) -> list[dict[str, Any]]:
         """Return events of the emulator's log from a time on."""
-        return [e for e in read_events(self.log_file, name) if e['t'] >= since]
+        return [e for e in self._log.read(name) if e['t'] >= since]
 
     def wait_event(
         self, name: str, since: float, timeout: float, match: Callable[[dict], bool] = bool
