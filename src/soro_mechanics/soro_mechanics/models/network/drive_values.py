@@ -21,7 +21,7 @@ def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array,
     for k, d in enumerate(drives):
         a = at[d.actuator]
         if d.curve is not None:
-            a, gain[k] = curve_at(d.curve, a)
+            a, gain[k] = map(float, curve_at(d.curve, a))
         value.append(a + d.offset)
     return np.array(value), np.array(gain)
 

@@ -116,7 +116,7 @@ def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
     size = -(-int(sizes.max() - 1) // CHUNKS)
     chunk = np.append(np.flatnonzero(number % size == 0), len(number))
     s, stations = layout.structure, np.asarray(layout.station_piece, dtype=np.int64)
-    pulled = s.tendon[:, :, 2].any(axis=1) if len(s.tendon) else np.zeros(len(s.share), bool)
+    pulled = s.tendon[:, :, 2].max(axis=1, initial=0.0) if len(s.tendon) else 0.0 * s.share
     kinds = [
         ELEMENTS if not rod.macro else TENDONS if pulled[pieces].any() else STEPS
         for rod, pieces in zip(rods, layout.rod_pieces, strict=True)
