@@ -9,6 +9,7 @@ perpendicular axes, no moment about either); with the platform's balance that is
 
 import numpy as np
 import pytest
+from shooting import hat, turned
 
 from soro_mechanics import load_robot
 from soro_mechanics.robot_file.catalogue import EXAMPLES
@@ -24,19 +25,6 @@ TOP = np.deg2rad([20, 40, 140, 160, 260, 280])
 JOINTS = 0.07 * np.stack([np.cos(TOP), np.sin(TOP), 0 * TOP], axis=1)  # in the platform
 AXES = np.stack([-np.sin(AT), np.cos(AT), 0 * AT], axis=1)  # of the motors
 OUT = np.stack([np.cos(AT), np.sin(AT), 0 * AT], axis=1)
-
-
-def hat(u):
-    out = np.zeros((*u.shape, 3))
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -u[..., 2], u[..., 1], -u[..., 0]
-    return out - np.swapaxes(out, -1, -2)
-
-
-def turned(u):
-    """Return the rotation by u (..., 3), Rodrigues' formula."""
-    angle = np.linalg.norm(u, axis=-1)[..., None, None]
-    k = hat(u)
-    return np.eye(3) + np.sinc(angle / np.pi) * k + 0.5 * np.sinc(angle / 2 / np.pi) ** 2 * k @ k
 
 
 def rates(turn, force, moment):

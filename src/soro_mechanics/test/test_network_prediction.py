@@ -25,7 +25,9 @@ def test_what_a_prediction_lacks_falls_with_the_square_of_the_way(robot):
     lacking = []
     for size in (0.08, 0.04, 0.02):
         solution = robot.forward(start.actuation + size * DIRECTION).state
-        predicted = start.state.predicted(solution.problem)
+        solver, problem = solution.equilibrium, solution.problem
+        near = start.state.nearby(problem)
+        predicted = solver.newton(solver.inputs(problem), start.state.state, 1, near=near).state
         apart = [np.abs(a - b) for a, b in zip(predicted[:3], solution.state[:3], strict=True)]
         lacking.append([apart[0].max(), apart[1][inner].max(), apart[2].max()])
     ratio = np.array(lacking[:-1]) / np.array(lacking[1:])
@@ -46,11 +48,11 @@ def test_a_warm_solve_is_the_cold_one_in_fewer_steps(robot):
 def test_other_loads_are_not_predicted(robot):
     q = robot.forward(0.2 * DIRECTION)
     pushed = robot.forward(q.actuation + 0.01 * DIRECTION, [0.0, 0.0, -0.1, 0.0, 0.0, 0.0], q)
-    assert q.state.predicted(pushed.state.problem) is None
+    assert q.state.nearby(pushed.state.problem) is None
     assert pushed.status.converged
     turned = load_robot('haptic_5dof')
     turned.gravity = [0.0, 9.8, 0.0]
-    assert q.state.predicted(turned.forward(q.actuation).state.problem) is None
+    assert q.state.nearby(turned.forward(q.actuation).state.problem) is None
 
 
 def test_the_tangent_that_a_warm_solve_leaves_is_that_of_differences(robot):

@@ -17,14 +17,13 @@ from soro_mechanics.numerics.monotone_curve import curve_at, inverted
 
 def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
     """Return the value of every drive and its slope by the actuator."""
-    value = np.empty(len(drives))
-    gain = np.ones(len(drives))
+    value, gain, at = [], [1.0] * len(drives), actuation.tolist()
     for k, d in enumerate(drives):
-        a = actuation[d.actuator]
+        a = at[d.actuator]
         if d.curve is not None:
-            a, gain[k] = curve_at(d.curve, a)
-        value[k] = a + d.offset
-    return value, gain
+            a, gain[k] = map(float, curve_at(d.curve, a))
+        value.append(a + d.offset)
+    return np.array(value), np.array(gain)
 
 
 def driven_ranges(drives: Sequence[DriveSpec], actuation: Array) -> Array:

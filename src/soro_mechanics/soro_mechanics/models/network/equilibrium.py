@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 import math
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +34,10 @@ MAX_TURN = 0.5 * math.pi  # of a motor in one step: frames are known modulo one 
 LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
 AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
 MAX_SNAPS = 40
-HELD = Aim(0, (0.0, 0.0, 0.0), 4.0, 0.0, False, 0, 0, np.eye(4), np.empty(0))
+GROWTH = 4.0  # of the residual in a step, above which it is halved
+NO_POSE, NO_RANGE = np.eye(4), np.empty(0)
+UNLOCKED = contextlib.nullcontext()
+Near = tuple[Work, Array, AbstractContextManager[object]]  # the last: the lock of its users
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ class Equilibrium:
         self._turned = {d.actuator for d in layout.spec.drives if d.kind == 'angle'}
         self.level = 0  # of `Layout.levels`, on which stability was last told
         self._local = threading.local()
+        self.posed: Any = None  # an inverse problem: what all of this network have in common
         self._assembled: Outcome | None = None
 
     def __reduce__(self) -> tuple[type[Equilibrium], tuple[lay.Layout]]:
@@ -83,10 +90,20 @@ class Equilibrium:
         known: tuple[Problem, Inputs] | None = getattr(self._local, 'inputs', None)
         if known is not None and known[0] is problem:
             return known[1]
-        x = lay.actuate(self.layout, self.layout.rest, problem.actuation)
-        x = lay.load(self.layout, x, problem.load, problem.permanent)
+        if problem.permanent == 1.0:
+            x = lay.actuate(self.layout, self.loaded(problem.load), problem.actuation)
+        else:
+            x = lay.actuate(self.layout, self.layout.rest, problem.actuation)
+            x = lay.load(self.layout, x, problem.load, problem.permanent)
         self._local.inputs = problem, x
         return x
+
+    def loaded(self, load: LoadCase) -> Inputs:
+        """Return the inputs at rest with a load, not to be written to; the last are kept."""
+        known: tuple[LoadCase, Inputs] | None = getattr(self._local, 'loaded', None)
+        if known is None or not load.like(known[0]):
+            known = self._local.loaded = load, lay.load(self.layout, self.layout.rest, load)
+        return known[1]
 
     def newton(
         self,
@@ -95,19 +112,25 @@ class Equilibrium:
         most: int = MAX_STEPS,
         tolerance: float | None = None,
         tangent: Work | None = None,
+        near: Near | None = None,
     ) -> Outcome:
-        """Solve from a start; the actuators are held. The tangent is left in `tangent`."""
+        """Solve from a start; the actuators are held. The tangent is left in `tangent`.
+
+        The first step is by `near`: what is linear at the start, how far the actuators have moved.
+        """
         wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
         if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
             return Outcome(*found)
-        state = copy_state(start)
-        aim = HELD._replace(most=most, tolerances=(wanted, 0.0, 0.0), tangent=tangent is not None)
-        w = tangent or work
-        outcome, steps, error, _, _, negative = solve(
-            self.layout.structure, x, state, old, w, aim, aim.range, LANES
-        )
+        state, w = copy_state(start), tangent or work
+        at, change, lock = near or (w, NO_RANGE, UNLOCKED)
+        limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
+        aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, NO_POSE, NO_RANGE)
+        with lock:
+            outcome, steps, error, _, _, negative = solve(
+                self.layout.structure, x, state, old, w, at, aim, change, LANES
+            )
         left = None if tangent is None else (tangent, (error, negative))
         return Outcome(outcome == CONVERGED, state, steps, error, left)
 

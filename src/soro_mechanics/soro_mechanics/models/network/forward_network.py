@@ -17,13 +17,13 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, Guess, Load, LoadCase
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.status import SolverStatus, Stability, status_of, Warnings
+from soro_mechanics.core.status import COARSE, SolverStatus, Stability, status_of, Warnings
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.batch import Batch, make_batch
 from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.description.spec import NetworkSpec
-from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
+from soro_mechanics.models.network.equilibrium import Equilibrium, Near, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
 from soro_mechanics.models.network.inverse_statics.platform import Track
 from soro_mechanics.models.network.linearisation import (
@@ -55,8 +55,8 @@ class Solution:
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
     track: Track | None = None
 
-    def predicted(self, problem: Problem) -> State | None:
-        """Return, to first order, where other actuations lead; None where that does not help."""
+    def nearby(self, problem: Problem) -> Near | None:
+        """Return what tells where other actuations lead; None where that does not help."""
         linear, load = self.linearisation, problem.load
         change = problem.actuation - self.problem.actuation
         if (
@@ -68,9 +68,7 @@ class Solution:
             or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
         ):
             return None
-        bodies: Array = -linear.free_inverse @ (linear.columns @ change)
-        state, part = linear.moved(change, bodies)
-        return state if part == 1.0 else None
+        return linear.work, change, linear.lock
 
     def __reduce__(self) -> Any:
         """Cross a wire without what is computed again when it is asked for."""
@@ -138,12 +136,12 @@ class ForwardNetwork(Model):
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
                 tangent = tangent_work(equilibrium.layout)
-                start = near.predicted(problem)
-                if start is not None:
+                linear = near.nearby(problem)
+                if linear is not None:
                     x = equilibrium.inputs(problem)
-                    found = equilibrium.newton(x, start, tangent=tangent)
+                    found = equilibrium.newton(x, near.state, tangent=tangent, near=linear)
                     if found.converged:
-                        return replace(found, iterations=found.iterations + 1)
+                        return found
                 return equilibrium.solve(problem, self.rest, (near.problem, near.state), tangent)
             outcome = self._adopted(equilibrium, problem, near)
             return outcome or equilibrium.solve(problem, self.rest, None)
@@ -277,10 +275,11 @@ class ForwardNetwork(Model):
         layout: lay.Layout,
         make: Callable[[lay.Layout], Kept],
     ) -> Kept:
+        found = known.get(layout)
+        if found is not None:
+            return found
         with self._lock:
-            if layout not in known:
-                known[layout] = make(layout)
-            return known[layout]
+            return known.setdefault(layout, make(layout))
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
@@ -341,22 +340,19 @@ class ForwardNetwork(Model):
             else self.linearise_solution(solution)
         )
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
-        remark = self.guard(equilibrium).remark(
-            solution.shape, solution.state.wrench, solution.problem.actuation
-        )
+        shape, stress, length = solution.shape, solution.state.wrench, solution.inputs.length
+        actuation = solution.problem.actuation
+        remark, doubt = self.guard(equilibrium).examined(shape, stress, length, actuation)
         status = status_of(numbers(), '', linear.stable, smallest, linear.remark)
         if remark:
             status = status.warned(Warnings.OUTSIDE_THEORY, remark)
+        if doubt <= COARSE or not self.estimates_mesh:
+            return status
         return self._with_mesh_error(solution, status)
 
     def _with_mesh_error(self, solution: Solution, status: SolverStatus) -> SolverStatus:
-        """Return the status with the mesh error where it may be large."""
-        if not self.estimates_mesh:
-            return status
-        check, state, shape = self.mesh_check(solution.equilibrium), solution.state, solution.shape
-        if not check.doubtful(shape, solution.inputs.length, state.wrench):
-            return status
-        error = check.error(solution.problem, state, shape)
+        check = self.mesh_check(solution.equilibrium)
+        error = check.error(solution.problem, solution.state, solution.shape)
         status = replace(status, mesh_error=error)
         if error <= check.limit:
             return status

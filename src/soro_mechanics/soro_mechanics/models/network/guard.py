@@ -9,8 +9,10 @@ solve, cheaply.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
+from operator import gt
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import OUTSIDE
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.kernels import contact_kernels
+from soro_mechanics.models.network.kernels.mesh_kernels import ELEMENTS, STEPS, TENDONS
 from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_sections import half_sizes, is_round, radius_at
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -51,43 +54,44 @@ class Guard:
         self._bounds = np.array([c.maximum for c in description.coupled_limits])
         self.names = layout.rods
         self.limit = np.array([rod.section.strain_limit for rod in layout.spec.rods])
+        self._limits: list[float] = self.limit.tolist()
         self._segments = segments_of(layout)
 
-    def remark(self, shape: Shape, stress: Array, actuation: Array) -> str:
-        """Say what is not valid in a solution; empty when nothing is."""
+    def examined(
+        self, shape: Shape, stress: Array, length: Array, actuation: Array
+    ) -> tuple[str, float]:
+        """Say what is not valid in a solution (empty when nothing is); return its `doubt`."""
         found = []
         if len(self._coupled) and np.any(self._coupled @ actuation > self._bounds):
             d = self._description
             found += limit_violations(d.actuators, d.coupled_limits, actuation, coupled_only=True)
-        strain = self.strain(shape, stress)
-        if (strain > self.limit).any():
+        strain = np.empty(len(self.names))
+        at = shape.pose, shape.wrench, stress
+        *pair, doubt = contact_kernels.examine(*at, length, self._segments, strain)
+        if any(map(gt, strain.tolist(), self._limits)):
             r = int(np.argmax(strain / self.limit))
             limit = f'more than {100.0 * self.limit[r]:.3g} %'
             found.append(f'{self.names[r]} is strained by {100.0 * strain[r]:.3g} %, {limit}')
-        _, rods = self.clearance(shape, 0.0)
-        if rods:
-            a, b = rods
+        if pair[0] >= 0:
+            a, b = self._rods(pair)
             found.append(f'{a} touches itself' if a == b else f'{a} touches {b}')
-        return f'{OUTSIDE}: ' + '; '.join(found) if found else ''
+        return f'{OUTSIDE}: ' + '; '.join(found) if found else '', doubt
 
-    def validity(self, shape: Shape, stress: Array, actuation: Array) -> Validity:
+    def validity(self, shape: Shape, stress: Array, length: Array, actuation: Array) -> Validity:
         """Return strain and clearance of a solution, and what is not valid in it."""
-        strain, remark = self.strain(shape, stress), self.remark(shape, stress, actuation)
-        return Validity(
-            tuple(strain.tolist()), tuple(self.limit.tolist()), *self.clearance(shape), remark
-        )
-
-    def strain(self, shape: Shape, stress: Array) -> Array:
-        """Return the largest surface strain of every rod."""
         strain = np.empty(len(self.names))
         contact_kernels.surface_strains(shape.wrench, stress, self._segments, strain)
-        return strain
+        remark, _ = self.examined(shape, stress, length, actuation)
+        limits = tuple(self._limits)
+        return Validity(tuple(strain.tolist()), limits, *self.clearance(shape), remark)
 
     def clearance(self, shape: Shape, below: float = math.inf) -> tuple[float, tuple[str, ...]]:
         """Return the smallest distance of two surfaces below a bound [m] and whose they are."""
         gap, *pair = contact_kernels.nearest_segments(shape.pose, self._segments, below)
-        rods = self._segments.rod
-        return float(gap), tuple(self.names[rods[k]] for k in pair if k >= 0)
+        return float(gap), self._rods(pair)
+
+    def _rods(self, pair: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.names[self._segments.rod[k]] for k in pair if k >= 0)
 
 
 def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
@@ -111,6 +115,12 @@ def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
     number = np.concatenate([np.arange(n - 1) for n in sizes])
     size = -(-int(sizes.max() - 1) // CHUNKS)
     chunk = np.append(np.flatnonzero(number % size == 0), len(number))
+    s, stations = layout.structure, np.asarray(layout.station_piece, dtype=np.int64)
+    pulled = s.tendon[:, :, 2].max(axis=1, initial=0.0) if len(s.tendon) else 0.0 * s.share
+    kinds = [
+        ELEMENTS if not rod.macro else TENDONS if pulled[pieces].any() else STEPS
+        for rod, pieces in zip(rods, layout.rod_pieces, strict=True)
+    ]
     return contact_kernels.Segments(
         station=number + first[rod_of],
         rod=rod_of,
@@ -120,11 +130,14 @@ def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
         end=end * length[rod_of],
         first=np.asarray(first, dtype=np.int64),
         length=length,
-        bodies=layout.structure.rod_body,
+        bodies=s.rod_body,
         chunk=chunk,
         wide=np.maximum.reduceat(radius, chunk[:-1]),
-        piece=np.asarray(layout.station_piece, dtype=np.int64),
+        piece=stations,
         macro=np.repeat([bool(r.macro) for r in rods], sizes),
         round=np.repeat([is_round(r) for r in rods], sizes),
         strain=np.stack([c[:, 2], c[:, 3] * extent[:, 1], c[:, 4] * extent[:, 0]], axis=1),
+        kind=np.array(kinds),
+        part=np.append(np.diff(fraction), 0.0),
+        soft=np.ascontiguousarray(layout.sections[stations, 0, 9:12]),
     )

@@ -137,10 +137,10 @@ class Layout:
 
     @cached_property
     def body_units(self) -> Array:
-        """Squares of the characteristic length for moved bodies, of 1 for turned ones, (n, n)."""
-        n = 6 * (int(self.structure.counts[0]) - 1)
-        unit = np.tile([float(self.structure.scale[0])] * 3 + [1.0] * 3, n // 6)
-        return np.outer(unit, unit)
+        """What makes the tangent of the bodies dimensionless, (n, n)."""
+        length, force = self.structure.scale.tolist()
+        unit = np.tile([length] * 3 + [1.0] * 3, int(self.structure.counts[0]) - 1)
+        return np.outer(unit, unit) / (force * length)
 
     def work(self) -> Work:
         """Allocate scratch for one thread."""

@@ -238,14 +238,13 @@ class Linearisation:
 
     def smallest_eigenvalue(self) -> float:
         """Return that of the condensed tangent, moments by the characteristic length."""
-        length, force = self.layout.structure.scale
         unit = self.layout.body_units
         if self.taut is not None:  # held lengths have no tangent, but a flexibility
             if self.negative:
                 return math.nan
-            soft = self.inverse / unit * (force * length)
+            soft = self.inverse / unit
             return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
-        scaled = self.matrix * unit / (force * length)
+        scaled = self.matrix * unit
         return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
 
     def axes(self, body: int) -> Array:

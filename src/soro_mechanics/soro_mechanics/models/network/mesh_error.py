@@ -13,12 +13,10 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import COARSE
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Integers, new_state, State
+from soro_mechanics.models.network.arrays import new_state, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
-from soro_mechanics.models.network.kernels.mesh_kernels import doubt, ELEMENTS, STEPS, TENDONS
 from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
@@ -41,36 +39,8 @@ class MeshCheck:
         self._fine: Equilibrium | None = None
         s = layout.structure
         self.limit = COARSE * float(s.scale[0])
-        self._first, fraction = layout.stations
         self._stations, self._piece = layout.parts, layout.station_piece
-        pulled = np.zeros(len(s.share), dtype=bool)
-        if len(s.tendon):
-            pulled[:] = s.tendon[:, :, 2].any(axis=1)
-        self._kind: Integers = np.array(
-            [
-                ELEMENTS if not rod.macro else TENDONS if pulled[pieces].any() else STEPS
-                for rod, pieces in zip(layout.spec.rods, layout.rod_pieces, strict=True)
-            ],
-            dtype=np.int64,
-        )
-        self._soft = np.ascontiguousarray(layout.sections[self._piece, 0, 9:12])
-        self._part = np.append(np.diff(fraction), 0.0)
-        self._rod = np.repeat(np.arange(len(layout.spec.rods)), np.diff(self._first))
-        self._remainder = REMAINDER[int((self._kind == ELEMENTS).any())]
-
-    def doubtful(self, shape: Shape, lengths: Array, stress: Array) -> bool:
-        """Whether the error of a solution may be above `limit`: cheap, and mostly no."""
-        width = self._part * lengths[self._rod]
-        found = doubt(
-            shape.pose,
-            shape.wrench,
-            stress[self._piece],
-            self._first,
-            self._kind,
-            width,
-            self._soft,
-        )
-        return not found * float(self._structure.scale[0]) <= self.limit
+        self._remainder = REMAINDER[not all(rod.macro for rod in layout.spec.rods)]
 
     def error(self, problem: Problem, state: State, shape: Shape) -> float:
         """Return the error of the tip [m] against a mesh twice as fine.

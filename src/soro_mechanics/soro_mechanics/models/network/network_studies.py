@@ -33,7 +33,8 @@ class NetworkStudies:
         """Return strain and clearance of q, and what leaves the theory."""
         solution: Solution = self._solved(q).state
         guard = self._model.guard(solution.equilibrium)
-        return guard.validity(solution.shape, solution.state.wrench, q.actuation)
+        length = solution.inputs.length
+        return guard.validity(solution.shape, solution.state.wrench, length, q.actuation)
 
     def tendons(self, q: Configuration) -> TendonState:
         """Return lengths, tensions and pulls of the tendons, by actuator."""

@@ -115,7 +115,8 @@ class Follower:
                 unstable = linear.remark
         if found.track.maps is not track.maps:
             guard = self.model.guard(self.equilibrium)
-            found.track.remark = guard.remark(solution.shape, solution.state.wrench, length)
+            at = solution.shape, solution.state.wrench, solution.inputs.length
+            found.track.remark, _ = guard.examined(*at, length)
         numbers = found.steps, found.error, platform.TOLERANCE, time.perf_counter() - start
         status = status_of(numbers, '', not unstable, math.nan, unstable)
         if found.track.remark:

@@ -40,8 +40,10 @@ def solve_inverse(
     """Find the actuation for a target; see `Model.inverse`."""
     start_time = time.perf_counter()
     equilibrium = model.equilibrium(load.loads)
-    kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
-    problem = kind(model, load, target)
+    if equilibrium.posed is None:
+        kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
+        equilibrium.posed = kind(model, load, target)
+    problem: InverseProblem = equilibrium.posed.aimed_at(target, load)
     best = problem.start(model, guess)
     near = problem.direct(best) if math.isfinite(best.residual) else None
     if near is not None:

@@ -26,10 +26,10 @@ from soro_mechanics.inverse.steps import convex, learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
-from soro_mechanics.models.network.description.spec import LENGTHS
+from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, length_forces
 from soro_mechanics.models.network.driven_limits import DrivenLimits
-from soro_mechanics.models.network.equilibrium import Outcome, Problem
+from soro_mechanics.models.network.equilibrium import Outcome, Problem, UNLOCKED
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve, STEP_RANGE
@@ -76,7 +76,7 @@ class InverseProblem(DrivenLimits):
         self.layout = self.equilibrium.layout
         super().__init__(model.description, self.layout)
         self.load, self.target = load, target
-        self._loaded = lay.load(self.layout, self.layout.rest, load)
+        self._loaded = self.equilibrium.loaded(load)
         self._slopes = np.ones(len(self.drives))
         # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
@@ -117,10 +117,12 @@ class InverseProblem(DrivenLimits):
         free.coupled = []
         return free
 
-    def aimed_at(self, target: Target) -> InverseProblem:
-        """Return the same problem for another target of the same task."""
+    def aimed_at(self, target: Target, load: LoadCase | None = None) -> InverseProblem:
+        """Return the same problem for another target, and perhaps load on the same places."""
         other = copy.copy(self)
         other.target = target
+        if load is not None:
+            other.load, other._loaded = load, self.equilibrium.loaded(load)
         return other
 
     def actuation(self, at: InverseState) -> Array:
@@ -136,15 +138,17 @@ class InverseProblem(DrivenLimits):
         """Solve in one kernel where the task decides all; None where that does not end well."""
         layout, target = self.layout, self.target.finer
         decided = target.task is not Task.POSITION_AND_AXIS and len(self.range) == self.size
-        if not decided or not layout.kinds <= {'angle', 'length'} or layout.restiffens:
+        slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
+        if not decided or slow or not layout.kinds.isdisjoint(TENDONS):
             return None
-        tangent = tangent_work(layout)
+        tangent, linear = tangent_work(layout), start.linear
         aim = Aim(
             MAX_DIRECT,
             (self.equilibrium.tolerance, *target.tolerances),
             GROWTH,
             NEARLY,
             tangent is not None,
+            linear is not None,
             self.size,
             layout.tip_body,
             np.ascontiguousarray(target.pose),
@@ -152,9 +156,12 @@ class InverseProblem(DrivenLimits):
         )
         driven, state, x = start.driven.copy(), copy_state(start.state), self.inputs(start.driven)
         work, old = self.equilibrium.scratch
-        outcome, steps, error, *missing, negative = solve(
-            layout.structure, x, state, old, tangent or work, aim, driven, LANES
-        )
+        w = tangent or work
+        near, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
+        with lock:
+            outcome, steps, error, *missing, negative = solve(
+                layout.structure, x, state, old, w, near, aim, driven, LANES
+            )
         at = InverseState(driven, state, error, (missing[0], missing[1]), steps)
         if outcome != CONVERGED or not self.within(at):
             return None

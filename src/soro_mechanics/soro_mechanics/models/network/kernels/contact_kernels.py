@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.models.network.kernels.mesh_kernels import doubt
+from soro_mechanics.numerics.kernels import fused_kernel, kernel
 
 NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,
 NEAR_SEGMENTS = 2  # or within so many segments
@@ -39,6 +40,17 @@ class Segments(NamedTuple):
     macro: NDArray[np.bool_]  # (m,) integrated, so that the station has the wrench
     round: NDArray[np.bool_]  # (m,)
     strain: NDArray[np.float64]  # (m, 3) per axial force and moments, at the outer fibre
+    kind: NDArray[np.int64]  # (rods,) STEPS, ELEMENTS or TENDONS, see `mesh_kernels`
+    part: NDArray[np.float64]  # (m,) way to the next station, in lengths of the rod
+    soft: NDArray[np.float64]  # (m, 3) flexibility against moments
+
+
+@kernel
+def examine(pose, wrench, stress, length, g, strain):
+    """Write `surface_strains`; return the two segments that overlap most, and the `doubt`."""
+    surface_strains(wrench, stress, g, strain)
+    _, first, second = nearest_segments(pose, g, 0.0)
+    return first, second, doubt(pose, wrench, stress, length, g)
 
 
 @fused_kernel

@@ -14,7 +14,7 @@ PULLED = 1.2  # of a piece with tendons, in parts of its turn and of the square 
 
 
 @kernel
-def doubt(pose, wrench, stress, first, kind, width, soft):
+def doubt(pose, wrench, stress, length, g):
     """Return what the turns and forces of a solution leave to doubt, in parts of a rod's length.
 
     A step of Runge-Kutta 4 that turns by t under a force n is off by a part of
@@ -26,22 +26,19 @@ def doubt(pose, wrench, stress, first, kind, width, soft):
     ----------
     pose, wrench : ndarray, shape (stations, 4, 4), (stations, 6)
         Of the stations of all rods (`Shape`).
-    stress : ndarray, shape (stations, 6)
-        Of the element behind every station.
-    first, kind : ndarray of int, shape (rods + 1,), (rods,)
-        First station of every rod; STEPS, ELEMENTS or TENDONS.
-    width, soft : ndarray, shape (stations,), (stations, 3)
-        Length to the next station [m], flexibility against moments there.
+    stress : ndarray, shape (pieces, 6)
+    length : ndarray, shape (rods,) [m]
+    g : Segments
     """
     worst = 0.0
-    for r in range(kind.shape[0]):
+    for r in range(g.kind.shape[0]):
         total = 0.0
-        for k in range(first[r], first[r + 1] - 1):
-            h = width[k]
-            if kind[r] == ELEMENTS:
+        for k in range(g.first[r], g.first[r + 1] - 1):
+            h = g.part[k] * length[r]
+            if g.kind[r] == ELEMENTS:
                 turn = 0.0
                 for i in range(3):
-                    part = h * soft[k, i] * stress[k, 3 + i]
+                    part = h * g.soft[k, i] * stress[g.piece[k], 3 + i]
                     turn += part * part
                 total += TURNED * turn * math.sqrt(turn)
                 continue
@@ -52,8 +49,8 @@ def doubt(pose, wrench, stress, first, kind, width, soft):
                 for j in range(3):
                     trace += pose[k, j, i] * pose[k + 1, j, i]
             turn = max(3.0 - trace, 0.0)
-            pull = math.sqrt(force) * h * h * max(soft[k, 0], soft[k, 1])
-            if kind[r] == TENDONS:
+            pull = math.sqrt(force) * h * h * max(g.soft[k, 0], g.soft[k, 1])
+            if g.kind[r] == TENDONS:
                 pull /= 12.0
                 total += PULLED * math.sqrt(turn) * pull * pull
             else:

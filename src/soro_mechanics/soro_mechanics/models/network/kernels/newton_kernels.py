@@ -42,6 +42,7 @@ class Aim(NamedTuple):
     growth: float
     nearly: float
     tangent: bool  # leave what `linearise` leaves, see `_finish`
+    known: bool  # the first step is by what is linear at the start
     rows: int  # of the task; 0: the actuators are held, 3: position, 6: pose
     body: int  # that has to meet it
     pose: NDArray  # (4, 4) of it
@@ -75,7 +76,7 @@ def copy_into(source, target):
 
 
 @kernel
-def solve(s, x, state, old, w, aim, driven, lanes):
+def solve(s, x, state, old, w, near, aim, driven, lanes):
     """Solve the equilibrium with the actuators held, or with what they must be for a task.
 
     Of a task every step obeys K eta + P da = -r and A eta = c, what the body still lacks.
@@ -83,14 +84,18 @@ def solve(s, x, state, old, w, aim, driven, lanes):
     Parameters
     ----------
     x : Inputs
-        Of a task, lengths and motor angles follow the actuators, and every body is unknown.
+        Of a task, lengths, rest strains and motor angles follow the actuators, and every body is
+        unknown.
     state : State
         Start, and result.
     old : State
         Scratch.
+    near : Work
+        Of the network linearised at the start, where `aim.known`.
     aim : Aim
-    driven : ndarray, shape (aim.rows,)
-        What the actuators drive; start, and result.
+    driven : ndarray, shape (m,)
+        Of a task what the actuators drive; start, and result. Else how far they have moved since
+        the start, where `aim.known`.
 
     Returns
     -------
@@ -104,13 +109,13 @@ def solve(s, x, state, old, w, aim, driven, lanes):
     negative : int
         Negative pivots met in the rods, or SINGULAR; of the tangent, where it was asked for.
     """
-    s, x, w = borrowed(s), borrowed(x), borrowed(w)
+    s, x, w, near = borrowed(s), borrowed(x), borrowed(w), borrowed(near)
     state, old = borrowed(state), borrowed(old)
-    clear_slots(w)
     best = error = away = turn = 0.0
+    first = _first_step(s, x, state, old, near, aim, driven) if aim.known else 0
+    clear_slots(w)
     part = 1.0
-    da = w.scratch[FIRST + 1]
-    for step in range(aim.most + 1):
+    for step in range(first, aim.most + 1):
         error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, NO, lanes)
         if aim.rows > 0:
             away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
@@ -119,28 +124,73 @@ def solve(s, x, state, old, w, aim, driven, lanes):
         if step == aim.most:
             break
         merit = max(error, away / s.scale[0], turn)
-        if step > 0 and not merit <= max(aim.growth * best, aim.nearly):
+        if step > first and not merit <= max(aim.growth * best, aim.nearly):
             if part <= MIN_PART:
                 break
             part *= 0.5
             taken = -part
         else:
             best = merit
-            if not _solve(s, x, state, w, aim):
+            singular = condense(s, x, state, w, aim.rows > 0, aim.rows > 0) == SINGULAR
+            if singular or not _step(s, x, state, w, aim, driven, 1.0):
                 return NOT_SOLVABLE, step, error, away, turn, 0
-            part = largest_step(s, w)[0]
-            for k in range(aim.rows):
-                part = min(part, STEP_RANGE * aim.range[k] / max(abs(da[k]), 1e-300))
+            part = _part(s, w, aim)
             taken = part
             copy_into(state, old)
         move(s, old, w, part, state)
-        for k in range(aim.rows):
-            driven[k] += taken * da[k]
-        for r in range(s.counts[1] if aim.rows > 0 else 0):
-            x.length[r] += taken * w.slots[r, 0]
-            for e in range(2):
-                x.theta[r, e] += taken * w.slots[r, 1 + s.counts[5] + e]
+        _drive(s, x, w, aim, driven, taken)
     return SLOW, aim.most, error, away, turn, 0
+
+
+@kernel
+def _first_step(s, x, state, old, near, aim, driven):
+    """Take the step that is known at the start; return whether it was one."""
+    copy_into(state, old)
+    if aim.rows > 0:
+        away, turn = _lacking(state.body[aim.body], aim, near.scratch[FIRST:])
+        if away <= aim.tolerances[1] and turn <= aim.tolerances[2]:
+            return 0
+    clear_slots(near)
+    if not _step(s, x, state, near, aim, driven, 1.0 if aim.rows > 0 else 0.0):
+        return 0
+    part = _part(s, near, aim)
+    if part < 1.0 and aim.rows == 0:
+        return 0
+    move(s, old, near, part, state)
+    _drive(s, x, near, aim, driven, part)
+    return 1
+
+
+@kernel
+def _part(s, w, aim):
+    """Return what part of a step is taken at once."""
+    part = largest_step(s, w)[0]
+    for k in range(aim.rows):
+        change = abs(w.scratch[FIRST + 1, k])
+        part = min(part, STEP_RANGE * aim.range[k] / max(change, 1e-300))
+    return part
+
+
+@kernel
+def _drive(s, x, w, aim, driven, taken):
+    """Let what is driven follow a part of a step of the actuators of a task."""
+    for k in range(aim.rows):
+        driven[k] += taken * w.scratch[FIRST + 1, k]
+    for r in range(s.counts[1] if aim.rows > 0 else 0):
+        length = x.length[r] + taken * w.slots[r, 0]
+        if s.keeps_mass[r] == 1:
+            x.dilution[r] *= x.length[r] / length
+        x.length[r] = length
+        for e in range(2):
+            x.theta[r, e] += taken * w.slots[r, 1 + s.counts[5] + e]
+        for j in range(s.shift.shape[1]):
+            change = taken * w.slots[r, 1 + j]
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1] if change != 0.0 else 0):
+                lane = s.lane[p]
+                for i in range(6):
+                    x.section[p, i] += change * s.shift[p, j, i]
+                    for k in range(x.table.shape[1] if lane >= 0 else 0):
+                        x.table[lane // 8, k, 8 * i + lane % 8] += change * s.shift[p, j, i]
 
 
 @kernel
@@ -170,12 +220,14 @@ def _lacking(g, aim, scratch):
 
 
 @kernel
-def _solve(s, x, state, w, aim):
-    """Write the step of all unknowns and, of a task, of the actuators (w.scratch[FIRST + 1])."""
+def _step(s, x, state, w, aim, change, one):
+    """Write the step of all unknowns by the last elimination.
+
+    Of a task with that of the actuators (w.scratch[FIRST + 1]); else with these held or, of a
+    derivative, with a given `change`. `one` as in `back_substitute`.
+    """
     n, m = w.matrix.shape[0], aim.rows
-    if condense(s, x, state, w, m > 0, m > 0) == SINGULAR:
-        return False
-    if m == 0:
+    if m == 0 and one == 1.0:
         good = solve_bodies(s, x, w) != 0
         back_substitute(s, x, state, w, 0, w.slots, 1.0)
         return good
@@ -185,7 +237,9 @@ def _solve(s, x, state, w, aim):
             a[i, j] = w.matrix[i, j]
         for k in range(m):
             a[i, n + k] = w.columns[i, k] * aim.range[k]
-        a[i, n + m] = -w.vector[i]
+        a[i, n + m] = -one * w.vector[i]
+        for k in range(change.shape[0] if m == 0 else 0):
+            a[i, n] -= w.columns[i, k] * change[k]
     for i in range(m):  # in the body's axes, to first order of what is lacking
         a[n + i, 6 * (aim.body - 1) + i] = 1.0
         a[n + i, n + m] = w.scratch[FIRST, i]
@@ -200,7 +254,8 @@ def _solve(s, x, state, w, aim):
     for k in range(m):
         da[k] = a[n + k, n + m] * aim.range[k]
     for k in range(s.counts[6]):
-        gain = x.map_gain[k]
-        w.slots[s.map_index[k, 1], s.map_index[k, 2]] += gain * da[s.map_index[k, 0]]
-    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, 1.0)
+        actuator = s.map_index[k, 0]
+        moved = da[actuator] if m > 0 else change[actuator]
+        w.slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k] * moved
+    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, one)
     return True
