@@ -11,8 +11,11 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.robot_input import whole
+from soro_mechanics.dynamics.motion import Motion
+from soro_mechanics.models.network.arrays import Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
-from soro_mechanics.models.network.description.spec import NetworkSpec, RodSpec, TENDONS
+from soro_mechanics.models.network.description.spec import LENGTHS, NetworkSpec, RodSpec, TENDONS
+from soro_mechanics.models.network.end_levers import EndLevers
 from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import cut_fractions
@@ -87,6 +90,26 @@ class Inertia:
         self.half = 0.5 * per_length * s.share[:, None]  # of an element, per length of its rod
         self.body = np.array([body_inertia(layout, b) for b in range(len(layout.bodies))])
         self.moving = bool(self.body.any() or per_length.any())
+        self.scale = 1.0  # of all inertia, see `Stepper.fit`
+        self._ends = EndLevers(s)
+        self._fed = any(d.kind in LENGTHS for d in layout.spec.drives)
+        self._owner = self.owner[self._ends.piece]
+
+    def write(self, m: Motion) -> None:
+        """Write what the kernels make the inertia of."""
+        m.body_mass[:] = self.scale * self.body
+        m.mass[:] = self.scale * self.half
+
+    def write_levers(self, x: Inputs, m: Motion, again: bool = False) -> None:
+        """Place the mass of the ends of the rods at their lengths; again: if those are driven."""
+        if again and not self._fed:
+            return
+        ends, part = self._ends, (x.length * x.dilution)[self._owner]
+        half = m.mass[ends.piece, 0] * part
+        moment, turn = ends.moments(x.length, half, x.section[ends.piece, :3])
+        m.mass[ends.piece, 3:] = self.scale * self.half[ends.piece, 3:] + turn / part[:, None]
+        m.node_mass[ends.node, 3:, :3] = moment
+        m.node_mass[ends.node, :3, 3:] = -moment
 
 
 def body_inertia(layout: Layout, body: int) -> Array:
