@@ -55,6 +55,7 @@ class BodyProperties:
     plant: str = 'quasi_static'  # one of `PLANTS`: in equilibrium, or with inertia (network)
     law: str = ''  # of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen
     motion: MotionProperties = MotionProperties()
+    tendon_friction: float = 0.15  # coefficient, see `Capstan`; assumed
 
 
 def read_body(root: Section) -> BodyProperties:
@@ -69,6 +70,7 @@ def read_body(root: Section) -> BodyProperties:
         plant = body.text('plant', PLANTS[0], choices=PLANTS)
         law = body.text('hysteresis_law', '', choices=LAWS)
         motion = _read_motion(body)
+        friction = body.number('tendon_friction', 0.15, minimum=0.0, maximum=1.0)
         hysteresis = body.number('hysteresis', 0.03, minimum=0.0, maximum=0.5)
         changes: list[tuple[str, float | None, Any]] = []
         for item in body.sections('changes', ()):
@@ -78,7 +80,8 @@ def read_body(root: Section) -> BodyProperties:
                     changes.append((path, item.number('factor', positive=True), None))
                 else:
                     changes.append((path, None, item.raw('value')))
-    return BodyProperties(model, hysteresis, tuple(changes), override or plant, law, motion)
+    plant = override or plant
+    return BodyProperties(model, hysteresis, tuple(changes), plant, law, motion, friction)
 
 
 def _read_motion(body: Section) -> MotionProperties:

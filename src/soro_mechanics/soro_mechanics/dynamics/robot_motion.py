@@ -55,8 +55,9 @@ def stepper(
     made.rest(q.actuation, q.wrench, q.gravity, near)
     if not made.options.incompressible:
         made.mesh_error = distance(q, made.tip)
-    with contextlib.suppress(InvalidInput):  # nothing has mass, or a mode grows
-        made.fit(modes(made, 1).frequency[0])
+    if made.inertia.moving:
+        with contextlib.suppress(InvalidInput):  # a mode grows
+            made.fit(modes(made, 1).frequency[0])
     return made
 
 

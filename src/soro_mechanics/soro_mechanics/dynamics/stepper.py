@@ -117,9 +117,12 @@ class Stepper:
             stiffness=np.zeros_like(x.stiffness), section=x.section.copy()
         )
         smallest = max(options.tolerance, self.equilibrium.tolerance)
-        self._trusted = 0.0 if options.solids else options.trusted
+        # a prediction that is good enough gets a Newton step, too: else what it errs adds up
+        checked = bool(options.solids) or bool(self.layout.tendons.held.any())
+        self._trusted = 0.0 if options.solids else max(options.trusted, smallest)
         self._limits = self.motion.limits
-        self._limits[:] = smallest, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
+        floor = smallest if checked else 0.0
+        self._limits[:] = floor, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
         self._error = step_laws.error_constant(options.spectral_radius)
         self._last_step = self._law_of = self._scale = self._fitted = 0.0
         self._started = False

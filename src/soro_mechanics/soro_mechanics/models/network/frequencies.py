@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.models.network.end_levers import EndLevers
+from soro_mechanics.models.network.end_levers import end_moments, ends_of
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.models.network.tendon.taut import SlackTangent, TautTendons
 from soro_mechanics.numerics import lie
@@ -117,17 +117,16 @@ class _Masses:
         owner = np.repeat(np.arange(len(length)), np.diff(s.rod_piece))
         first = np.arange(len(owner)) + owner
         half = 0.5 * layout.sections[:, :, 12].mean(axis=1) * length[owner] * s.share
-        ends = EndLevers(s)
-        last = np.arange(len(ends.piece)) >= len(length)
-        axis = layout.sections[ends.piece, np.where(last, -1, 0), :3]
-        moment, turn = ends.moments(self.linear.lengths, half[ends.piece], axis)
+        nodes, ends = ends_of(s)
+        axis = layout.sections[ends, np.repeat([0, -1], len(length)), :3]
+        size = self.linear.lengths[owner] * s.share
+        moment, turn = end_moments(size[ends], half[ends], axis)
         for k in range(2):
             mass[first + k] += half
-            np.add.at(turns, first[ends.piece] + k, turn)
+            np.add.at(turns, first[ends] + k, turn)
         out = np.zeros((self.nodes, 6, 6))
         out[:, range(6), range(6)] = np.hstack([np.repeat(mass[:, None], 3, axis=1), turns])
-        out[ends.node, 3:, :3] = moment
-        out[ends.node, :3, 3:] = -moment
+        out[nodes, 3:, :3], out[nodes, :3, 3:] = moment, -moment
         return out
 
     def inverse_squares(self) -> NDArray[np.complex128]:
