@@ -6,7 +6,7 @@
 Called by `make bench`. Each benchmark prints its own rows (median, p99) and runs on one core. What
 it printed, and its rows as numbers, are kept in docs/evidence/performance.json, also where it
 missed what it should show; those of others stay. performance.md and targets.md follow.
-Libraries of others, which bench_compare runs beside ours, are installed from
+Libraries of others, which bench_compare and bench_dynamics run beside ours, are installed from
 requirements/peers.txt into an environment of their own, .venv-peers. With
 --check nothing is written; rows that have become slower fail the run (see benchmark_check).
 --store keeps the ratios.
@@ -33,6 +33,7 @@ from soro_studies.mechanics.benchmark_rows import MISSED, ROWS_FILE
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / 'docs' / 'evidence' / 'performance.md'
 STORE = PAGE.with_suffix('.json')
+WITH_PEERS = ('bench_compare', 'bench_dynamics')
 THREADS = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS')
 HEAD = """# Performance
 
@@ -62,7 +63,7 @@ def main() -> int:
     if not chosen:
         print('no benchmark' + (f' matches {words}' if files else ' found'))
         return 1
-    if not check and any(f.stem == 'bench_compare' for f in chosen):
+    if not check and any(f.stem in WITH_PEERS for f in chosen):
         prepare_peers()
     failed, ratios = [], {}
     kept = read_kept()

@@ -5,12 +5,20 @@
 Catalogue robots ramp to a part of their ranges and swing on; one rod of 40 elements under a load
 that turns; the platform of Stewart and Gough on steel rods that is moved by 0.2 m in 2.5 s and
 then sways for 2.5 s. Each row says how many periods of the slowest mode a step is, and how far the
-tip's path is from that of half the step on twice the elements.
+tip's path is from that of half the step on twice the elements. The rod in a plane, damped and not,
+moves in exudyn, mujoco and pyelastica (undamped) too, where `peer_motion` finds them.
 """
 
 from dataclasses import replace
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+import time
 
 import numpy as np
+from peer_motion import force_at
 from scipy.interpolate import CubicSpline
 
 from soro_mechanics import load_robot
@@ -76,32 +84,102 @@ def robot_row(name):
     return in_time(f'{name}, 1 ms', make, elements, step, input_at, 600, aim)
 
 
-def rod_row():
-    """One rod of 40 elements, 2 ms, with a force on its end that turns."""
+# of peer_motion too; SI
+ROD = {
+    'length': 0.4,
+    'axial': 3e4,
+    'shear': 3e4,
+    'torsion': 0.02,
+    'bending': 0.03,
+    'mass': 0.05,  # per length
+    'radius': 1e-3,
+    'gravity': -9.81,
+    'force': 0.2,
+    'ramp': 0.2,
+    'turn': 10.0,
+    'duration': 1.2,
+    'sample': 2e-3,
+}
+
+
+def rod(elements, options):
+    """Return a cantilever along z at rest."""
 
     def end(body):
         return EndSpec(body, np.eye(4), np.eye(3)[2], np.eye(4), 'clamped', np.zeros((2, 3)))
 
-    section = CrossSection(np.array([3e4, 3e4, 3e4, 0.03, 0.03, 0.02]), 0.05, 1e-3)
+    stiff = np.array(
+        [ROD[k] for k in ('shear', 'shear', 'axial', 'bending', 'bending', 'torsion')]
+    )
+    section = CrossSection(stiff, ROD['mass'], ROD['radius'])
     bodies = tuple(
         BodySpec(n, np.eye(4) if n == 'ground' else None, 0.0, np.zeros(3))
         for n in ('ground', 'tip')
     )
+    mesh, ends = np.linspace(0.0, 1.0, elements + 1), (end('ground'), end('tip'))
+    one = RodSpec('rod', ROD['length'], section, None, np.zeros((1, 4)), ends, False, mesh)
+    spec = NetworkSpec(bodies, (one,), (), 'tip', np.eye(4), 1)
+    return at_rest(spec, np.zeros(0), options)
 
-    def make(elements, options):
-        mesh, ends = np.linspace(0.0, 1.0, elements + 1), (end('ground'), end('tip'))
-        rod = RodSpec('rod', 0.4, section, None, np.zeros((1, 4)), ends, False, mesh)
-        spec = NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), 1)
-        moving = Stepper(spec, np.zeros(0), options)
-        moving.rest(np.zeros(0), NO_LOAD, EARTH)
-        return moving
 
-    def input_at(t):
-        size = 0.2 * np.sin(0.5 * np.pi * min(t / 0.2, 1.0)) ** 2
-        load = [size * np.cos(10.0 * t), size * np.sin(10.0 * t), 0.0, 0.0, 0.0, 0.0]
-        return np.zeros(0), np.array(load)
+def at_rest(spec, actuation, options):
+    """Return a stepper at rest that keeps the frequency of its slowest mode."""
+    moving = Stepper(spec, actuation, options)
+    moving.rest(actuation, NO_LOAD, EARTH)
+    moving.fit(modes(moving, 1).frequency[0])
+    return moving
 
-    return in_time('rod of 40 elements, 2 ms', make, 40, 2e-3, input_at, 600, 20.0)
+
+def rod_input(t, problem=ROD):
+    """Return no actuation, and the force on the end."""
+    return np.zeros(0), np.append(force_at(problem, t), np.zeros(3))
+
+
+def rod_row():
+    """One rod of 40 elements, 2 ms, with a force on its end that turns."""
+    return in_time('rod of 40 elements, 2 ms', rod, 40, ROD['sample'], rod_input, 600, 20.0)
+
+
+def rod_path(elements, step, problem):
+    """Return processor time and the path of the tip at the samples."""
+    moving, path = rod(elements, replace(FAST, retardation=problem['retardation'])), []
+    begin, every = time.process_time(), round(ROD['sample'] / step)
+    for k in range(round(ROD['duration'] / step)):
+        if not moving.step(step, *rod_input(moving.time + step, problem), EARTH).taken:
+            raise SystemExit(f'the rod: no solution at {moving.time:g} s')
+        if (k + 1) % every == 0:
+            path.append(moving.tip[:3, 3])
+    return time.process_time() - begin, np.array(path)
+
+
+def print_peers():
+    """Print processor time and error of the rod here and in other libraries."""
+    python = os.environ.get('SORO_PEERS_PYTHON', sys.executable)
+    clean = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
+    script = str(Path(__file__).with_name('peer_motion.py'))
+    for retardation in (5e-3, 0.0):
+        print(f'the rod, retardation {1e3 * retardation:g} ms: speed, largest error of the tip')
+        problem = {**ROD, 'turn': 0.0, 'retardation': retardation}
+        _, exact = rod_path(40, 1.25e-4, problem)
+        rows = [('soro', 40, 2e-3, *rod_path(40, 2e-3, problem))]
+        with subprocess.Popen(
+            [python, script, json.dumps(problem)], env=clean, stdout=subprocess.PIPE, text=True
+        ) as process:
+            for line in process.stdout:
+                found = json.loads(line) if line.startswith('{') else {}
+                if 'path' in found:
+                    name = f'{found["library"]} {found["version"]}'
+                    spent, path = found['seconds'], np.array(found['path'])
+                    rows.append((name, found['elements'], found['step'], spent, path))
+                elif found:
+                    print(f'  {found["library"]}: {found["absent"]}')
+        for name, count, step, spent, path in rows:
+            error = 1e3 * np.linalg.norm(path - exact, axis=1).max()
+            print(
+                f'  {name:18s} {count:3d} elements, {1e3 * step:8.3g} ms   '
+                f'{ROD["duration"] / spent:8.3g} x real time   {error:8.3g} mm'
+            )
+    print('errors against 40 elements of ours at 0.125 ms; 1.2 s each, one process')
 
 
 def platform_row():
@@ -132,9 +210,7 @@ def platform_row():
         return table(smooth), NO_LOAD
 
     def make(elements, options):
-        moving = Stepper(spec, table(0.0), replace(options, elements=elements))
-        moving.rest(table(0.0), NO_LOAD, EARTH)
-        return moving
+        return at_rest(spec, table(0.0), replace(options, elements=elements))
 
     name = 'stewart_gough with steel rods, 1/240 s'
     return in_time(name, make, 12, 1.0 / 240.0, input_at, 1200, 5.0)
@@ -142,3 +218,4 @@ def platform_row():
 
 if __name__ == '__main__':
     report([*(robot_row(name) for name in ROBOTS), rod_row(), platform_row()])
+    print_peers()

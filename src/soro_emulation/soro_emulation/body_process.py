@@ -83,7 +83,8 @@ def reaction(body: Any, q: Configuration) -> Array:
     turned = [a.quantity in ('length', 'angle') for a in body.robot.actuators]
     if any(turned) and q.model == NETWORK and q.status.converged:
         still = q.state and body.robot.model_object.linearise_solution(q.state)
-        out[turned] = drive_efforts(still or body.stepper, q.actuation)[turned]
+        effort = drive_efforts(still or body.stepper, q.actuation)
+        out[turned] = body.friction.borne(effort, q.actuation)[turned]
     return out
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from soro_emulation.perturbation import BodyProperties, perturbed_robot
+from soro_emulation.tendon_friction import TendonFriction
 from soro_mechanics.actuator_models.hysteresis import hysteresis
 from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.robot import Robot
@@ -24,6 +25,7 @@ class EmulatedBody:
         span = np.array([a.maximum - a.minimum for a in description.actuators])
         rest = np.array([a.rest for a in description.actuators])
         self._hysteresis = hysteresis(properties.law or 'play', span, rest, properties.hysteresis)
+        self.friction = TendonFriction(self.robot, properties.tendon_friction)
         self._last: Configuration | None = None
         self._wrench: Array = np.zeros(6)
 
@@ -33,8 +35,9 @@ class EmulatedBody:
 
     def configuration(self, actuation: Array) -> Configuration:
         """Return the true configuration; the last good one starts the next solve."""
-        felt = self._hysteresis.apply(actuation)
+        felt = self.friction.felt(self._hysteresis.apply(actuation))
         q = self.robot.forward(felt, self._wrench, self._last)
         if q.status.converged:
             self._last = q
+            self.friction.see(q)
         return q

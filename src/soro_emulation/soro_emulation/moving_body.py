@@ -10,6 +10,7 @@ import numpy as np
 
 from soro_emulation.body_time import BodyClock, BodyTime
 from soro_emulation.perturbation import BodyProperties, NETWORK, perturbed_robot
+from soro_emulation.tendon_friction import TendonFriction
 from soro_mechanics.actuator_models.hysteresis import hysteresis
 from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput
@@ -44,6 +45,7 @@ class MovingBody:
         self._felt = np.array([a.rest for a in description.actuators])
         law = properties.law or 'bouc_wen'
         self._hysteresis = hysteresis(law, span, self._felt, properties.hysteresis)
+        self.friction = TendonFriction(self.robot, properties.tendon_friction)
         self._wrench: Array = np.zeros(6)
         self._clock = BodyClock(p.step)
         self._restarts = 0
@@ -60,13 +62,17 @@ class MovingBody:
         """
         begins = self._clock.time(0).wall == 0.0
         steps = 0 if now is None else self._clock.due(now)
-        felt = self._hysteresis.apply(actuation) if steps or begins else self._felt
+        felt = self._felt
+        if steps or begins:
+            felt = self.friction.felt(self._hysteresis.apply(actuation))
         if begins:
             self._rest(felt)
         for value in np.linspace(self._felt, felt, steps + 1)[1:]:
             self._advance(value)
         load = LoadCase(self._wrench, (), self.robot.gravity)
-        return snapshot(self.stepper, self._felt, load, self._code)
+        q = snapshot(self.stepper, self._felt, load, self._code)
+        self.friction.see(q)
+        return q
 
     @property
     def time(self) -> BodyTime:

@@ -59,6 +59,8 @@ class BodyProperties:
     #: of the hysteresis; '' for play operators, of a dynamic plant for Bouc-Wen
     law: str = given(default='', key='hysteresis_law', choices=LAWS)
     motion: MotionProperties = MotionProperties()
+    #: coefficient, see `Capstan`; assumed
+    tendon_friction: float = given('1', 0.15, minimum=0.0, maximum=1.0)
 
 
 def read_body(root: Section) -> BodyProperties:

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks in motion against beams, momenta, energy, an ODE of rigid links, and their statics."""
 
+import json
+from pathlib import Path
+
 from dynamics_cases import beam, flight, MASS, momentum, NOTHING, PRECISE, STILL, swing
 from network_cases import BENDING, body, end, ground, LENGTH, pose, rod, section
 import numpy as np
@@ -163,6 +166,25 @@ def test_drag_takes_momentum_away_exponentially():
     np.testing.assert_allclose(
         seen[-1][0][:3], np.exp(-1.2) * seen[0][0][:3], rtol=2e-5, atol=1e-12
     )
+
+
+def test_a_step_response_is_that_of_exudyn():
+    """A force across the tip at once: planar beams of exudyn 1.13.6 by `peer_motion.exudyn_path`.
+
+    x and z every 20 ms, extrapolated from 40 and 80 elements, 2 and 1 ms: 5 ms of retardation.
+    """
+    file = Path(__file__).with_name('exudyn_step.json')
+    expected, down = np.array(json.loads(file.read_text())), np.array([0.0, 0.0, -9.81])
+    stepper, path = Stepper(beam(40), NOTHING, Options()), []
+    stepper.rest(NOTHING, np.zeros(6), down)
+    stepper.fit(modes(stepper, 1).frequency[0])
+    for _ in range(len(expected)):
+        for _ in range(10):
+            assert stepper.step(2e-3, NOTHING, 0.2 * np.eye(6)[0], down).taken
+        path.append(stepper.tip[[0, 2], 3])
+    assert np.ptp(expected[:, 0]) > 0.1
+    off = np.linalg.norm(np.array(path) - expected, axis=1).max()
+    assert off < 2e-4, f'{1e3 * off:.3f} mm'
 
 
 def links(count, weight, bending):

@@ -63,7 +63,8 @@ class EnergyMeter:
             self._work += 0.5 * sum(self._stored(b.x, look))
             self._work -= 0.5 * sum(self._stored(a.x, look))
             # what is fed in moves with its node at once
-            self._work += 0.25 * float((look.speed**2 * (b.mass - a.mass)).sum())
+            fed = np.einsum('ki,kij,kj->', look.speed, b.mass - a.mass, look.speed)
+            self._work += 0.25 * float(fed)
         self._before = b
         return self.present()
 
@@ -110,7 +111,7 @@ class EnergyMeter:
             x.tension + state.tension,
             paths,
             nodes.copy(),
-            np.diagonal(m.node_mass, axis1=1, axis2=2).copy(),
+            m.node_mass.copy(),
             float(m.touch[:, :, 3].sum()),
         )
 

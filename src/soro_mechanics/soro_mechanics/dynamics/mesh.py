@@ -11,8 +11,11 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.robot_input import whole
+from soro_mechanics.dynamics.motion import Motion
+from soro_mechanics.models.network.arrays import Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
-from soro_mechanics.models.network.description.spec import NetworkSpec, RodSpec, TENDONS
+from soro_mechanics.models.network.description.spec import LENGTHS, NetworkSpec, RodSpec, TENDONS
+from soro_mechanics.models.network.end_levers import end_moments, ends_of
 from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import cut_fractions
@@ -87,6 +90,27 @@ class Inertia:
         self.half = 0.5 * per_length * s.share[:, None]  # of an element, per length of its rod
         self.body = np.array([body_inertia(layout, b) for b in range(len(layout.bodies))])
         self.moving = bool(self.body.any() or per_length.any())
+        self.scale = 1.0  # of all inertia, see `Stepper.fit`
+        self._nodes, self._ends = ends_of(s)
+        self._at, self._fed = layout.lengths, any(d.kind in LENGTHS for d in layout.spec.drives)
+        self._rods, self._share = self.owner[self._ends], s.share[self._ends]
+
+    def write(self, m: Motion) -> None:
+        """Write what the kernels make the inertia of."""
+        m.body_mass[:] = self.scale * self.body
+        m.mass[:] = self.scale * self.half
+
+    def write_levers(self, x: Inputs, m: Motion, again: bool = False) -> None:
+        """Place the mass of the ends of the rods at their lengths; again: if those change."""
+        if again and (not self._fed or (x.length == self._at).all()):
+            return
+        self._at = x.length.copy()
+        ends, nodes, length = self._ends, self._nodes, x.length[self._rods]
+        part = length * x.dilution[self._rods]
+        half, axis = m.mass[ends, 0] * part, x.section[ends, :3]
+        moment, turn = end_moments(length * self._share, half, axis)
+        m.mass[ends, 3:] = self.scale * self.half[ends, 3:] + turn / part[:, None]
+        m.node_mass[nodes, 3:, :3], m.node_mass[nodes, :3, 3:] = moment, -moment
 
 
 def body_inertia(layout: Layout, body: int) -> Array:

@@ -116,7 +116,8 @@ def matrices(stepper: Stepper) -> tuple[Array, Array, Array, Array]:
         stiffness += ends.T @ w.tangent[p] @ ends
         strain = w.strain[p] @ ends
         damping += m.retardation[p] * strain.T @ x.stiffness[p] @ strain
-    mass = motion.T @ block_diag(*m.node_mass) @ motion
+    scale = stepper.inertia.scale
+    mass = motion.T @ block_diag(*m.node_mass) @ motion / scale
     force = np.zeros(6)
     for b in range(1, bodies + 1):
         o = slice(6 * b - 6, 6 * b)
@@ -125,5 +126,5 @@ def matrices(stepper: Stepper) -> tuple[Array, Array, Array, Array]:
         pose, gravity = stepper.state.body[b], x.gravity
         subtract_weight(pose, s.body_mass[b], s.body_centre[b], gravity, force, block)
         stiffness[o, o] += block
-        mass[o, o] += m.body_mass[b]
+        mass[o, o] += m.body_mass[b] / scale
     return stiffness, damping + m.drag[0] * mass, mass, motion

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.robot_input import load_tuple, positive
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.events import Watched
+from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.simulation import as_signal, simulate_stepper, Simulation
 from soro_mechanics.dynamics.start import distance, state_near
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -53,6 +55,9 @@ def stepper(
     made.rest(q.actuation, q.wrench, q.gravity, near)
     if not made.options.incompressible:
         made.mesh_error = distance(q, made.tip)
+    if made.inertia.moving:
+        with contextlib.suppress(InvalidInput):  # a mode grows
+            made.fit(modes(made, 1).frequency[0])
     return made
 
 

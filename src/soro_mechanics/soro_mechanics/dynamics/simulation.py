@@ -21,7 +21,7 @@ from soro_mechanics.dynamics.stepper import Stepper, StepReport
 
 SHORTEST = 1e-4  # part of the first step below which step-size control gives up
 GROWTH = 2.0  # largest growth of a step
-SAFE = 0.9
+SAFE = 0.85
 MOST_ERROR = 2.0  # of a step, in tolerances
 
 Signal = Callable[[float], Array]

@@ -35,6 +35,18 @@ def generalised_alpha(step: float, radius: float) -> Array:
     return np.stack([v, a, rate / (1.0 - alpha_f)])
 
 
+def fitted_inertia(part: float, radius: float) -> float:
+    """Return how much inertia lets an undamped mode keep its frequency.
+
+    part: of its period, a step; more than a tenth is taken as a tenth.
+    """
+    law, omega = generalised_alpha(1.0, radius), 2.0 * math.pi * min(part, 0.1)
+    # D, v, a, v' of q = exp(i omega t) with the law, for D = (1 - 1 / z) q
+    z = np.exp(1j * omega)
+    state = np.linalg.solve(z * np.eye(3) - law[:, 1:], law[:, 0] * (z - 1.0))
+    return float(-(omega**2) / state[2].real)
+
+
 def backward_euler(step: float) -> Array:
     """Return the law of one step of first order, of which only the end matters."""
     rate = np.array([1.0 / step**2, -1.0 / step, 0.0, 0.0])

@@ -104,8 +104,7 @@ class Stepper:
         balls = options.balls if options.solids else ()
         self.motion = new_motion(s, len(balls), len(options.solids))
         write_contacts(self.layout, options.solids, balls, self.motion)
-        self.motion.body_mass[:] = self.inertia.body
-        self.motion.mass[:] = self.inertia.half
+        self.inertia.write(self.motion)
         self.motion.retardation[:] = options.retardation
         self.motion.drag[0] = options.drag
         quiet = LoadCase(np.zeros(6), loads, np.zeros(3))
@@ -118,11 +117,14 @@ class Stepper:
             stiffness=np.zeros_like(x.stiffness), section=x.section.copy()
         )
         smallest = max(options.tolerance, self.equilibrium.tolerance)
-        self._trusted = 0.0 if options.solids else options.trusted
+        # a prediction that is good enough gets a Newton step, too: else what it errs adds up
+        checked = bool(options.solids) or bool(self.layout.tendons.held.any())
+        self._trusted = 0.0 if options.solids else max(options.trusted, smallest)
         self._limits = self.motion.limits
-        self._limits[:] = smallest, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
+        floor = smallest if checked else 0.0
+        self._limits[:] = floor, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
         self._error = step_laws.error_constant(options.spectral_radius)
-        self._last_step = self._law_of = self._scale = 0.0
+        self._last_step = self._law_of = self._scale = self._fitted = 0.0
         self._started = False
         self._means = Means(self.layout)
         self.mesh_error = math.nan  # m, of the tip at the start; see `robot_motion.stepper`
@@ -187,11 +189,24 @@ class Stepper:
         m.wrench_move[:] = 0.0
         m.branch[:] = 0.0
         m.length[:] = x.length
-        weigh_nodes(self.layout.structure, x, m)
+        self._weigh(x)
         self._started = False
         self._last_step = self._scale = 0.0
         self.assemble()
         m.twist[:] = self.work.twist
+
+    def _weigh(self, x: Inputs) -> None:
+        self.inertia.write_levers(x, self.motion)
+        weigh_nodes(self.layout.structure, x, self.motion)
+
+    def fit(self, frequency: float) -> None:
+        """Let a mode of this frequency [Hz] keep it, whatever the step.
+
+        Implicit steps of a length h make modes slower by (omega h)^2 / 12 and more. So much less
+        inertia, of all that moves, makes up for it exactly in one mode, and mostly in its
+        neighbours (Gautschi 1961, Numer. Math. 3; weights stay as they are).
+        """
+        self._fitted, self._law_of = frequency, 0.0
 
     def spin(self, twist: Array) -> None:
         """Let everything move with a twist (6,) in base_link, linear first, as one rigid body."""
@@ -220,7 +235,7 @@ class Stepper:
         after = copy_inputs(x)
         for name in ('theta', 'length', 'dilution', 'stiffness'):
             getattr(x, name)[:] = getattr(before, name)
-        weigh_nodes(s, x, m)
+        self._weigh(x)
         start = copy_state(self.state)
         self._set_law(START * step, step_laws.backward_euler(START * step))
         self._law_of = 0.0
@@ -242,7 +257,7 @@ class Stepper:
         copy_into(start, self.state)
         for name in ('theta', 'length', 'dilution', 'stiffness'):
             getattr(x, name)[:] = getattr(after, name)
-        weigh_nodes(s, x, m)
+        self._weigh(x)
         self._started = True
 
     def _set_law(self, step: float, law: Array) -> None:
@@ -285,7 +300,14 @@ class Stepper:
         limits[kernels.RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
         if step != self._law_of:
             self._set_law(step, step_laws.generalised_alpha(step, self.options.spectral_radius))
+            if self._fitted:
+                self.inertia.scale = step_laws.fitted_inertia(
+                    step * self._fitted, self.options.spectral_radius
+                )
+                self.inertia.write(self.motion)
+                self._weigh(self.inputs)
             self._rescale(step)
+        self.inertia.write_levers(self.inputs, self.motion, again=True)
         outcome, spent, residual, error, taken = next(self._steps)
         if taken:
             self._means.follow(self.inputs, self.state)
@@ -305,12 +327,13 @@ class Stepper:
         arrays = [(a, a.copy()) for a in parts]
         names = ('time', '_last_step', '_law_of', '_scale', '_started')
         fields, shift = {n: getattr(self, n) for n in names}, self._means.shift
+        scale = self.inertia.scale
 
         def back() -> None:
             for now, was in arrays:
                 now[:] = was
             vars(self).update(fields)
-            self._means.shift = shift
+            self._means.shift, self.inertia.scale = shift, scale
             self._drive()
 
         return back

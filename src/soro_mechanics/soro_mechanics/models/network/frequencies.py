@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.network.end_levers import end_moments, ends_of
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.models.network.tendon.taut import SlackTangent, TautTendons
 from soro_mechanics.numerics import lie
@@ -51,7 +52,8 @@ class Tangent(SlackTangent, Protocol):
 def natural_frequencies(linear: Tangent, count: int) -> Array:
     """Return the lowest natural frequencies, shape (count,) [Hz], the actuators held.
 
-    Masses: bodies with their inertia, rods lumped on the mesh nodes without rotary inertia.
+    Masses: bodies with their inertia, rods lumped on the mesh nodes, at their ends as in
+    `end_levers`, without the rotary inertia of their sections.
     Infinite where there is no mass left.
 
     Raises
@@ -110,15 +112,22 @@ class _Masses:
 
     def _lumped(self) -> Array:
         s, layout = self.linear.layout.structure, self.linear.layout
-        mass = np.zeros((self.nodes, 6))
-        lengths = self.linear.lengths * self.linear.dilution
-        for nodes, pieces, length in zip(
-            layout.rod_nodes, layout.rod_pieces, lengths, strict=True
-        ):
-            half = 0.5 * layout.sections[pieces, :, 12].mean(axis=1) * length * s.share[pieces]
-            mass[nodes, :3][:-1] += half[:, None]
-            mass[nodes, :3][1:] += half[:, None]
-        return mass.reshape(-1)
+        mass, turns = np.zeros(self.nodes), np.zeros((self.nodes, 3))
+        length = self.linear.lengths * self.linear.dilution
+        owner = np.repeat(np.arange(len(length)), np.diff(s.rod_piece))
+        first = np.arange(len(owner)) + owner
+        half = 0.5 * layout.sections[:, :, 12].mean(axis=1) * length[owner] * s.share
+        nodes, ends = ends_of(s)
+        axis = layout.sections[ends, np.repeat([0, -1], len(length)), :3]
+        size = self.linear.lengths[owner] * s.share
+        moment, turn = end_moments(size[ends], half[ends], axis)
+        for k in range(2):
+            mass[first + k] += half
+            np.add.at(turns, first[ends] + k, turn)
+        out = np.zeros((self.nodes, 6, 6))
+        out[:, range(6), range(6)] = np.hstack([np.repeat(mass[:, None], 3, axis=1), turns])
+        out[nodes, 3:, :3], out[nodes, :3, 3:] = moment, -moment
+        return out
 
     def inverse_squares(self) -> NDArray[np.complex128]:
         """Return 1 / omega^2 of the modes, complex: eigenvalues of K^-1 M where there is mass."""
@@ -140,7 +149,8 @@ class _Masses:
     def mass(self, x: Array) -> Array:
         """Return M x."""
         top, low = x[: self.bodies], x[self.bodies :]
-        return np.concatenate([self._body @ top, self._node[:, None] * low])
+        nodes = self._node @ low.reshape(self.nodes, 6, -1)
+        return np.concatenate([self._body @ top, nodes.reshape(low.shape)])
 
     def flexibility(self, f: Array) -> Array:
         """Return K^-1 f."""

@@ -401,6 +401,7 @@ EMULATOR: Table = {
             'motion': table(_MOTION, 'of a dynamic plant'),
             'hysteresis': NUMBER,
             'hysteresis_law': text('play', 'bouc_wen'),
+            'tendon_friction': NUMBER,
             'changes': rows(_CHANGE),
         },
         'what the emulated body has otherwise than the described one',
