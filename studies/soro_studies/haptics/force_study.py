@@ -286,8 +286,9 @@ def write_force_page(store: Path, page: Path) -> None:
     reaches, of = wide['reaches'], wide['error_of_stated']
     for slides, title in ((False, 'Strips that follow at once'), (True, 'Strips that slide')):
         benches = {
-            bench: summary([s for s in seeds if s.slides is slides and s.bench == bench])
+            bench: summary(chosen)
             for bench in (MOVING, IDEAL)
+            if (chosen := [s for s in seeds if s.slides is slides and s.bench == bench])
         }
         told = '; '.join(
             f'*{bench}*: {found["devices"]} devices, {found["refused"]} calibrations refused, '
