@@ -195,7 +195,7 @@ class Sensing:
             Without a hand, and along each effector direction with the motors held.
         """
         p = self.ports
-        turned = np.linalg.solve(p.aa, p.sa.T).T
+        turned = np.asarray(np.linalg.solve(p.aa, p.sa.T).T, np.float64)
         return turned, p.se - turned @ p.ae
 
     def mean_square_residual(self) -> float:

@@ -34,7 +34,7 @@ DELAY = 1  # samples from a measurement to the motors' answer, over the wire
 SPARE, PRESSED = 0.01, 6.0
 SLIDING = 'damping of the sliding hand'
 # Of the limits of the linear loop, where a motion does not decay. The full model has them within
-# a tenth (Z-width page).
+# an eighth (Z-width page).
 MARGIN = 0.75
 TRANSLATIONS, TURNS = slice(0, 3), slice(3, 5)
 
