@@ -61,6 +61,8 @@ def write_z_width_page(
             print(found[-1], flush=True)
             lines = ',\n'.join(json.dumps(_finite(asdict(z))) for z in found)
             store.write_text(f'[\n{lines}\n]\n', encoding='utf-8')
+    names = [hand.name for hand in HANDS]
+    found.sort(key=lambda z: (names.index(z.hand), -z.rate, z.delay))
     benches = {hand.name: make((), BenchSetup(), hand) for hand in HANDS}
     devices = {n: [one_direction(b, axis) for axis in AXES] for n, b in benches.items()}
     draw(found, devices, picture)
