@@ -30,7 +30,7 @@ def test_what_is_computed_to_be_seen_is_where_sensing_contradicts_itself(
     for i in range(6):
         drifted = device.ports.sensor + found['seen'][i] * (np.arange(6) == i)
         sensing.update(device.ports.angle, drifted)
-        misfit = np.sqrt(sensing.mean_square_residual(device.ports.angle, drifted))
+        misfit = np.sqrt(sensing.mean_square_residual())
         assert misfit == pytest.approx(2.0, rel=0.1)
         assert np.linalg.norm(sensing.wrench[:3]) == pytest.approx(found['force'][i], rel=0.1)
 

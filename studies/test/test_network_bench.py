@@ -34,8 +34,8 @@ def test_all_modes_of_the_legs_agree_with_the_linear_loop(make):
     """Well below the computed limit a pulled spring rests; well above it rings."""
     bench = make()
     computed = min(admittance_limit(one_direction(bench, axis), 2e-3, 1) for axis in (0, 2))
-    assert comes_to_rest(make(0.7 * computed))
-    assert not comes_to_rest(make(1.5 * computed))
+    assert comes_to_rest(lambda: make(0.7 * computed))
+    assert not comes_to_rest(lambda: make(1.5 * computed))
 
 
 def test_sensors_and_motors_are_those_of_the_moving_network(make):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from soro_studies.haptics.as_built import PlantErrors
-from soro_studies.haptics.force_study import measure, read_forces, SEEDS, summary
+from soro_studies.haptics.force_study import IDEAL, measure, MOVING, read_forces, SEEDS, summary
 from soro_studies.haptics.free_space import DEVICES, free_space, read_free_space, WAYS
 from soro_studies.haptics.virtual_bench import calibrated_report
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+LEAST = (IDEAL, False, 200), (IDEAL, True, 30), (MOVING, False, 10)
 EVIDENCE = Path(__file__).parents[2] / 'docs' / 'evidence'
 
 
@@ -22,23 +23,24 @@ def forces():
 
 
 def test_stored_forces_are_within_what_is_asked_and_covered_by_what_is_stated(forces):
-    for slides, least in ((False, 200), (True, 30)):
-        seeds = sorted(s.seed for s in forces if s.slides is slides)
+    for bench, slides, least in LEAST:
+        chosen = [s for s in forces if s.slides is slides and s.bench == bench]
+        seeds = sorted(s.seed for s in chosen)
         assert seeds == list(range(len(seeds))) and least <= len(seeds) <= SEEDS[slides]
-    at_once = summary([s for s in forces if not s.slides])
-    assert at_once['refused'] == 0 and at_once['modulus_rms'] < 0.03
-    for when in ('pressing', 'holding'):
-        assert min(at_once[when]['within']) > 0.97
-        assert 0.90 < np.mean(at_once[when]['covered']) < 0.99
-    slides = summary([s for s in forces if s.slides])
-    assert np.mean(slides['pressing']['covered']) > 0.9
-    assert np.mean(slides['holding']['covered']) > 0.9
+        found = summary(chosen)
+        for when in ('pressing', 'holding'):
+            assert np.mean(found[when]['covered']) > 0.9
+            if not slides:
+                few = least < 200  # of which one is more than a hundredth
+                assert few or np.mean(found[when]['covered']) < 0.99
+                assert min(found[when]['within']) > (0.9 if few else 0.97)
+                assert found['refused'] == 0 and found['modulus_rms'] < 0.03
 
 
-@pytest.mark.parametrize('slides', [False, True])
-def test_a_stored_device_is_measured_again(robot, forces, slides):
-    stored = next(s for s in forces if s.slides is slides and s.seed == 3)
-    again = measure(robot, 3, slides)
+@pytest.mark.parametrize(('slides', 'bench'), [(False, MOVING), (True, IDEAL)])
+def test_a_stored_device_is_measured_again(robot, forces, slides, bench):
+    stored = next(s for s in forces if (s.slides, s.seed, s.bench) == (slides, 3, bench))
+    again = measure(robot, 3, slides, bench)
     assert again.found == pytest.approx(stored.found, rel=1e-3)
     np.testing.assert_allclose(again.pressing, stored.pressing, atol=2e-3)
     np.testing.assert_allclose(again.stated_holding, stored.stated_holding, rtol=0.02, atol=1e-3)

@@ -27,6 +27,7 @@ from soro_studies.haptics.virtual_bench import BenchSetup
 from soro_studies.haptics.z_width import (
     colgate_limit,
     comes_to_rest,
+    growth,
     limit,
     NO_MONITOR,
     one_direction,
@@ -190,8 +191,8 @@ def test_a_fingertip_on_a_line_comes_to_rest_on_the_full_model(robot, signals, r
         damping=2.0,
     )
     setup = BenchSetup(energy=NO_MONITOR)
-    rig = MovingBench(robot, report.calibration(), signals, [line], setup, FINGERTIP)
-    assert comes_to_rest(rig)
+    held = robot, report.calibration(), signals, [line], setup, FINGERTIP
+    assert comes_to_rest(lambda: MovingBench(*held))
 
 
 def test_bisection_finds_a_limit_from_both_sides():
@@ -206,12 +207,28 @@ def test_full_model_agrees_with_the_linear_loop(make):
     """Well below the computed limit a pulled spring rests; well above it rings."""
     devices = [one_direction(make(FINGERTIP), axis) for axis in (0, 2)]
     computed = min(admittance_limit(d, 2e-3, 1) for d in devices)
-    assert comes_to_rest(make(FINGERTIP, 0.7 * computed))
-    assert not comes_to_rest(make(FINGERTIP, 1.5 * computed))
+    assert comes_to_rest(lambda: make(FINGERTIP, 0.7 * computed))
+    assert not comes_to_rest(lambda: make(FINGERTIP, 1.5 * computed))
+
+
+@pytest.mark.parametrize('stiffness', [2175.0, 1e5])
+def test_a_pull_grows_as_the_poles_of_the_linear_loop_do(make, stiffness):
+    """A light grip, just stable and just not: rates of -0.6 and 1.2 per second."""
+    device = one_direction(make(LIGHT_GRIP), 0)
+    expected = math.log(spectral_radius(device, stiffness, 2e-3, 1)) / 2e-3
+    found = growth(lambda: make(LIGHT_GRIP, stiffness))
+    assert found * expected > 0.0 and found == pytest.approx(expected, abs=0.6)
+
+
+def test_a_firm_grip_that_comes_back_slowly_does_not_ring(make):
+    """The limits of speed and torque make it slow; its poles are at -11 per second."""
+    assert comes_to_rest(lambda: make(FIRM_GRIP, 2500.0), 1.0)
 
 
 def test_a_limit_is_the_first_one_whatever_is_stable_beyond():
-    assert limit(lambda k: k < 900.0 or k > 5e4, 100.0, 1e5) == pytest.approx(900.0, rel=0.1)
+    for theory in (math.nan, 2000.0):
+        found = limit(lambda k: k < 900.0 or k > 5e4, 100.0, 1e5, theory)
+        assert found == pytest.approx(900.0, rel=0.1)
     assert limit(lambda k: k > 30.0, 100.0, 5.0) == pytest.approx(30.0, rel=0.1)
     assert math.isinf(limit(lambda k: True, 100.0, 1e5)) and limit(lambda k: True, 9.0, 5.0) == 0.0
     assert math.isnan(limit(lambda k: False, 100.0, 1e5))

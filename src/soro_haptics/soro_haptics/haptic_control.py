@@ -133,7 +133,7 @@ class HapticControl(Law):
         law, law.careful = loop.law, guard.unchecked
         code = loop.tick(encoder, guard.elongation, self._periods(now))
         sensed = loop.law.sensing.code is Code.NONE
-        given_up = guard.after(encoder, law.strips.elongation, law.odd_strip)
+        given_up = guard.after(encoder, law.strips.elongation, law.resting.odd_strip)
         doubtful, lost = given_up or guard.doubtful, lost or given_up
         self.estimated = sensed and not doubtful
         if lost:
@@ -167,12 +167,12 @@ class HapticControl(Law):
             return
         if not math.isnan(self._sampled):
             self.times.hand_to_command.add(time.monotonic() - self._sampled)
-        begin = time.perf_counter()
+        begin, solves = time.perf_counter(), not self.haptics.loop.rests
         code = self.haptics.loop.advance()
         took = time.perf_counter() - begin
         if not math.isnan(self._sampled):
             self.times.tick.add(self._computing)
-            self.times.model.add(took)
+            self.times.model.add(took if solves else math.nan)
             self.times.compute.add(self._computing + took)
         if code is Code.NONE:
             self._behind = 0

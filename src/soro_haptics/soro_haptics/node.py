@@ -89,6 +89,7 @@ class HapticRenderer(DriverNode):
             self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
         self._stamp = 0
         self._copies = (self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand)
+        self._pending: Sequence[Callable[[Tick, TimeMessage], None]] = ()
 
     # What differs from a driver ----------------------------------------------------------------
 
@@ -200,13 +201,20 @@ class HapticRenderer(DriverNode):
         self._times.copies.add(time.perf_counter() - begin)
 
     def _due(self, tick: Tick) -> Sequence[Callable[[Tick, TimeMessage], None]]:
-        """Return what is published in this tick: one message, where ticks are many enough."""
+        """Return what is published in this tick: where ticks are enough, one that has time."""
         slot, self._count = self._count % self._every, self._count + 1
         if tick.state is not self._last_state:
+            self._pending = ()
             return self._copies
         if self._every < len(self._copies):
             return self._copies if slot == 0 else ()
-        return self._copies[slot : slot + 1]
+        if slot == 0:
+            self._pending = self._copies
+        # After a solution of the model: the next tick has none.
+        if self._control.haptics.loop.rests and self._every >= 2 * len(self._copies):
+            return ()
+        due, self._pending = self._pending[:1], self._pending[1:]
+        return due
 
     def _copy_state(self, tick: Tick, stamp: TimeMessage) -> None:
         # States and sensors of one sample go together: a calibration pairs them by their stamps.

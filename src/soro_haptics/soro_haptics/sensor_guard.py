@@ -172,7 +172,7 @@ class SensorGuard:
         if frozen:
             self._give_up(was, 'flex sensors do not change while the motors turn')
             return True
-        if self._watch.update(self._raw, self._faulty, encoder, elongation):
+        if self._watch.update(self._raw, self._faulty, elongation):
             lost = was & ~self._watch.good
             self._apply()
             self._note(f'{self._named(lost)}: stuck')
@@ -197,16 +197,21 @@ class SensorGuard:
         self._then[changed] = raw
 
     def _stuck(self, samples: int) -> NDArray[np.bool_]:
-        moved = np.abs(self._raw - self._then) > self._rests[:, None]
-        return (self._same >= samples) & (moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1))
+        still: NDArray[np.bool_] = self._same >= samples
+        if still.any():
+            moved = np.abs(self._raw - self._then) > self._rests[:, None]
+            still &= moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1)
+        return still
 
     def _frozen(self, encoder: Array) -> bool:
         same = int(self._same.min())
         if same <= 1:  # one: the first reading after a reset may repeat the last one before it
             self._encoder_then[:] = encoder
+        if same < FROZEN_SAMPLES:
+            return False
         far = FROZEN_MOTION * self._sensing.setup.encoder_deviation
         moved = np.abs(encoder - self._encoder_then) > far
-        return same >= FROZEN_SAMPLES and bool(moved.any())
+        return bool(moved.any())
 
     def _give_up(self, which: NDArray[np.bool_], reason: str) -> None:
         self._watch.give_up(which)

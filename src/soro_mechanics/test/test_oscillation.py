@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.signal import butter, sosfreqz
+from scipy.signal import butter, sosfilt, sosfreqz
 
 from soro_mechanics import load_robot
 from soro_mechanics.haptics.device import HapticDevice
@@ -16,6 +16,7 @@ from soro_mechanics.haptics.oscillation import (
     _section,
     AMPLITUDE,
     CORNER,
+    LOOK,
     NOISE,
     OscillationWatch,
     PATIENCE,
@@ -70,13 +71,31 @@ def test_the_filters_are_scipys(period):
     np.testing.assert_allclose(sosfreqz(mine)[1], sosfreqz(theirs)[1], atol=1e-9)
 
 
+@pytest.mark.parametrize('period', [0.001, 0.002, 0.004])
+def test_the_watch_filters_a_motion_as_scipy_does(period):
+    every = max(1, round(LOOK / period))  # faster loops are looked at every few samples
+    place = np.cumsum(1e-4 * np.random.default_rng(4).normal(size=(600, 6)), axis=0)
+    watch, found = OscillationWatch(period, 1.0), []
+    for moved in np.diff(place, axis=0, prepend=0.0):
+        watch.update(moved, period)
+        found.append(watch._memory[-1].copy())
+    rate = 1.0 / (every * period)
+    sections = [
+        butter(4, CORNER, 'high', fs=rate, output='sos'),
+        butter(2, NOISE, 'low', fs=rate, output='sos'),
+    ]
+    expected = sosfilt(np.vstack(sections), place[every - 1 :: every], axis=0)
+    np.testing.assert_allclose(found[every - 1 :: every], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize('period', [0.001, PERIOD])
 @pytest.mark.parametrize('axis', [0, 2, 4])
 @pytest.mark.parametrize('frequency', [7.0, 12.0, 20.0])
-def test_ringing_is_noticed_within_six_periods(frequency, axis):
-    time = np.arange(0.0, 2.0, PERIOD)
+def test_ringing_is_noticed_within_six_periods(frequency, axis, period):
+    time = np.arange(0.0, 2.0, period)
     scale = LENGTH if axis > 2 else 1.0
     place = 3.0 * AMPLITUDE / scale * np.sin(2.0 * np.pi * frequency * time)
-    watch, first = watched(place, axis=axis)
+    watch, first = watched(place, period, axis)
     assert watch.slow and first < 6.0 / frequency and watch.episodes == 1
 
 

@@ -32,7 +32,7 @@ class Rig:
         raw = change(np.round(noisy / COUNT))
         sensor = raw * COUNT
         assert self.sensing.update(encoder, sensor) is Code.NONE
-        return truth, self.watch.update(raw, faulty, encoder, sensor)
+        return truth, self.watch.update(raw, faulty, sensor)
 
 
 def test_nothing_is_given_up_while_all_is_well():
@@ -51,7 +51,7 @@ def test_resting_device_is_not_stuck():
     state = rig.device.held(np.zeros(6), np.zeros(5))
     for _ in range(500):
         rig.sensing.update(state.angle, state.sensor)
-        assert not rig.watch.update(np.zeros(6), NONE, state.angle, state.sensor)
+        assert not rig.watch.update(np.zeros(6), NONE, state.sensor)
 
 
 def test_stuck_sensor_is_given_up_and_the_estimate_recovers():

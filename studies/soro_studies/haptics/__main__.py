@@ -33,7 +33,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
     parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
     parser.add_argument(
-        '--go-on', action='store_true', help='held, drift, dynamic: keep what is measured'
+        '--go-on', action='store_true', help='held, drift, dynamic, z_width: keep what is measured'
     )
     loop = parser.add_argument_group('loop', 'what goes over the wire in real time')
     loop.add_argument('--minutes', type=float, default=1.0, help='length of each run')
@@ -115,7 +115,7 @@ def main(words: list[str] | None = None) -> int:
     elif arguments.study == 'z_width':
         from soro_studies.haptics.z_width_page import write_z_width_page
 
-        write_z_width_page(robot, page, picture)
+        write_z_width_page(robot, page.with_suffix('.json'), page, picture, not arguments.go_on)
     else:
         from soro_studies.haptics.workspace_page import write_workspace_page
 

@@ -40,14 +40,14 @@ from soro_studies.haptics.virtual_bench import (
     calibrated_report,
     VirtualBench,
 )
-from soro_studies.haptics.z_width import z_width
+from soro_studies.haptics.z_width import PULL, z_width
 
 COLUMNS = {
     'ideal': None,
     'as built, strips follow': PlantErrors(play=0.0),
     'as built': PlantErrors(),
 }
-IDEAL = 'ideal'
+IDEAL, AS_BUILT = 'ideal', 'as built'
 ARM = hand('arm', 0.05, 4.0, 400.0)  # as stiff as the hand of the ideal bench; the rest assumed
 BEYOND = 10.0 * STIFFEST  # N/m: no limit was found
 SPRINGS, SPEED, TICKS = (120.0, 320.0), 0.1, 500  # N/m, m/s, of a sensed direction
@@ -142,7 +142,8 @@ def widths(robot: Robot, column: str) -> Found:
     """Stiffest springs at 500 Hz over the wire, without monitor and watch."""
     rows: Found = []
     for grip in (FINGERTIP, LIGHT_GRIP):
-        found = z_width(partial(moving, robot, column), grip, 500.0, 1)
+        whole = 1.0 if column == AS_BUILT else PULL  # less would stay in the strips' dead band
+        found = z_width(partial(moving, robot, column), grip, 500.0, 1, pull=whole)
         rows.append((f'stiffest, {grip.name}', min(found.stiffest, BEYOND), 'N/m', 1.0))
     return rows
 

@@ -35,6 +35,7 @@ from soro_studies.haptics.page_table import page_table
 SPHERE, TRIES, GRID = 'sphere of another program', 3, 100.0  # Hz, of the emulator's notes
 EXAMPLE = Path(__file__).parents[3] / 'examples/external_sphere.py'
 SPHERE_REACH = (-0.02, 0.0, 0.0, 0.0, 0.0)  # m; the sphere begins at -5 mm
+ALL = 'all flex sensors used'  # says the renderer
 BEFORE, GONE = 1.0, 1.0  # s: without a hand before a cell, and after the program was killed
 
 
@@ -86,6 +87,7 @@ def measure_live(robot: str, store: Path, priority: int) -> None:
                 print('calibration:', note or 'kept', flush=True)
                 if not note:
                     break
+                rig.spin(BEFORE)
                 rig.trigger('driver/clear_fault')
             else:
                 raise TimeoutError(f'not calibrated, so no hand would be felt: {note}')
@@ -110,9 +112,10 @@ def measure_live(robot: str, store: Path, priority: int) -> None:
 def _cell(rig: LoopBench, name: str, log: Path) -> LiveCell:
     """Let a light grip run into one environment and stay."""
     rig.inject(hand_fault(None))
-    if rig.state != ActuatorState.ACTIVE:
-        rig.trigger('driver/clear_fault')
-    rig.spin(BEFORE)
+    if rig.state != ActuatorState.ACTIVE or _sensors(rig) != ALL:
+        rig.trigger('driver/stop')
+        rig.trigger('driver/clear_fault')  # every sensor is believed again
+    rig.spin(2.0 * BEFORE)
     note, program = rig.feel('free' if name == SPHERE else name), None
     if name == SPHERE:
         words = ['--ros-args', '-r', f'__ns:={SPACE}', '--log-level', 'error']
@@ -134,16 +137,19 @@ def _cell(rig: LoopBench, name: str, log: Path) -> LiveCell:
         if program is not None:
             program.kill()
             program.wait()
-    limited = 'instead of' in note
     if rig.state != ActuatorState.ACTIVE:
         note = rig.statuses.get('device', {}).get('message', 'not active')
     elif not notes or notes[-1]['t'] - begin < CONTACT + AFTER + LOOK:
         note = f'{len(notes)} notes of the emulator'
-    else:
-        note = '' if limited else note
+    elif _sensors(rig) != ALL:  # no hand is felt then, and nothing rendered
+        note = _sensors(rig)
     motion, force, moved, pressed = (0.0,) * 4 if note else _components(notes, begin)
     ticks, missed = now[0] - before[0], now[1] - before[1]
     return LiveCell(name, motion, force, moved, pressed, ticks, missed, others, after, note)
+
+
+def _sensors(rig: LoopBench) -> str:
+    return rig.statuses.get('sensors', {}).get('message', 'no diagnostics')
 
 
 def _mean_force(notes: list[dict[str, Any]]) -> float:

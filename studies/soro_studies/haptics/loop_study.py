@@ -210,13 +210,18 @@ class LoopBench:
         objects = [object_to_message(o) for o in published_environment(name, np.eye(4))]
         reply = client.call_async(kind.Request(objects=objects))
         self.wait(reply.done, 10.0, 'answer')
-        return str(reply.result().error_message)
+        answer = reply.result()  # what was limited is no error
+        return str(answer.error_message) if answer.error_code else ''
 
     def calibrate(self) -> str:
         """Calibrate the emulated sensors; returns what was wrong."""
         self.start('flex_calibration', in_motion=False)
         client = ActionClient(self.node, CalibrateFlexSensors, 'flex_calibration/calibrate')
         self.wait(client.server_is_ready, START, 'calibration')
+        # It steps aside by itself, and is refused once a busy computer lets no state through.
+        for thread in Path(f'/proc/{self.processes[-1].pid}/task').iterdir():
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), -10)
         goal = CalibrateFlexSensors.Goal(
             poses=16, amplitude=0.5, settle_time=0.3, samples_per_pose=8, keep=True
         )

@@ -315,7 +315,7 @@ class VirtualBench:
         code = self.loop.tick(encoder, self._gain * (raw - self._offset))
         self.failures += code is not Code.NONE
         if guard is not None:
-            doubtful = guard.after(encoder, law.strips.elongation, law.odd_strip)
+            doubtful = guard.after(encoder, law.strips.elongation, law.resting.odd_strip)
             if doubtful:
                 law.approach()
             doubtful = doubtful or guard.doubtful

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.sensing import Sensing, TipEstimate
+from soro_mechanics.haptics.sensing import Sensing
+from soro_studies.mechanics.tip_estimate import estimate_of, TipEstimate
 
 
 class DeviceModel(Protocol):
@@ -47,7 +48,7 @@ def sense_with_model(
         Converged when the last change of every torque and force is below this share of its
         standard deviation: iterating further is below the noise.
     """
-    estimate = sensing.estimate(encoder, sensor)
+    estimate = estimate_of(sensing, encoder, sensor)
     for _ in range(iterations):
         if estimate.code is not Code.NONE:
             return estimate
@@ -58,5 +59,5 @@ def sense_with_model(
         if ports is None:
             return replace(estimate, code=Code.NOT_CONVERGED)
         sensing.linearise(ports)
-        estimate = sensing.estimate(encoder, sensor)
+        estimate = estimate_of(sensing, encoder, sensor)
     return replace(estimate, code=Code.NOT_CONVERGED) if iterations > 1 else estimate

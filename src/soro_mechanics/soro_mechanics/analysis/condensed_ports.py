@@ -75,7 +75,8 @@ class CondensedPorts:
         return self._block(2, 1)
 
     def _block(self, row: int, column: int) -> Array:
-        edge = np.concatenate([[0], np.cumsum(self.sizes)])
+        na, ne, ns = self.sizes
+        edge = 0, na, na + ne, na + ne + ns
         return self.compliance[edge[row] : edge[row + 1], edge[column] : edge[column + 1]]
 
 

@@ -23,6 +23,7 @@ AMPLITUDE = 2.5e-4  # m, that the sensors' noise does not reach. Assumed, as all
 REVERSALS = 5  # beyond it, one after the other: two periods ...
 FADING = 0.9  # ... that do not fade; the legs alone fade by 0.86 from one to the next
 SLOW = 0.5  # s
+LOOK = 2e-3  # s between two looks, or a sample
 PATIENCE, MAX_PATIENCE = 5.0, 160.0  # s without ringing until the motors are quick again
 
 
@@ -46,10 +47,12 @@ class OscillationWatch:
     """
 
     def __init__(self, period: float, length: float) -> None:
-        self._sections = [_section(CORNER, period, turn, True) for turn in (0.125, 0.375)]
-        self._sections.append(_section(NOISE, period, 0.25, False))
+        self._every = max(1, int(LOOK / period))
+        period *= self._every
+        sections = [_section(CORNER, period, turn, True) for turn in (0.125, 0.375)]
+        self._filter = _matrix([*sections, _section(NOISE, period, 0.25, False)])
         self._scale = np.array([1.0, 1.0, 1.0, length, length, length])
-        self._place, self._memory = np.zeros(6), np.zeros((len(self._sections), 2, 6))
+        self._place, self._memory = np.zeros(6), np.zeros((len(self._filter), 6))
         self._side, self._since = np.zeros(6), np.zeros(6)
         self._count, self._peak, self._last_peak = np.zeros((3, 6))
         self.episodes = 0
@@ -60,23 +63,27 @@ class OscillationWatch:
         for state in (self._memory, self._place, self._count, self._side, self._peak):
             state[:] = 0.0
         self.slow, self.patience, self._quiet = False, PATIENCE, 0.0
+        self._waits, self._waited = 0, 0.0
 
     def update(self, moved: Array, seconds: float) -> None:
         """Take how the handle moved since the last sample, shape (6,) [m, rad], and how long."""
         self._place += self._scale * moved
-        out = self._place
-        for (b0, b1, b2, a1, a2), memory in zip(self._sections, self._memory, strict=True):
-            given, out = out, b0 * out + memory[0]
-            memory[0] = b1 * given - a1 * out + memory[1]
-            memory[1] = b2 * given - a2 * out
-        np.maximum(self._peak, np.abs(out), out=self._peak)
+        self._waits, self._waited = self._waits + 1, self._waited + seconds
+        if self._waits < self._every:
+            return
+        seconds, self._waits, self._waited = self._waited, 0, 0.0
+        self._memory[-1] = self._place
+        self._memory = self._filter @ self._memory
+        out = self._memory[-1]
+        size = np.abs(out)
+        np.maximum(self._peak, size, out=self._peak)
         self._since += seconds
         self._quiet += seconds
-        side = np.where(out > AMPLITUDE, 1.0, np.where(out < -AMPLITUDE, -1.0, 0.0))
-        turned = (side != 0.0) & (side != self._side)
-        late = self._since > 0.5 / SLOWEST
-        self._count[late] = 0
-        if turned.any():
+        self._count[self._since > 0.5 / SLOWEST] = 0
+        far = size > AMPLITUDE
+        if far.any():
+            side = np.sign(out)
+            turned = far & (side != self._side)
             lasting = self._peak > FADING * self._last_peak
             self._count[turned] = np.where(lasting, self._count + 1.0, 1.0)[turned]
             self._last_peak[turned] = self._peak[turned]
@@ -87,6 +94,19 @@ class OscillationWatch:
             self._quiet = 0.0
         elif self.slow and self._quiet > self.patience:
             self.slow, self.patience = False, min(2.0 * self.patience, MAX_PATIENCE)
+
+
+def _matrix(sections: list[tuple[float, ...]]) -> Array:
+    """Return what maps memories and input of n sections to the next and the output, 2n + 1."""
+    count = 2 * len(sections)
+    known, rows = np.eye(count + 1), np.zeros((count + 1, count + 1))
+    out = known[count]
+    for i, (b0, b1, b2, a1, a2) in enumerate(sections):
+        given, out = out, b0 * out + known[2 * i]
+        rows[2 * i] = b1 * given - a1 * out + known[2 * i + 1]
+        rows[2 * i + 1] = b2 * given - a2 * out
+    rows[count] = out
+    return rows
 
 
 def _section(corner: float, period: float, turn: float, high: bool) -> tuple[float, ...]:

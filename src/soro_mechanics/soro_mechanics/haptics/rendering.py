@@ -24,6 +24,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
 from soro_mechanics.haptics.motor_leash import MotorLeash
 from soro_mechanics.haptics.oscillation import OscillationWatch, SLOW
+from soro_mechanics.haptics.resting_hand import RestingHand
 from soro_mechanics.haptics.sensing import Sensing
 from soro_mechanics.haptics.sensing_kernels import Ports
 from soro_mechanics.haptics.strip_play import StripPlay
@@ -40,11 +41,6 @@ DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their
 # that a force of `rest_force` bends the legs by, above what encoders and solver leave. Assumed.
 AT_REST = 5e-4, 0.01
 NEW_CONTACT = 0.1  # s without any before one that has its own allowance of energy. Assumed.
-# Of a strip's reading. Assumed; noise alone passes it once in some 1e6 samples.
-DEVIATIONS = 6.0
-# Of one strip that alone contradicts a handle without a hand, where others may rest unseen: beyond
-# that it is taken to err by as much. Assumed.
-DOUBTED = 17.0
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
@@ -213,12 +209,6 @@ class EnergyMonitor:
 class HapticLaw:
     """Sensing, environment, rendering, limits: from one measurement to one motor command.
 
-    Parameters
-    ----------
-    sensing : Sensing
-    setup : RenderingSetup
-    environment : VirtualEnvironment
-
     Attributes
     ----------
     command : ndarray, shape (na,) [rad]
@@ -229,8 +219,7 @@ class HapticLaw:
         While it is `slow` the low-pass of the motors is.
     careful : bool
         Whether the motors go no faster than at the start of an approach, and on a `leash`.
-    odd_strip : int
-        The one strip that keeps the last sample from being that of a handle without a hand, or -1.
+    resting : RestingHand
     """
 
     def __init__(
@@ -254,9 +243,8 @@ class HapticLaw:
         self._work = np.zeros(kernels.limit_workspace(na, ne))
         self._started = False
         self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
-        self.careful, self.odd_strip = False, -1
-        self.leash = MotorLeash(setup.period)
-        self._drift = np.zeros(sensing.sizes[2])  # of the odd strip [m]
+        self.careful, self.leash = False, MotorLeash(setup.period)
+        self.resting = RestingHand(sensing, self.strips, self.rendering.weight, setup.period)
         self.approach()
 
     def restart(self) -> None:
@@ -269,70 +257,36 @@ class HapticLaw:
         self.monitor.reset()
         self.oscillation.reset()
         self.strips.reset()
+        self.resting.forget()
         self.speed[:] = 0.0
 
-    def hand_rests(self, force: float) -> bool:
-        """Whether what is sensed may be nobody's hand.
-
-        Every strip but one reads what it would without a hand, within `DEVIATIONS` of its error,
-        what a resting one conceals, and what a force [N] changes (moments count at `length`). One
-        alone is no hand, but a strip that drifts or is caught. Never with force 0.
-        """
-        if not force > 0.0:
-            return False
-        sensing = self.sensing
-        expected, change = sensing.without_hand()
-        used, error = sensing.used, DEVIATIONS * sensing.setup.sensor_deviation
-        apart = self.strips.apart(expected)[used]
-        reach = force * np.sqrt(self.rendering.weight) * change[used]
-        inverse = np.linalg.inv(np.diag(error[used] ** 2) + reach @ reach.T)
-        pull = inverse @ apart
-        # What each strip adds to the distance: without it the others are as near as that.
-        alone = pull**2 / np.diag(inverse)
-        if not apart @ pull - alone.max(initial=0.0) < 1.0:
-            return False
-        if not apart @ pull < 1.0:
-            self.odd_strip = odd = int(np.flatnonzero(used)[alone.argmax()])
-            far = abs(float(apart[alone.argmax()]))
-            if far > DOUBTED / DEVIATIONS * error[odd] and not self.strips.exact.all():
-                self._drift[odd] = far  # no contradiction would tell
-        return True
-
     def nothing_to_do(self, force: float) -> bool:
-        """Whether the motors may stay: nobody's hand (`hand_rests`), and the goal is reached.
+        """Whether the motors may stay: nobody's hand (`resting`), and the goal is reached.
 
         Every direction that gives way follows what is sensed. The error of the sensors would move
         a handle that nobody holds: in free space, along a line, round a circle.
         """
         linear, angular = self.environment.apart
-        self.odd_strip, self._drift[:] = -1, 0.0
+        self.resting.begin()
         if self.environment.live.pushes:
             return False
-        return linear <= AT_REST[0] and angular <= AT_REST[1] and self.hand_rests(force)
+        return linear <= AT_REST[0] and angular <= AT_REST[1] and self.resting.rests(force)
 
     def feels_object(self, rest_force: float = 0.0) -> bool:
         """Whether the hand leans on an object, so that taking that away would jerk.
 
         A hold, a line and a circle constrain the hand wherever it is, also when nobody is there:
-        what tells a hand is its force, which the error of the sensors may reach.
-
-        Parameters
-        ----------
-        rest_force : float
-            Sensed force below which nobody is there [N].
+        what tells a hand is its force, which the error of the sensors may reach: nobody is there
+        below `rest_force` [N].
         """
-        return self.environment.touched and not self.hand_rests(rest_force)
+        return self.environment.touched and not self.resting.rests(rest_force)
 
     def replace_environment(
         self, environment: VirtualEnvironment, rest_force: float = 0.0
     ) -> None:
         """Swap the environment between two ticks.
 
-        Raises
-        ------
-        InvalidInput
-            While the hand leans on the present one (`feels_object`): the goal would jump (code
-            BUSY).
+        InvalidInput (BUSY) while the hand leans on the present one: the goal would jump.
         """
         if self.feels_object(rest_force):
             names = [o.name for o in self.environment.objects]
@@ -351,14 +305,9 @@ class HapticLaw:
         self.rendering.linearise(ports)
 
     def tick(self, encoder: Array, sensor: Array, periods: int = 1) -> Code:
-        """Do one tick: measurements, shapes (na,) and (ns,), to `command`.
+        """Do one tick: motor angles and elongations, shapes (na,) and (ns,), to `command`.
 
-        Parameters
-        ----------
-        encoder, sensor : ndarray, shapes (na,) and (ns,)
-            Motor angles and elongations of the strips.
-        periods : int
-            Since the last tick; more than one where the loop missed slots.
+        `periods` since the last tick: more than one where the loop missed slots.
 
         Returns
         -------
@@ -369,7 +318,7 @@ class HapticLaw:
         sensing = self.sensing
         self._periods += periods
         elongation = self.strips.follow(sensor, periods * self.setup.period)
-        sensing.widen(np.hypot(self.strips.unseen, self._drift))
+        sensing.widen(np.hypot(self.strips.unseen, self.resting.drift))
         code = sensing.update(encoder, elongation)
         if code is not Code.NONE:
             return code

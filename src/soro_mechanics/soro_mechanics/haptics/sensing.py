@@ -54,23 +54,6 @@ class SensingSetup:
     sensor_play: Array
 
 
-@dataclass(frozen=True)
-class TipEstimate:
-    """Pose and wrench of the hand at the tip, axes of base_link, with covariances."""
-
-    pose: Array  #: (4, 4)
-    #: (6, 6) [m^2, m rad, rad^2]; of the twist from the estimate to the truth, linear first
-    pose_covariance: Array
-    wrench: Array  #: (6,) [N, N m]; of the hand on the device
-    wrench_covariance: Array  #: (6, 6)
-    angle: Array  #: (na,) [rad]; motor angles that fit the measurements
-    torque: Array  #: (na,) [N m]; motor torques on the structure
-    bounded: bool  #: a bound holds part of the solution; the covariances do not know of it
-    #: NONE, NO_STATE (the measurements do not fix the state), UNREACHABLE (contradicting bounds),
-    #: NOT_FINITE, NOT_CONVERGED (full model only). Fields are the last good ones unless NONE.
-    code: Code
-
-
 def sensing_setup(
     ports: CondensedPorts,
     encoder_deviation: float,
@@ -112,8 +95,8 @@ def sensing_setup(
 class Sensing:
     """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
 
-    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
-    copies them; `used` says which sensors count. One thread at a time.
+    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `used` says
+    which sensors count. One thread at a time.
     """
 
     def __init__(self, ports: CondensedPorts, setup: SensingSetup) -> None:
@@ -188,33 +171,6 @@ class Sensing:
         self.code = CODES[status]
         return self.code
 
-    def estimate(self, encoder: ArrayLike, sensor: ArrayLike) -> TipEstimate:
-        """Estimate from one sample, checked, as a result that keeps.
-
-        Raises
-        ------
-        InvalidInput
-            A wrong size. Numbers that are not finite are an outcome, not an error.
-        """
-        na, _, ns = self.sizes
-        samples = []
-        for name, value, size in (('encoder', encoder, na), ('sensor', sensor, ns)):
-            array = np.array(value, dtype=float)
-            if array.shape != (size,):
-                raise InvalidInput(name, value, f'shape ({size},)', Code.INVALID_SIZE)
-            samples.append(array)
-        self.update(*samples)
-        return TipEstimate(
-            self.pose.copy(),
-            self.pose_covariance.copy(),
-            self.wrench.copy(),
-            self.wrench_covariance.copy(),
-            self.angle(),
-            self.ports.torque + self.z[:na],
-            self.bounded,
-            self.code,
-        )
-
     def angle(self) -> Array:
         """Return the motor angles that fit the last sample, shape (na,) [rad]."""
         na, ne, _ = self.sizes
@@ -231,32 +187,31 @@ class Sensing:
         return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
 
     def without_hand(self) -> tuple[Array, Array]:
-        """Return what the sensors would read without a hand, the motors where they are.
+        """Return what the sensors read more by a turn of each motor, and by a force of the hand.
 
         Returns
         -------
-        ndarray, ndarray, shapes (ns,) and (ns, ne)
-            The values, and what a force along each effector direction adds to them.
+        ndarray, ndarray, shapes (ns, na) and (ns, ne)
+            Without a hand, and along each effector direction with the motors held.
         """
         p = self.ports
-        turned = np.linalg.solve(p.aa, p.sa.T).T
-        change = p.se - turned @ p.ae
-        return p.sensor + turned @ (self.angle() - p.angle) - change @ p.force, change
+        turned = np.asarray(np.linalg.solve(p.aa, p.sa.T).T, np.float64)
+        return turned, p.se - turned @ p.ae
 
-    def mean_square_residual(self, encoder: Array, sensor: Array) -> float:
+    def mean_square_residual(self) -> float:
         """Return the weighted squared residual of the last update per degree of freedom.
 
         Near one where deviations are right and nothing is broken; NaN without redundancy.
         """
+        na, ne, _ = self.sizes
         known = self.arrays
-        used = known.weight > 0.0
-        free = int(used.sum() + np.sum(known.prior > 0.0)) - self.z.size
+        free = np.count_nonzero(known.weight) + np.count_nonzero(known.prior) - self.z.size
         if free <= 0:
             return float('nan')
-        gap = np.concatenate([self.angle() - encoder, self.expected_sensor() - sensor])
-        total = known.state + self.z
-        rest = np.concatenate([known.weight[used] * gap[used], known.prior * total])
-        return float(rest @ rest) / free
+        moved = self.ports.compliance[:, : na + ne] @ self.z
+        gap = known.weight * (known.offset + np.concatenate([moved[:na], moved[na + ne :]]))
+        total = known.prior * (known.state + self.z)
+        return float(gap @ gap + total @ total) / free
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,9 @@ class SensorWatch:
         self._encoders = np.ones(na, bool)
         self.good = np.ones(ns, bool)
         self._last, self._expected_then = np.full(ns, math.nan), np.zeros(ns)
+        setup = sensing.setup
+        self._far = self._limits.stuck_motion * setup.sensor_deviation
+        self._far = self._far + 2.0 * setup.sensor_play  # a strip may rest that long
         self._same = np.zeros(ns, np.int64)
         self._square, self.doubtful = 1.0, False
 
@@ -107,7 +110,7 @@ class SensorWatch:
         self._square, self.doubtful = 1.0, False
         self._sensing.use(self._encoders, self.good)
 
-    def update(self, raw: Array, faulty: NDArray[np.bool_], encoder: Array, sensor: Array) -> bool:
+    def update(self, raw: Array, faulty: NDArray[np.bool_], sensor: Array) -> bool:
         """Judge one sample, after ``sensing.update(encoder, sensor)``.
 
         Parameters
@@ -116,8 +119,8 @@ class SensorWatch:
             Counts of the converter.
         faulty : ndarray of bool, shape (ns,)
             What the device itself says.
-        encoder, sensor : ndarray, shapes (na,) and (ns,)
-            The sample that sensing got.
+        sensor : ndarray, shape (ns,)
+            What sensing got.
 
         Returns
         -------
@@ -126,18 +129,19 @@ class SensorWatch:
         """
         sensing = self._sensing
         expected = sensing.expected_sensor()
-        same = raw == self._last
-        self._same = np.where(same, self._same + 1, 0)
-        self._expected_then = np.where(same, self._expected_then, expected)
-        self._last = np.array(raw, float)
-        moved = np.abs(expected - self._expected_then)
-        far = self._limits.stuck_motion * sensing.setup.sensor_deviation
-        far += 2.0 * sensing.setup.sensor_play  # a strip may rest that long
-        stuck = (self._same >= self._limits.stuck_samples) & (moved > far)
-        bad = (stuck | faulty | ~np.isfinite(sensor)) & self.good
+        changed = raw != self._last
+        self._same += 1
+        self._same[changed] = 0
+        np.copyto(self._expected_then, expected, where=changed)
+        self._last[:] = raw
+        bad = faulty | ~np.isfinite(sensor)
+        still = self._same >= self._limits.stuck_samples
+        if still.any():
+            bad |= still & (np.abs(expected - self._expected_then) > self._far)
+        bad &= self.good
         square, limit = math.nan, self._limits.misfit
-        if self.good.sum() > sensing.sizes[1]:  # fewer explain any reading by a force
-            square = sensing.mean_square_residual(encoder, sensor)
+        if np.count_nonzero(self.good) > sensing.sizes[1]:  # fewer explain any by a force
+            square = sensing.mean_square_residual()
         self.doubtful = square > limit**2
         if math.isfinite(square):
             square = min(square, (self._limits.loudest * limit) ** 2)

@@ -33,8 +33,8 @@ DELAY = 1  # samples from a measurement to the motors' answer, over the wire
 # Assumed: more of it [s] that a circle bears whose damping nobody chose, pressed with so much [N].
 SPARE, PRESSED = 0.01, 6.0
 SLIDING = 'damping of the sliding hand'
-# Of the limits of the linear loop. On the full model a light grip rings from three quarters on
-# (Z-width page), and at the limit itself a motion would not decay.
+# Of the limits of the linear loop, where a motion does not decay. The full model has them within
+# an eighth (Z-width page).
 MARGIN = 0.75
 TRANSLATIONS, TURNS = slice(0, 3), slice(3, 5)
 

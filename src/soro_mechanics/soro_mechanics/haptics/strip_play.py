@@ -41,10 +41,13 @@ class StripPlay:
         By how much each strip is ahead of its leg.
     exact : ndarray of bool, shape (ns,)
         Strips that move, and with that tell where their legs are.
+    unseen : ndarray, shape (ns,) [m]
+        Standard deviation of how far their legs may have moved unseen.
     """
 
     def __init__(self, half: Array, deviation: Array) -> None:
         self.half, self._deviation = half, deviation
+        self._slides = bool(half.any())
         self.reset()
 
     def reset(self) -> None:
@@ -54,12 +57,16 @@ class StripPlay:
         self._anchor = np.full(count, np.nan)
         self.slack, self._way = np.zeros(count), np.zeros(count)
         self.exact = self.half == 0.0
+        self.unseen = np.where(self.exact, 0.0, UNSEEN * self.half)
 
     def follow(self, reading: Array, seconds: float) -> Array:
         """Take a reading and the time since the last one; return the elongations of the legs.
 
         Both of shape (ns,) [m]; NaN is no reading.
         """
+        if not self._slides:
+            self.reading = self.elongation = reading.copy()
+            return self.elongation
         noise = NOISE * self._deviation
         anchor = np.fmin(np.fmax(self._anchor, reading - noise), reading + noise)
         moved = np.nan_to_num(anchor - self._anchor)  # the first one moves nothing
@@ -69,15 +76,13 @@ class StripPlay:
         self._way = np.minimum(way, KNOWN * self._deviation)
         moving = (np.abs(self.slack) == self.half) & (self._way > MOVES * self._deviation)
         self.exact = moving | (self.half == 0.0)
+        self.unseen = np.where(self.exact, 0.0, UNSEEN * self.half)
         self.elongation = reading - self.slack
         return self.elongation
-
-    @property
-    def unseen(self) -> Array:
-        """Standard deviation of how far legs may have moved unseen, shape (ns,) [m]."""
-        return np.where(self.exact, 0.0, UNSEEN * self.half)
 
     def apart(self, elongation: Array) -> Array:
         """Return by how much the strips contradict some elongations of the legs, (ns,) [m]."""
         ahead = self.reading - elongation
+        if not self._slides:
+            return ahead
         return ahead - np.where(self.exact, self.slack, np.clip(ahead, -self.half, self.half))

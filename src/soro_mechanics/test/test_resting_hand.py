@@ -1,0 +1,126 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Nobody's hand: what strips may read then, and how old what is known of them may be."""
+
+import numpy as np
+import pytest
+
+from soro_mechanics import load_robot
+from soro_mechanics.core.status import Code
+from soro_mechanics.haptics import loop as haptic_loop
+from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.resting_hand import DEVIATIONS, RestingHand
+from soro_mechanics.haptics.sensing import Sensing, sensing_setup
+from soro_mechanics.haptics.strip_play import StripPlay
+
+pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
+
+FORCE, PERIOD, SENSOR = 0.25, 1e-3, 2e-5  # N, s, m
+WEIGHT = np.array([1.0, 1.0, 1.0, 0.04**2, 0.04**2])
+FREE = np.zeros(5)
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('haptic_5dof')
+
+
+def rule(device):
+    sensing = Sensing(device.ports, sensing_setup(device.ports, 2.7e-4, SENSOR, 10.0))
+    strips = StripPlay(np.zeros(6), np.full(6, SENSOR))
+    return sensing, strips, RestingHand(sensing, strips, WEIGHT, PERIOD)
+
+
+def sense(device, sensing, strips, sensor):
+    assert sensing.update(device.ports.angle, strips.follow(sensor, PERIOD)) is Code.NONE
+
+
+def test_all_strips_but_one_tell_that_nobody_is_there(robot):
+    """Beside distances of Mahalanobis of every five strips, computed without the sixth."""
+    device = HapticDevice(robot)
+    device.update(np.zeros(6), FREE)
+    sensing, strips, resting = rule(device)
+    _, change = sensing.without_hand()
+    reach = FORCE * np.sqrt(WEIGHT) * change
+    spread = (DEVIATIONS * SENSOR) ** 2 * np.eye(6) + reach @ reach.T
+    random, found = np.random.default_rng(5), []
+    for _ in range(300):
+        apart = random.uniform(0.0, 1.5) * np.linalg.cholesky(spread) @ random.normal(size=6)
+        apart[random.integers(6)] += random.choice([0.0, 1e-3])
+        sense(device, sensing, strips, device.ports.sensor + apart)
+        left = [np.delete(np.arange(6), k) for k in range(6)]
+        five = [apart[i] @ np.linalg.solve(spread[np.ix_(i, i)], apart[i]) for i in left]
+        whole = apart @ np.linalg.solve(spread, apart)
+        resting.begin()
+        found.append(resting.rests(FORCE))
+        assert found[-1] == (min(five) < 1.0)
+        assert resting.odd_strip == (int(np.argmin(five)) if min(five) < 1.0 <= whole else -1)
+    assert 50 < sum(found) < 250
+    assert not resting.rests(0.0)
+
+
+def test_what_is_known_of_the_strips_may_be_a_hundredth_of_a_second_old(robot):
+    """A hand leads the handle by 2 mm meanwhile: a fifth of what is allowed is missed at most."""
+    device = HapticDevice(robot)
+    force = np.array([1.0, 0.0, 0.5, 0.02, 0.0])
+    device.update(np.zeros(6), force)
+    sensing, _, _ = rule(device)
+    _, old = sensing.without_hand()
+    start = device.place()
+    device.update(np.zeros(6), 1.5 * force)
+    assert np.linalg.norm((device.place() - start)[:3]) > 2e-3
+    sensing.linearise(device.ports)
+    _, new = sensing.without_hand()
+    assert np.abs((new - old) @ device.ports.force).max() < DEVIATIONS * SENSOR / 5.0
+
+
+@pytest.mark.parametrize(('rate', 'every'), [(500.0, 1), (1000.0, 2), (400.0, 1), (2000.0, 4)])
+def test_the_model_is_solved_five_hundred_times_a_second_at_most(robot, rate, every):
+    device = HapticDevice(robot)
+    loop = made(device, 1.0 / rate)
+    solved, update = [], device.update
+    for _ in range(12):
+        assert loop.tick(np.zeros(6), device.ports.sensor.copy()) is Code.NONE
+        device.update = lambda *a: solved.append(1) or update(*a)
+        before, will = len(solved), not loop.rests
+        assert loop.advance() is Code.NONE
+        assert (len(solved) > before) == will
+        device.update = update
+    assert len(solved) == 12 // every
+
+
+def made(device, period):
+    setup = rendering_setup(period, device.motor_limits(), 17.0)
+    loop = HapticLoop(device, sensing_setup(device.ports, 2.7e-4, SENSOR, 10.0), setup)
+    loop.start(np.zeros(6))
+    return loop
+
+
+def test_a_model_that_has_not_converged_is_solved_again_at_once(robot, monkeypatch):
+    device = HapticDevice(robot)
+    loop = made(device, 1e-3)
+    monkeypatch.setattr(device, 'update', lambda *_: Code.NOT_CONVERGED)
+    for _ in range(3):
+        loop.tick(np.zeros(6), device.ports.sensor.copy())
+        assert loop.advance() is Code.NOT_CONVERGED and not loop.rests
+
+
+def test_a_model_of_two_milliseconds_senses_as_well_as_one_of_every_tick(robot, monkeypatch):
+    """A hand moves the handle to and fro at up to 0.15 m/s; its true force is the plant's."""
+    errors = {}
+    for period in (1e-3, 2e-3):
+        monkeypatch.setattr(haptic_loop, 'MODEL_PERIOD', period)
+        plant, device = HapticDevice(robot), HapticDevice(robot)
+        loop, worst = made(device, 1e-3), []
+        assert loop._every == round(period / 1e-3)
+        for k in range(500):
+            push = 3.0 * np.sin(2.0 * np.pi * 2.0 * k * 1e-3)
+            plant.update(np.zeros(6), np.array([push, 0.3 * push, 0.0, 0.0, 0.0]))
+            assert loop.tick(plant.ports.angle.copy(), plant.ports.sensor.copy()) is Code.NONE
+            sensing = loop.law.sensing
+            worst.append(np.abs(sensing.wrench - plant.ports.axes @ plant.ports.force)[:3].max())
+            loop.advance()
+        errors[period] = max(worst)
+    assert errors[1e-3] < 0.03 and errors[2e-3] < 0.03  # N, of 3
