@@ -120,6 +120,17 @@ def test_lengths_that_move_are_followed(rate, tmp_path):
     assert np.abs(off).max() < 6e-4
 
 
+def test_one_step_of_the_lengths_is_not_gone_beyond(tmp_path):
+    robot = Robot(tmp_path)
+    target = next(iter(targets(1)))
+    robot.go(target)
+    there, step = robot.rig.bank.lengths, np.tile([4e-4, -2e-4, -2e-4], 10)
+    robot.lengths = target + step
+    robot.go(target + step, 0.6)
+    gone = np.mean((robot.rig.bank.lengths - there) * np.sign(step))
+    assert gone < 1.25 * np.mean(np.abs(step))
+
+
 def test_the_declared_rate_is_one_that_the_muscles_have():
     robot = read_robot_file(find_robot_file('pam_continuum'))
     wiring = VirtualRig(robot, EventLog('')).device.wiring

@@ -11,7 +11,8 @@ from soro_studies.system import tip_feedback
 from soro_studies.system.muscle_errors import parts
 from soro_studies.system.plant_assumptions import DELAY, SCENES
 from soro_studies.system.plant_assumptions import PLANTS as MOVING
-from soro_studies.system.tip_feedback import at_rest, path, PLANTS
+from soro_studies.system.tip_feedback import at_rest, path, plant_of, PLANTS
+from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
@@ -41,6 +42,13 @@ def test_a_load_that_bends_the_robot_by_a_third_of_its_length_is_answered_along_
     plant = PLANTS['0.5 N that nobody knows of']
     feedforward, feedback = (path(plant, c, 'spiral', 0.04, DELAY)[0] for c in FIRST)
     assert feedback < 0.15 * feedforward
+
+
+@pytest.mark.parametrize('name', ['emulated robot of the file', 'hysteresis 10 %'])
+def test_muscles_that_move_by_steps_hold_the_tip_by_those_near_it(name):
+    muscles = plant_of(next(s for s in SCENES_OF_TIPS if s.robot == 'pam_continuum'), name)
+    feedforward, feedback = (at_rest(muscles, c)[0] for c in FIRST)
+    assert feedback < 0.5 * feedforward
 
 
 @pytest.mark.parametrize(

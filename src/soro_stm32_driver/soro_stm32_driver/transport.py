@@ -90,6 +90,7 @@ class Stm32Transport:
         self._alive_until = math.inf
         self._beats: OrderedDict[int, float] = OrderedDict()
         self._lengths: Array | None = None
+        self._way = np.zeros(self._count)  # of the lengths, in the last command
         self._same_since = 0.0
         self._commanded_at = -math.inf
         self._seq = 0
@@ -156,12 +157,15 @@ class Stm32Transport:
 
     def _ahead(self, lengths: Array, now: float) -> Array:
         """Return where lengths that move as they do will be when a command acts."""
-        last, self._lengths = self._lengths, lengths.copy()
+        last, before, self._lengths = self._lengths, self._way, lengths.copy()
         elapsed, self._commanded_at = now - self._commanded_at, now
-        if last is None or np.array_equal(lengths, last):
+        self._way = way = np.zeros(self._count) if last is None else lengths - last
+        if not way.any():
             return lengths
         self._same_since = now
-        return lengths + (lengths - last) * min(AHEAD / elapsed, 2.0)
+        # One step says nothing of the next: the least of two that go the same way.
+        sure = np.sign(way) * np.minimum(np.abs(way), np.maximum(np.sign(way) * before, 0.0))
+        return lengths + sure * min(AHEAD / elapsed, 2.0)
 
     def send_timed(self, command: f3.SetTimed, now: float) -> None:
         """Send a command for the first time."""

@@ -59,7 +59,7 @@ class StreamAction(OneGoal):
         raise NotImplementedError
 
     def _arrive(self, handle: Any, rest: float, tell: Callable[[float], None]) -> None:
-        """Wait until the stream holds its target, and has for `rest` [s]; `tell` of the progress.
+        """Wait until the target is held and not `busy`, for `rest` [s]; `tell` of the progress.
 
         StreamError: TIMED_OUT, or what `_look` finds.
         """
@@ -71,7 +71,8 @@ class StreamAction(OneGoal):
                 self._stream.hold(now)
                 raise StreamError(Code.TIMED_OUT, 'the first point was not reached in time')
             self._look(handle)
-            if arrived is None and self._stream.phase is Phase.HOLD:
+            held = self._stream.phase is Phase.HOLD
+            if held and (arrived is None or self._node.tip_control.busy):
                 arrived = now
             tell(min(1.0, (now - start) / max(ramp, LOOK_PERIOD)))
             self.ending.wait(LOOK_PERIOD)

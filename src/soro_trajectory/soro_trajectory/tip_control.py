@@ -70,6 +70,11 @@ PERIOD = 0.02  # s, between two looks for a new measured tip
 DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
 NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
+LEAD = 0.15  # s (assumed), from a command to the next step of a drive that has steps
+NEAR_STEPS, FAR_STEPS = 9.0, 45.0  # (assumed): a drive is where it shall be; it has to go on
+PATIENCE = 5.0  # s, after which a path begins though they still correct the tip
+SKEW = 0.1  # s (assumed), between the stamps of tip and drives
+BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
 LOST = 'no tip_measured'
 
@@ -148,6 +153,12 @@ class TipControl:
         """Whether a tracker is live."""
         return self.measured.fresh() is not None
 
+    @property
+    def busy(self) -> bool:
+        """Whether drives with steps still correct the tip, for `PATIENCE` after their target."""
+        held = self._looked - self._stream.started
+        return self._moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
+
     def aim(self, motion: int, desired: Desired, task: Task, feedback: bool) -> None:
         """Tell what the motion under way is for; the same motion may get a new aim."""
         with self._lock:
@@ -163,6 +174,10 @@ class TipControl:
         self.disturbance.reset()
         self._shaped = ShapedValue(len(self._ranges))
         self._answer: Array = np.zeros(len(self._ranges))  # to the unknown load
+        self._sent: Array | None = None  # to drives with steps
+        self._unexplained: deque[TipSample] = deque(maxlen=REMEMBERED)
+        self._explained: tuple[int, Array] | None = None  # last, and the model's tip then
+        self._moving = False  # drives with steps are
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -227,6 +242,9 @@ class TipControl:
         feedforward = self._stream.feedforward(now)
         if feedforward is None:
             return
+        if self._defaults.step:
+            self._correct_steps(aim, sample, feedforward, now)
+            return
         gains = self._gains()
         seconds = 0.0 if before is None else (sample.stamp - before.stamp) * 1e-9
         if seconds > 0.0:
@@ -246,15 +264,67 @@ class TipControl:
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
         self._stream.correct(aim.motion, whole)
 
-    def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
-        """Explain a measured tip by a load; not where nobody knows what was felt then."""
+    def _correct_steps(self, aim: Aim, sample: TipSample, planned: Array, now: float) -> None:
+        """Correct drives that go by steps: from where they are by now, as few as can be.
+
+        Those near what is planned stand still, but for the ones that move the tip least.
+        """
+        robot, state, least = self._binding.robot, self._feedback.fresh(), self._defaults.step
+        self._explain(sample, sample.oriented and aim.task is not Task.POSITION)
+        ahead, step = self._stream.feedforward(now + LEAD), least * self._ranges
+        begins = self._stream.phase is Phase.RAMP or self._sent is None
+        if begins or state is None or ahead is None:
+            self._sent, self._moving = planned, True
+            return
+        assert self._sent is not None  # noqa: S101 - for mypy
+        sent = np.clip(self._sent, planned - FAR_STEPS * step, planned + FAR_STEPS * step)
+        there = np.where(np.abs(state.present - sent) < NEAR_STEPS * step, state.present, sent)
+        try:
+            wanted = self._node.solved(ahead)[0]
+            if wanted is None or wanted.model != robot.model:
+                return
+            q = self.disturbance.loaded(robot, there, wanted)
+            twist = pose_error(wanted.tip, q.tip, True) + self._law.offset
+            more = self._law.fine_step(robot.jacobian(q), q.tip, aim.task, twist, there, least)
+        except SoroError:
+            return
+        self._sent = nearest_feasible(robot, there + more)
+        self._moving = bool(np.any(np.abs(self._sent - state.present) > 1.5 * step))
+        self._stream.correct(aim.motion, self._sent - planned)
+
+    def _explain(self, sample: TipSample, oriented: bool) -> None:
+        """Learn what the model lacks of the newest measured tip for which drives are known."""
+        self._unexplained.append(sample)
+        seen, newest = None, self._felt[-1][0] if self._felt else 0
+        while self._unexplained and self._unexplained[0].stamp <= newest:
+            seen = self._unexplained.popleft()
+        q = None if seen is None else self._model_at(seen)
+        if seen is None or q is None:
+            return
+        before, self._explained = self._explained, (seen.stamp, q.tip[:3, 3])
+        if before is not None:
+            seconds = (seen.stamp - before[0]) / NANOSECONDS
+            skewed = SKEW * float(np.linalg.norm(q.tip[:3, 3] - before[1])) / seconds
+            part = min(1.0, self._gains().integral * seconds) / (1.0 + (skewed / BLUR) ** 2)
+            self._law.explain(pose_error(q.tip, seen.pose, oriented), part)
+
+    def _model_at(self, sample: TipSample) -> Configuration | None:
+        """Return where the model has the tip of a sample; None: nobody knows what was felt."""
         times = [(stamp - sample.stamp) / NANOSECONDS for stamp, _ in self._felt]
         if not times or times[0] > 0.0:
-            return
+            return None
         felt = np.array([np.interp(0.0, times, u) for u in np.array([u for _, u in self._felt]).T])
         try:
             q, _ = self._node.solved(felt)
-            if q is not None and q.status.converged:
+        except SoroError:
+            return None
+        return q if q is not None and q.status.converged else None
+
+    def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
+        """Explain a measured tip by a load."""
+        q = self._model_at(sample)
+        try:
+            if q is not None:
                 self.disturbance.see(self._binding.robot, q, sample.pose[:3, 3], seconds, rate)
         except SoroError:
             return

@@ -54,6 +54,8 @@ ALONG = 0.5  # (assumed) of what is integrated while a path is followed turns wi
 CHORD = 0.02  # s, of a path whose turns are looked at
 CORNER = math.radians(30.0)  # between two chords: errors do not turn with it
 STILL = 1e-6  # m, a shorter chord has no direction
+FINE = 4  # (assumed) power of a drive's effect on the tip that its steps cost
+MOST = 3.0  # steps of a drive at once: what it goes while a command is on its way
 AT_ONCE = np.zeros(1), np.ones(1)  # a correction in one piece
 
 
@@ -146,6 +148,10 @@ class TipFeedback:
             beside, along = beside + along, np.zeros(6)
         self.offset, self._along = self._bounded(beside), self._bounded(along)
 
+    def explain(self, error: Array, part: float) -> None:
+        """Take a part of an error (6,) [m, rad] of what the offset should be."""
+        self.offset = self._bounded(self.offset + part * (error - self.offset))
+
     def _bounded(self, offset: Array) -> Array:
         for part, most in (
             (slice(0, 3), self._longest),
@@ -161,6 +167,23 @@ class TipFeedback:
         damped, right = _damped(select @ jacobian * scale, select @ twist)
         step: Array = scale * np.linalg.lstsq(damped, right, rcond=None)[0]
         return step
+
+    def fine_step(
+        self, jacobian: Array, tip: Array, task: Task, twist: Array, here: Array, least: float
+    ) -> Array:
+        """Return what moves the tip by a twist (6,) from `here` (m,), within limits: (m,) [SI].
+
+        For drives that move by `least` of their ranges or not at all: those that move the tip
+        least do it, coarser ones what is left where these go `MOST` steps.
+        """
+        limits = self._limits
+        select = _directions(tip, task, self._length)
+        rows = select @ jacobian * limits.scale
+        effect = np.linalg.norm(rows, axis=0)
+        damped, right = _damped(rows, select @ twist, (effect / effect.max()) ** FINE)
+        step = approach_step(limits, damped, limits.scaled(here), right, MOST * least)
+        moved: Array = limits.scale * step
+        return moved
 
     def correction(self, jacobian: Array, tip: Array, task: Task, feedforward: Array) -> Array:
         """Return what is added to the feedforward (m,), shape (m,) [SI].
@@ -185,9 +208,9 @@ class TipFeedback:
         return correction
 
 
-def _damped(rows: Array, wanted: Array) -> tuple[Array, Array]:
+def _damped(rows: Array, wanted: Array, cost: Array | float = 1.0) -> tuple[Array, Array]:
     """Return the rows (k, n) and right side (k,) of least squares with damping."""
-    damping = DAMPING * float(np.linalg.norm(rows, 2)) * np.eye(rows.shape[1])
+    damping = DAMPING * float(np.linalg.norm(rows, 2)) * cost * np.eye(rows.shape[1])
     return np.concatenate([rows, damping]), np.concatenate([wanted, np.zeros(rows.shape[1])])
 
 

@@ -273,3 +273,21 @@ def test_a_path_turns_by_its_angles_and_not_at_corners():
         turn = path_turn(at, begin, end)
         assert turn.angle == 0.0
         assert np.array_equal(turn.rotation, np.eye(6))
+
+
+@pytest.mark.parametrize('far', [1e-3, 20e-3])
+def test_drives_with_steps_leave_a_small_error_to_those_that_move_the_tip_least(far):
+    robot, least = load_robot('pam_continuum'), 0.0033
+    q = robot.inverse([-0.01, 0.02, 0.93]).configuration
+    law = TipFeedback(robot.description, 1.0, 1.0)
+    twist = np.array([0.6 * far, -0.8 * far, 0.0, 0.0, 0.0, 0.0])
+    jacobian = robot.jacobian(q)
+    step = law.fine_step(jacobian, q.tip, Task.POSITION, twist, q.actuation, least)
+    steps = np.abs(step) / (least * 0.04)  # of a range of 40 mm
+    assert steps.max() < 3.001 and robot.feasible(q.actuation + step)
+    moved = robot.forward(q.actuation + step, guess=q).tip[:3, 3] - q.tip[:3, 3]
+    left = np.linalg.norm(moved - twist[:3])
+    if far < 5e-3:
+        assert left < 0.3 * far and steps[:18].max() < 0.3  # no valve near the base opens
+    else:
+        assert left < 0.3 * far and steps[18:27].max() > 1.0

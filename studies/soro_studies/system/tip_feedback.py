@@ -62,6 +62,7 @@ from soro_trajectory.node import PARAMETERS as PLANNER_PARAMETERS
 from soro_trajectory.tip_control import PERIOD as LOOK
 from soro_trajectory.tip_control import TipControl
 
+SETTLE = 0.5  # s, the planner's settle_time
 SOURCE, ANSWER = '/planner', 0.01  # s, of the body's solve
 CURVES, SPEEDS = ('circle', 'star', 'spiral'), (0.01, 0.04)  # m/s
 DELAYS = (0.0, 0.05, 0.1, 0.15, 0.2)  # s
@@ -262,9 +263,8 @@ class VirtualTip:
     def _state(self) -> ActuatorFeedback:
         present, active = self._drives.present.copy(), ActuatorState.ACTIVE
         source = '' if self.stream.setpoint is None else SOURCE
-        return ActuatorFeedback(
-            present, present, round(self.now * NANOSECONDS), self.now, active, 0, source, 1
-        )
+        stamp = round((self.now - self._drives.age) * NANOSECONDS)
+        return ActuatorFeedback(present, present, stamp, self.now, active, 0, source, 1)
 
 
 def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
@@ -344,7 +344,10 @@ def path(
     scene.go_to(timed.actuation_at(0.0), sampled.poses[0])
     while scene.stream.phase is not Phase.HOLD:
         scene.run(STEP)
-    scene.run(0.5)  # the planner's settle_time
+    settled = scene.now
+    while scene.now - settled < SETTLE:
+        scene.run(STEP)
+        settled = scene.now if scene.control.busy else settled
     errors = scene.follow(timed, delay)
     return float(np.mean(errors)), float(np.max(errors))
 

@@ -28,7 +28,7 @@ STEP = 0.01  # s: of stream and device loop
 class Regulators:
     """Pressures behind the regulators of the file, a period after their command."""
 
-    period = STEP
+    period, age = STEP, 0.0  # s, of what is present
 
     def __init__(
         self, robot: Robot, lag: float, valve: Valve | None, device: Section, random: Generator
@@ -68,6 +68,12 @@ class Muscles:
         for line in (self._rig.link.to_device, self._rig.link.to_host):
             line._latency = tuple(lag * t for t in line._latency)
         self.present = np.array([a.rest for a in robot.actuators])
+        self._taken = self._rig.clock.time
+
+    @property
+    def age(self) -> float:
+        """How long ago the board told of what is present [s]."""
+        return self._rig.clock.time - self._taken
 
     @property
     def true(self) -> Array:
@@ -83,6 +89,7 @@ class Muscles:
             tick = self._player.command(value)
             there = np.where(np.isfinite(tick.measured), tick.measured, tick.applied)
             self.present = np.where(np.isfinite(there), there, self.present)
+            self._taken = tick.time
 
     def fill(self, parts: dict[str, Any], q: Configuration) -> None:
         """Nothing acts back."""

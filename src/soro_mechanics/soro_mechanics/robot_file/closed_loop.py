@@ -21,9 +21,11 @@ class ClosedLoop:
     gain: float = given('1/s', 0.0, minimum=0.0, maximum=100.0)  #: of the integral
     #: of the lowest mode, part of the critical one
     damping: float = given('1', 0.0, minimum=0.0, maximum=1.0)
+    #: a drive moves by so much of its range, or not at all
+    step: float = given('1', 0.0, minimum=0.0, maximum=0.1)
 
 
 def read_closed_loop(root: Section, actuators: tuple[Actuator, ...]) -> ClosedLoop:
-    """Read ``mode``, ``gain`` and ``damping``."""
+    """Read ``mode``, ``gain``, ``damping`` and ``step``."""
     with root.section('control') as s:
         return read_record(s, ClosedLoop)

@@ -307,6 +307,7 @@ CONTROL: Table = {
     'mode': text('feedforward', 'feedback', about='of the planner where a goal names none'),
     'gain': q('1/s', 'of the integral of the error of the tip'),
     'damping': q('1', 'of the lowest mode, part of the critical one: bounds the gain'),
+    'step': q('1', 'that a drive moves by or not at all, part of its range'),
 }
 
 _PLACED: Table = {'position': q('m', size=3), 'rotation': q('rad', 'rotation vector', size=3)}
