@@ -126,10 +126,10 @@ class Equilibrium:
         state, w = copy_state(start), tangent or work
         at, change, lock = near or (w, NO_RANGE, UNLOCKED)
         limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
-        aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, NO_POSE, NO_RANGE)
+        aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, NO_POSE, NO_RANGE, LANES)
         with lock:
             outcome, steps, error, _, _, negative = solve(
-                self.layout.structure, x, state, old, w, at, aim, change, LANES
+                self.layout.structure, x, state, old, w, at, aim, change
             )
         left = None if tangent is None else (tangent, (error, negative))
         return Outcome(outcome == CONVERGED, state, steps, error, left)

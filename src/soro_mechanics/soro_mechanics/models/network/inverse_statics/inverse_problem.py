@@ -153,6 +153,7 @@ class InverseProblem(DrivenLimits):
             layout.tip_body,
             np.ascontiguousarray(target.pose),
             self.range,
+            LANES,
         )
         driven, state, x = start.driven.copy(), copy_state(start.state), self.inputs(start.driven)
         work, old = self.equilibrium.scratch
@@ -160,7 +161,7 @@ class InverseProblem(DrivenLimits):
         near, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
         with lock:
             outcome, steps, error, *missing, negative = solve(
-                layout.structure, x, state, old, w, near, aim, driven, LANES
+                layout.structure, x, state, old, w, near, aim, driven
             )
         at = InverseState(driven, state, error, (missing[0], missing[1]), steps)
         if outcome != CONVERGED or not self.within(at):

@@ -47,6 +47,7 @@ class Aim(NamedTuple):
     body: int  # that has to meet it
     pose: NDArray  # (4, 4) of it
     range: NDArray  # (rows,) of the actuators
+    lanes: int  # LANES, see `integrate_lanes`
 
 
 @kernel
@@ -76,7 +77,7 @@ def copy_into(source, target):
 
 
 @kernel
-def solve(s, x, state, old, w, near, aim, driven, lanes):
+def solve(s, x, state, old, w, near, aim, driven):
     """Solve the equilibrium with the actuators held, or with what they must be for a task.
 
     Of a task every step obeys K eta + P da = -r and A eta = c, what the body still lacks.
@@ -116,7 +117,7 @@ def solve(s, x, state, old, w, near, aim, driven, lanes):
     clear_slots(w)
     part = 1.0
     for step in range(first, aim.most + 1):
-        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, NO, lanes)
+        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, NO, aim.lanes)
         if aim.rows > 0:
             away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
         if error <= aim.tolerances[0] and away <= aim.tolerances[1] and turn <= aim.tolerances[2]:
