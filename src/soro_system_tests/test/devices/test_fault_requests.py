@@ -87,11 +87,15 @@ def test_the_page_names_every_key_of_a_fault(device):
 def test_the_page_names_every_key_of_the_section(device):
     part = PAGE.read_text(encoding='utf-8').split('## Section `emulator`')[1].split('\n## ')[0]
     keys = {k for row in re.findall(r'`([\w.]+)`', part) for k in row.split('.')}
+    text = sources(device)
     read = re.findall(
         r'\b(?:section|s|item|root|device)\.(?:quantity|number|integer|vector|section|text)\(\s*'
         r"'(\w+)'",
-        sources(device),
+        text,
     )
+    read += re.findall(r"read_optional\(\s*\w+, '(\w+)'", text)
+    fields = re.findall(r"^    (\w+): \S+ = given\((?:[^()]*key='(\w+)')?", text, re.MULTILINE)
+    read += [key or name for name, key in fields]
     assert read and set(read) <= keys
 
 
