@@ -28,7 +28,7 @@ run:  ## start a robot on its emulator, with a page to see it: make run ROBOT=na
 
 demo:  ## a tour of a robot on its emulator, with bag, figures and report in out/demo: make demo ROBOT=name
 	@python3 scripts/setup_workspace.py --warm '$(ROBOT)'
-	@$(in_workspace) exec soro demo '$(ROBOT)' $(ARGS)
+	@$(in_workspace) soro demo '$(ROBOT)' $(ARGS) && exec python scripts/photograph_demo.py '$(ROBOT)' $(ARGS)
 
 test:  ## all tests; some packages: make test ARGS="soro_node soro_driver -- -x"
 	@python3 scripts/setup_workspace.py --all $(if $(ARGS),,--warm stiff_flop)

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from page_hands import HandledPage
 
-from soro_cli.page_driver import find_browser
 from soro_cli.robot_process import RobotProcess
 from soro_rigs.page_client import PageClient
+from soro_rigs.page_driver import find_browser
 from soro_visualization.page.scene import ASIDE, CAMERA, FIELD_OF_VIEW, GIZMO
 
 ROBOT, SLIDER = 'stiff_flop', 'pair_1 [bar]'
@@ -155,8 +155,7 @@ def check(browser: str, address: str, begin: float) -> None:
         slide(page, address)
         stop_by_key(page, address)
         stop(page, address)
-        if page.strangers or page.problems:
-            raise AssertionError(f'{page.strangers} {page.problems}')
+        page.check()
         print(f'{len(page.requests)} requests, all to this machine')
 
 

@@ -28,10 +28,10 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from robot_alone import without_driver
 
-from soro_cli.page_driver import find_browser, Page
 from soro_cli.robot_process import RobotProcess
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_rigs.page_client import PageClient
+from soro_rigs.page_driver import find_browser, Page
 from soro_visualization.node import Visualization
 
 SIZE = (1280, 860)
@@ -39,7 +39,6 @@ START = 240.0  # s, kernels compiled anew and a busy machine included
 LOOK_FOR = 240.0  # s, for a workspace
 TRIES = 4
 AGAIN = 25.0  # s, between two attempts to arm a device
-PATIENCE = 240.0  # s, for a renderer without a GPU
 
 
 @dataclass(frozen=True)
@@ -182,19 +181,9 @@ def photograph(address: str, file: Path) -> None:
     if browser is None:
         raise SystemExit('no Chromium on this machine (Debian: apt install chromium)')
     with Page(browser, address, SIZE) as page:
-        page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
-        page.settle(8, PATIENCE)
-        page.evaluate(  # the notice about software rendering
-            'document.querySelectorAll(".mantine-Notification-closeButton")'
-            '.forEach(b => b.click())'
-        )
-        page.pause(1.0)
-        page.settle(8, PATIENCE)
+        page.open_viewer()
         page.picture(file)
-        if page.strangers:
-            raise AssertionError(f'the page asks other machines: {page.strangers}')
-        if page.problems:
-            raise AssertionError(f'the page complains: {page.problems}')
+        page.check()
 
 
 def show_alone(robot: str, node: Visualization, page: PageClient) -> None:

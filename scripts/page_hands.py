@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from soro_cli.page_driver import Page
+from soro_rigs.page_driver import Page
 
 
 class HandledPage(Page):

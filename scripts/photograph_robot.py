@@ -23,17 +23,16 @@ from builtin_interfaces.msg import Time
 import numpy as np
 from page_hands import HandledPage
 
-from soro_cli.page_driver import find_browser
 from soro_mechanics import load_robot
 from soro_msgs.msg import Configuration
 from soro_node.conversions import configuration_to_message
+from soro_rigs.page_driver import find_browser, PATIENCE
 from soro_visualization.description_file import expand, find_description
 from soro_visualization.drawing.rigid_parts import read_urdf
 from soro_visualization.drawing.shape import shape_from_message
 from soro_visualization.page.readout import ActuatorReadout, Snapshot
 from soro_visualization.page.viewer import Viewer
 
-PATIENCE = 240.0  # s, for a renderer without a GPU
 HEIGHTS = {1280: 860, 390: 844}
 SCRIPT = (
     'axe.run().then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact))'
@@ -147,13 +146,7 @@ def photograph(
     scheme = {'name': 'prefers-color-scheme', 'value': 'dark' if look.dark else 'light'}
     page.call('Emulation.setEmulatedMedia', features=[scheme])
     page.call('Page.navigate', url=address)
-    page.wait(lambda: page.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
-    page.settle(6, PATIENCE)
-    page.evaluate(  # the notice about software rendering
-        'document.querySelectorAll(".mantine-Notification-closeButton").forEach(b => b.click())'
-    )
-    page.pause(1.0)
-    page.settle(4, PATIENCE)
+    page.open_viewer()
     page.picture(look.picture)
     page.key('Escape', 27)
     page.wait(lambda: 'stop' in nobody.asked, PATIENCE, 'STOP by Esc')

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 from contextlib import contextmanager
-import json
 from pathlib import Path
 import re
 from types import SimpleNamespace
@@ -15,27 +14,18 @@ import numpy as np
 import pytest
 from rclpy.node import Node as RosNode
 from std_msgs.msg import String
-import viser
 
 from soro_cli.demo.journal import Tour
 from soro_cli.demo.questions import AGAIN, Patience
-from soro_cli.demo.report import in_order, photograph, write_report
+from soro_cli.demo.report import write_report
 from soro_cli.demo.tour import (
-    _look,
-    _look_at_recording,
     _posture,
     _recording,
+    _tell_viewer,
     make_room,
     MARK,
     run_tour,
     SHARES,
-)
-from soro_cli.demo.viewer_picture import (
-    photograph_recording,
-    photograph_viewer,
-    SIZE,
-    TRIES,
-    viewer_address,
 )
 from soro_cli.ros_session import RosSession
 from soro_mechanics.core.actuators import limit_violations
@@ -45,7 +35,6 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import PART
 from soro_recording.bag_reader import BagReader
-from soro_rigs.page_client import PageClient
 from soro_rigs.ros_session import own_domain
 from soro_rigs.ros_session import RosSession as Graph
 
@@ -70,20 +59,17 @@ def test_the_report_is_one_page_with_everything_in_it(tmp_path):
     said = []
     tour = Tour(robot, tmp_path / 'bag', said.append)
     tour.add('circle of <5 mm>', 'RMSE 1 mm', rms_error=1e-3)
-    figure = tmp_path / 'path.png'
-    figure.write_bytes(b'not really a picture')
-    page = write_report(tour, tmp_path, [figure], [tmp_path / 'bag']).read_text()
+    figures = [tmp_path / 'path.png', tmp_path / 'shape.png']
+    for figure in figures:
+        figure.write_bytes(figure.stem.encode())
+    page = write_report(tour, tmp_path, figures, [tmp_path / 'bag']).read_text()
     assert said == ['circle of <5 mm>: RMSE 1 mm']
     assert tour.numbers == {'rms_error': 1e-3}
     assert 'circle of &lt;5 mm&gt;' in page
-    (picture,) = re.findall(r'base64,([^"]+)"', page)
-    assert base64.b64decode(picture) == b'not really a picture'
+    pictures = re.findall(r'base64,([^"]+)"', page)
+    assert [base64.b64decode(picture) for picture in pictures] == [b'shape', b'path']
     assert re.findall(r'href="([^"]+)"', page) == ['bag']
     assert not re.search(r'https?://', page)
-
-
-FIGURES = [Path(name) for name in ('actuation.png', 'shape.png', 'tip.png')]
-PLAYER, VIEWER = Path('player.png'), Path('viewer.png')
 
 
 def tour_of(name, tmp_path, said=()):
@@ -91,32 +77,22 @@ def tour_of(name, tmp_path, said=()):
     return Tour(read_robot_file(find_robot_file(name)), tmp_path / 'bag', say)
 
 
-def test_the_viewer_comes_first_and_the_shape_where_it_has_no_picture(tmp_path):
-    tour = tour_of('stiff_flop', tmp_path)
-    assert in_order(tour, FIGURES, PLAYER) == [FIGURES[1], PLAYER, FIGURES[0], FIGURES[2]]
-    assert in_order(tour, FIGURES, None) == [FIGURES[1], FIGURES[0], FIGURES[2]]
-    tour.view = VIEWER
-    assert in_order(tour, FIGURES, PLAYER) == [VIEWER, PLAYER, *FIGURES]
+def test_where_the_robot_can_be_watched_is_said_and_not_reported(tmp_path):
+    printed = '[visualization] [INFO] [1.0] [demo.visualization]: viewer: http://127.0.0.1:8732\n'
+    process, said = SimpleNamespace(output='[launch] x\n'), []
+    tour = tour_of('stiff_flop', tmp_path, said)
 
+    def spin_until(heard, patience):
+        assert patience > 0.0 and not heard()
+        process.output += printed
+        return heard()
 
-def test_without_a_browser_the_report_says_how_to_get_one(tmp_path, monkeypatch):
-    monkeypatch.setenv('PATH', str(tmp_path))
-    tour, old = tour_of('stewart_gough', tmp_path), tmp_path / 'viewer.png'
-    old.write_bytes(b'of an earlier tour')
-    _look(tour, None, None, old)  # neither robot nor launch is looked at
-    (line,) = tour.lines
-    assert line[0] == 'picture of the browser viewer'
-    assert 'apt-get install chromium' in line[1] and 'launch stewart_gough viewer:=true' in line[1]
-    assert tour.view is None and not old.exists()
-    page = write_report(tour, tmp_path, [], []).read_text()
-    assert 'apt-get install chromium' in page
-
-
-def test_the_address_of_the_viewer_is_what_the_launch_says():
-    said = '[visualization] [INFO] [1.0] [demo.visualization]: viewer: http://127.0.0.1:8732\n'
-    assert viewer_address(f'[launch] x\n{said}[driver] armed\n') == 'http://127.0.0.1:8732'
-    with pytest.raises(UserError, match='viewer'):
-        viewer_address('[launch] x\n')
+    _tell_viewer(tour, SimpleNamespace(spin_until=spin_until), process)
+    (line,) = said
+    assert line.endswith(' http://127.0.0.1:8732') and not tour.lines
+    process.output = '[launch] without a viewer\n'
+    _tell_viewer(tour, SimpleNamespace(spin_until=lambda heard, patience: False), process)
+    assert said == [line]
 
 
 class Node:
@@ -156,119 +132,6 @@ def test_a_node_that_stays_busy_is_given_up_and_an_answer_is_not_waited_for(tmp_
         wrong = Node(Code.UNREACHABLE)
         Patience(tour, wrong).ask('solve_inverse', wrong.question)
     assert wrong.asked == 1
-
-
-class FakePage:
-    """A page that draws at once; `strangers` and `problems` are the class's."""
-
-    strangers: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    requests = ('http://127.0.0.1', 'ws://127.0.0.1')
-
-    def __init__(self, browser, address, size, niceness):
-        assert niceness == 19 and size == SIZE
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def evaluate(self, script):
-        return True
-
-    def wait(self, condition, timeout, what):
-        assert condition()
-
-    def pause(self, seconds):
-        pass
-
-    def settle(self, frames, timeout):
-        pass
-
-    def picture(self, file):
-        file.write_bytes(b'picture')
-
-
-@pytest.fixture
-def viewer(monkeypatch):
-    """The address of a viewer without a robot."""
-    monkeypatch.setattr('soro_cli.demo.viewer_picture.LOOK', 0.2)
-    server = viser.ViserServer(host='127.0.0.1', port=0, verbose=False)
-    yield f'http://127.0.0.1:{server.get_port()}'
-    server.stop()
-
-
-@pytest.mark.parametrize(
-    ('looks', 'times', 'still'),
-    [([True], 1, True), ([False, True], 2, True), ([False] * TRIES, TRIES, False)],
-)
-def test_a_robot_that_does_not_hold_is_posed_again(
-    viewer, tmp_path, monkeypatch, looks, times, still
-):
-    monkeypatch.setattr('soro_cli.demo.viewer_picture.Page', FakePage)
-    poses, answers, file = [], iter(looks), tmp_path / 'viewer.png'
-    found = photograph_viewer(
-        'chromium', viewer, file, lambda: poses.append(1), lambda: next(answers)
-    )
-    assert found == (2, still) and len(poses) == times
-    assert file.read_bytes() == b'picture'
-
-
-def test_a_page_that_asks_another_machine_is_told(viewer, tmp_path, monkeypatch):
-    class Strange(FakePage):
-        strangers = ('https://fonts.example',)
-
-    monkeypatch.setattr('soro_cli.demo.viewer_picture.Page', Strange)
-    with pytest.raises(UserError, match='fonts.example'):
-        photograph_viewer('chromium', viewer, tmp_path / 'x', lambda: None, lambda: True)
-
-
-def test_the_middle_of_a_recording_is_shown_where_the_robot_could_not_be(
-    recorded, tmp_path, monkeypatch
-):
-    class Watching(FakePage):
-        def __init__(self, browser, address, size, niceness):
-            self._page = PageClient(address)
-
-        def picture(self, file):
-            page = self._page
-            page.wait(lambda: '/tip' in page.scene and 'time [s]' in page.gui, 10.0, 'robot')
-            time = page.gui['time [s]']
-            shown = [page.gui['play']['value'], time['value'] / time['max']]
-            file.write_text(json.dumps(shown))
-
-    monkeypatch.setattr('soro_cli.demo.viewer_picture.Page', Watching)
-    file = tmp_path / 'viewer.png'
-    assert photograph_recording('chromium', recorded.folder, 'arm', file) == 2
-    playing, share = json.loads(file.read_text())
-    assert not playing and share == pytest.approx(0.5, abs=0.01)
-
-    said = []
-    tour = tour_of('stiff_flop', tmp_path, said)
-    tour.bag = recorded.folder
-    monkeypatch.setattr('soro_cli.demo.tour.NAMESPACE', 'arm')
-    _look_at_recording(tour, 'chromium', file)
-    assert tour.view == file and 'viewer.png' in said[-1]
-    tour.view = None
-    monkeypatch.setattr('soro_cli.demo.tour.NAMESPACE', 'leg')
-    _look_at_recording(tour, 'chromium', file)
-    assert tour.view is None and 'none: ' in said[-1]
-
-
-def test_a_browser_that_ends_at_once_is_told(viewer, tmp_path):
-    with pytest.raises(UserError, match='false: the browser ended with 1'):
-        photograph_viewer('/bin/false', viewer, tmp_path / 'x', lambda: None, lambda: True)
-
-
-def test_no_picture_without_a_browser(tmp_path, monkeypatch):
-    monkeypatch.setenv('PATH', str(tmp_path))
-    player = tmp_path / 'player.html'
-    player.write_text('<html></html>')
-    picture: Path = tmp_path / 'player.png'
-    picture.write_bytes(b'of an earlier demo')
-    assert not photograph(player, picture)
-    assert not picture.exists()
 
 
 def bag_with(folder: Path, *names: str) -> Path:

@@ -28,7 +28,6 @@ class Tour:
     robot: RobotDescription
     bag: Path
     say: Callable[[str], None]  #: gets each line as it comes
-    view: Path | None = None  #: or None; picture of the browser viewer
     #: of (str, str); what was done, and with which result
     lines: list[tuple[str, str]] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)  #: the same for scripts, SI

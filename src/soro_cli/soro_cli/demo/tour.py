@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 import math
 import os
 from pathlib import Path
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,13 +23,11 @@ from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
-from soro_cli.demo import viewer_picture
 from soro_cli.demo.experiment import play_experiment, Player
 from soro_cli.demo.journal import Tour
 from soro_cli.demo.questions import ask_mechanics
 from soro_cli.mechanics_online import OnlineMechanics, pose_message
 from soro_cli.motion import ACTIVE, MotionWatch
-from soro_cli.page_driver import find_browser
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess, serves
 from soro_cli.ros_session import RosSession
@@ -58,7 +58,7 @@ LOST = (Code.NOT_ACTIVE, Code.DEVICE_FAULT, Code.NO_STATE)
 BODY = 'emulator/configuration'  # what the tracking error is measured with
 RECORD_PATIENCE = 40.0  # s
 MARK = 'of_soro_demo.txt'  # in the bag: it may be deleted by the next tour
-VIEW, PICTURE = 'viewer.png', 'picture of the browser viewer'
+VIEWER = re.compile(r'viewer: (http://\S+)')  # what the launch says
 
 
 def run_tour(
@@ -84,13 +84,12 @@ def run_tour(
         _wait_ready(tour, running, process)
         seconds = time.monotonic() - begin
         tour.add('ready after', f'{seconds:.1f} s', start_seconds=seconds)
+        _tell_viewer(tour, session, process)
         with _recording(bag, session):
             _visit(tour, running)
         if experiment:
             with _recording(tour.experiment, session):
                 play_experiment(tour, running, process)
-        # Not recorded: a browser without a GPU takes the processor from everybody.
-        _look(tour, running, process, output / VIEW)
         code = process.stop()
     if code != 0:
         raise UserError(f'the robot ended with exit code {code}; see {log}')
@@ -101,9 +100,7 @@ def run_tour(
             f'{recorded.size / 1e6:.1f} MB',
             messages=recorded.count,
         )
-    browser = find_browser()
-    if tour.view is None and browser is not None:
-        _look_at_recording(tour, browser, output / VIEW)
+    tour.add('seen again in the browser viewer by', f'soro view {shlex.quote(str(bag))}')
     return tour
 
 
@@ -136,6 +133,13 @@ def _wait_ready(tour: Tour, robot: RunningRobot, process: RobotProcess) -> None:
     finally:
         watch.close()
     process.wait_ready(session, robot, START_PATIENCE)
+
+
+def _tell_viewer(tour: Tour, session: RosSession, process: RobotProcess) -> None:
+    """Say where the robot can be watched, not in the report: by then there is nobody."""
+    session.spin_until(lambda: VIEWER.search(process.output) is not None, REST)
+    if found := VIEWER.search(process.output):
+        tour.say(f'watch it: {found.group(1)}')
 
 
 def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch) -> None:
@@ -266,54 +270,6 @@ def _go(
         if watch.wait(lambda: watch.near_actuation(target.tolist(), NEAR), MOTION / SENDS):
             return
     raise UserError(f'the robot does not follow: {"; ".join(watch.reasons())}')
-
-
-def _look(tour: Tour, robot: RunningRobot, process: RobotProcess, file: Path) -> None:
-    """Take a picture of the viewer while the robot holds a posture; say why there is none."""
-    file.unlink(missing_ok=True)  # of an earlier tour into the same folder
-    browser = find_browser()
-    if browser is None:
-        tour.add(PICTURE, viewer_picture.WITHOUT.format(robot=tour.robot.name))
-        return
-    player, watch = Player(robot), MotionWatch(robot)
-    posture = _posture(tour.robot, SHARES[-1], lopsided=True)
-
-    def held() -> bool:
-        robot.session.spin_until(lambda: False, 0.5)
-        active = watch.state is not None and watch.state.device_state == ACTIVE
-        return active and watch.near_actuation(posture.tolist(), NEAR)
-
-    def pose() -> None:
-        # A robot that cannot be posed is photographed as it is: the page says why.
-        if not held():
-            with suppress(UserError):
-                _go(tour, robot, player, watch, posture)
-
-    begin = time.monotonic()
-    try:
-        address = viewer_picture.viewer_address(process.output)
-        requests, still = viewer_picture.photograph_viewer(browser, address, file, pose, held)
-        text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
-        if not still:
-            text += '; the browser takes so much of this computer that the robot does not hold'
-    except UserError as error:
-        text = f'{file.name if file.exists() else "none"}: {error}'
-    finally:
-        watch.close()
-    tour.view = file if file.exists() else None
-    tour.add(PICTURE, text, picture_seconds=time.monotonic() - begin)
-
-
-def _look_at_recording(tour: Tour, browser: str, file: Path) -> None:
-    """Take a picture of the recording instead: by now nothing else wants this computer."""
-    begin = time.monotonic()
-    try:
-        requests = viewer_picture.photograph_recording(browser, tour.bag, NAMESPACE, file)
-        text = f'{file.name}, {time.monotonic() - begin:.0f} s; {requests} requests, all local'
-        tour.view = file
-    except UserError as error:
-        text = f'none: {error}'
-    tour.add('picture of the recording in the browser viewer', text)
 
 
 def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:

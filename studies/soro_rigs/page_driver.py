@@ -28,6 +28,8 @@ from soro_node.process.parent_death import until_parent_dies
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'chrome')
 START = 60.0  # s, for the browser
+PATIENCE = 240.0  # s, for a renderer without a GPU
+FRAMES = 8
 _CAPABILITY_DROP, _CAPABILITY_NICE = 24, 23  # prctl(2) PR_CAPBSET_DROP, capabilities(7)
 # Looked up before any fork: between fork and exec nothing may be loaded.
 _prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
@@ -180,6 +182,25 @@ class Page:
             'window.__frames = 0; (function f() { window.__frames++; requestAnimationFrame(f) })()'
         )
         self.wait(lambda: self.evaluate('window.__frames') >= frames, timeout, 'pictures')
+
+    def open_viewer(self) -> None:
+        """Wait until a viewer's page has drawn its robot, and close its notice about the renderer.
+
+        TimeoutError: it draws nothing.
+        """
+        self.wait(lambda: self.evaluate('!!document.querySelector("canvas")'), PATIENCE, 'canvas')
+        self.settle(FRAMES, PATIENCE)
+        self.evaluate(
+            'document.querySelectorAll(".mantine-Notification-closeButton")'
+            '.forEach(b => b.click())'
+        )
+        self.pause(1.0)
+        self.settle(FRAMES, PATIENCE)
+
+    def check(self) -> None:
+        """RuntimeError: the page has complained, or asked another machine."""
+        if self.strangers or self.problems:
+            raise RuntimeError(f'the page says {self.problems} and asks {self.strangers}')
 
     def picture(self, file: Path) -> None:
         """Save what is shown as PNG."""
