@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rod in motion of `bench_dynamics` in other libraries, no part of this project.
 
-Run with an interpreter that has exudyn, mujoco, pyelastica or some of them. Argument: the problem
+Run with an interpreter that has exudyn, mujoco or one of them. Argument: the problem
 as JSON. Prints one JSON object per motion: library, version, elements, step, seconds, path.
 """
 
@@ -131,67 +131,9 @@ def mujoco_path(problem, count, step):
     return time.process_time() - start, np.array(path)
 
 
-def elastica_path(problem, count, _step):
-    """Cosserat rod, explicit: its step is what stays stable. It has no material damping."""
-    import elastica as ea
-
-    if problem['retardation']:
-        raise ImportError('no material damping')
-
-    class System(ea.BaseSystemCollection, ea.Constraints, ea.Forcing):
-        pass
-
-    class Push(ea.NoForces):
-        def apply_forces(self, system, time=0.0):
-            system.external_forces[..., -1] += force_at(problem, float(time))
-
-    length = problem['length']
-    radius = 2.0 * np.sqrt(problem['bending'] / problem['axial'])
-    area = np.pi * radius**2
-    rod = ea.CosseratRod.straight_rod(
-        count,
-        np.zeros(3),
-        np.array([0.0, 0.0, 1.0]),
-        np.array([1.0, 0.0, 0.0]),
-        length,
-        radius,
-        problem['mass'] / area,
-        youngs_modulus=problem['axial'] / area,
-        shear_modulus=problem['torsion'] / (0.5 * area * radius**2),
-    )
-    rod.shear_matrix[0, 0] = rod.shear_matrix[1, 1] = problem['shear']
-    turns = 0.25 * problem['mass'] * radius**2
-    step = 0.5 * min(
-        length / count / np.sqrt(problem['axial'] / problem['mass']),
-        np.sqrt(turns / problem['shear']),
-    )
-    every = int(np.ceil(problem['sample'] / step))
-    step = problem['sample'] / every
-    system = System()
-    system.append(rod)
-    system.constrain(rod).using(
-        ea.OneEndFixedBC, constrained_position_idx=(0,), constrained_director_idx=(0,)
-    )
-    system.add_forcing_to(rod).using(
-        ea.GravityForces, acc_gravity=np.array([0.0, 0.0, problem['gravity']])
-    )
-    system.add_forcing_to(rod).using(Push)
-    system.finalize()
-    stepper, now, path = ea.PositionVerlet(), 0.0, []
-    stepper.step(system, 0.0, 1e-12 * step)  # compiles
-    start = time.process_time()
-    for _ in range(round(problem['duration'] / problem['sample'])):
-        for _ in range(every):
-            now = stepper.step(system, now, step)
-        path.append(rod.position_collection[:, -1].copy())
-    return time.process_time() - start, np.array(path)
-
-
-# the slowest last: where it is stopped, the others have been
 MOTIONS = (
-    ('exudyn', exudyn_path, ((40, 2e-3), (80, 1e-3))),
+    ('exudyn', exudyn_path, ((40, 2e-3),)),
     ('mujoco', mujoco_path, ((40, 2e-3), (40, 5e-4))),
-    ('pyelastica', elastica_path, ((40, 0.0),)),
 )
 
 
