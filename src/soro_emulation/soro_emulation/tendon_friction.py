@@ -31,6 +31,8 @@ class TendonFriction:
 
     def felt(self, actuation: Array) -> Array:
         """Return what of an actuation (m,) comes through."""
+        if not self._pulled.any():
+            return actuation
         passed = self._capstan.apply(actuation, self._wrap)
         return np.where(self._pulled, passed, actuation)
 

@@ -17,7 +17,7 @@ from soro_driver.settings import DriverSettings, read_driver_settings
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.reader import RobotDescription
-from soro_mechanics.robot_file.record import read_record
+from soro_mechanics.robot_file.record import read_section
 from soro_stm32_driver.device import Stm32Device
 from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.device import read_board
@@ -124,8 +124,7 @@ class VirtualRig:
         wiring = read_wiring(self.settings.section, robot)
         with emulator.device as section:
             properties = read_board(section, wiring)
-            with section.section('muscles') as item:
-                muscles = read_record(item, MuscleProperties)
+            muscles = read_section(section, 'muscles', MuscleProperties)
             latency = section.vector('latency', 's', 2, (0.025, 0.040))
             self._noise = section.quantity('sensor_noise', 'm', 5e-5)
         self._random = np.random.default_rng(emulator.seed if seed is None else seed)

@@ -18,7 +18,7 @@ from soro_cli.doctor.network import check_network
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
-from soro_mechanics.robot_file.record import read_record
+from soro_mechanics.robot_file.record import read_section
 from soro_node.display_units import limits
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
         if device == 'stm32':
             from soro_stm32_driver.emulator.muscle_bank import MuscleProperties
 
-            with settings.device.section('muscles') as muscles:  # the one part without defaults
-                read_record(muscles, MuscleProperties)
+            # the one part without defaults
+            read_section(settings.device, 'muscles', MuscleProperties)
     except SoroError as error:
         yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
         return

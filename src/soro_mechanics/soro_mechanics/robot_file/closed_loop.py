@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.robot_file.record import given, read_record
+from soro_mechanics.robot_file.record import given, read_section
 from soro_mechanics.robot_file.section import Section
 
 MODES = ('feedforward', 'feedback')
@@ -27,5 +27,4 @@ class ClosedLoop:
 
 def read_closed_loop(root: Section, actuators: tuple[Actuator, ...]) -> ClosedLoop:
     """Read ``mode``, ``gain``, ``damping`` and ``step``."""
-    with root.section('control') as s:
-        return read_record(s, ClosedLoop)
+    return read_section(root, 'control', ClosedLoop)

@@ -48,6 +48,12 @@ def read_record(section: Section, kind: type[Record], **found: Any) -> Record:
     return kind(**found)
 
 
+def read_section(root: Section, key: str, kind: type[Record]) -> Record:
+    """Read the mapping under a key into a dataclass. RobotFileError: it is missing, too."""
+    with root.section(key) as section:
+        return read_record(section, kind)
+
+
 def read_optional(root: Section, key: str, kind: type[Record]) -> Record:
     """Read the mapping under a key into a dataclass; where it is missing, the defaults hold."""
     with root.optional(key) as section:

@@ -14,7 +14,7 @@ from soro_emulation.injected_fault import actuator_index, finite, whole_number
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.robot_file.record import read_record
+from soro_mechanics.robot_file.record import read_section
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
@@ -47,8 +47,7 @@ class Stm32Emulator(WiredEmulator):
         wiring = read_wiring(context.wiring, context.robot)
         with context.properties as section:
             properties = read_board(section, wiring)
-            with section.section('muscles') as item:
-                muscles = read_record(item, MuscleProperties)
+            muscles = read_section(section, 'muscles', MuscleProperties)
             low, high = section.vector('latency', 's', 2, (0.025, 0.040))
             if not 0.0 <= low <= high <= 1.0:
                 raise section.error('latency', 'write the shortest and the longest, 25 40 ms')
