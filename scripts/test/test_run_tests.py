@@ -68,17 +68,25 @@ def test_the_devices_run_in_their_own_lane_and_only_there(tmp_path, monkeypatch)
         assert [case.get('name') for case in report.iter('testcase')] == [test]
 
 
-def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsys):
+def run_packages(tmp_path, monkeypatch, bodies):
+    """Run a workspace of packages, each with one file of tests; returns the exit code."""
     (tmp_path / 'pyproject.toml').write_text('[tool.pytest.ini_options]\n')
-    folders = {}
-    for name, check in (('soro_a', 'True'), ('soro_mechanics', 'False')):
-        folders[name] = tmp_path / name
+    folders = {name: tmp_path / name for name in bodies}
+    for name, body in bodies.items():
         folders[name].mkdir()
-        (folders[name] / f'test_{name}.py').write_text(f'def test_it():\n    assert {check}\n')
+        (folders[name] / f'test_{name}.py').write_text(body)
     monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
     monkeypatch.setattr(run_tests, 'test_folders', lambda names: folders)
     monkeypatch.setattr('sys.argv', ['run_tests.py'])
-    assert run_tests.main() == 1
+    return run_tests.main()
+
+
+def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsys):
+    bodies = {
+        name: f'def test_it():\n    assert {check}\n'
+        for name, check in (('soro_a', 'True'), ('soro_mechanics', 'False'))
+    }
+    assert run_packages(tmp_path, monkeypatch, bodies) == 1
     printed = capsys.readouterr().out
     assert 'FAILED soro_mechanics: pytest ended with 1' in printed
     assert 'assert False' in printed
@@ -86,7 +94,6 @@ def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsy
 
 
 def test_computation_beside_whole_robots_never_runs_when_they_want_to(tmp_path, monkeypatch):
-    (tmp_path / 'pyproject.toml').touch()
     bodies = {
         'studies': 'def test_it(tmp_path):\n'
         '    assert os.sched_getscheduler(0) == os.SCHED_IDLE\n'
@@ -98,15 +105,8 @@ def test_computation_beside_whole_robots_never_runs_when_they_want_to(tmp_path, 
         '        assert time.monotonic() < end\n'
         "    assert mark.read_text() != os.environ['ROS_DOMAIN_ID']\n",
     }
-    folders = {}
-    for name, body in bodies.items():
-        folders[name] = tmp_path / name
-        folders[name].mkdir()
-        (folders[name] / f'test_{name}.py').write_text(f'import os, pathlib, time\n{body}')
-    monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
-    monkeypatch.setattr(run_tests, 'test_folders', lambda names: folders)
-    monkeypatch.setattr('sys.argv', ['run_tests.py'])
-    assert run_tests.main() == 0
+    bodies = {name: f'import os, pathlib, time\n{body}' for name, body in bodies.items()}
+    assert run_packages(tmp_path, monkeypatch, bodies) == 0
 
 
 UNSTEADY = """

@@ -13,6 +13,7 @@ import os
 import random
 
 import numpy as np
+from plain_muscles import PLAIN
 import pytest
 
 from soro_driver.serial.frame import (
@@ -32,7 +33,7 @@ from soro_emulation.host_firmware import build
 from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware import Firmware, PACKAGE
 from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
-from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import FIRST, in_order, Pairing
 from soro_stm32_driver.protocol import (
@@ -49,21 +50,6 @@ from soro_stm32_driver.protocol import (
 RUNS = 8 * int(os.environ.get('SORO_FUZZ', '1'))
 STEPS = 150
 SANITIZERS = ('-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all')
-MUSCLES = MuscleProperties(
-    supply=1e5,
-    vacuum=-7e4,
-    inflate_time=4.0,
-    deflate_time=0.4,
-    leak_time=1800.0,
-    open_delay=0.012,
-    close_delay=0.008,
-    shortest=0.08,
-    longest=0.12,
-    curvature=0.0,
-    sag=0.002,
-    spread=0.0,
-    radius=0.012,
-)
 TYPES = sorted({*SESSION_BODIES, *BODIES})
 SHUFFLED = Pairing(tuple((63 - 2 * i, i) for i in range(6)))
 QUICK = {'vent_time': 300, 'watchdog': 200, 'budget': 900, 'simultaneous': 3}
@@ -74,7 +60,7 @@ class Pair:
 
     def __init__(self, program, wired, first_tick):
         properties = BoardProperties(serial=3, first_tick=first_tick, **QUICK)
-        self.bank = MuscleBank(np.full(30, 0.1), MUSCLES, np.random.default_rng(1), 0.0)
+        self.bank = MuscleBank(np.full(30, 0.1), PLAIN, np.random.default_rng(1), 0.0)
         self.board = Stm32Board(properties, self.bank, EventLog(''), 0.0, 0xCAFE0001, tuple, wired)
         self.c = Firmware(properties, 0xCAFE0001, 1e5, wired.minor == 0, program)
         self.reader, self.milliseconds = FrameReader(), 0
@@ -242,7 +228,7 @@ def test_coils_follow_what_the_status_says(program):
 @pytest.mark.parametrize('kind', [Stm32Board, FirmwareBoard])
 def test_with_either_brain_muscles_are_vented_and_a_restart_forgets_it(kind, tmp_path):
     file = tmp_path / 'log.jsonl'
-    bank = MuscleBank(np.full(30, 0.1), MUSCLES, np.random.default_rng(1), 0.0)
+    bank = MuscleBank(np.full(30, 0.1), PLAIN, np.random.default_rng(1), 0.0)
     board = kind(BoardProperties(**QUICK), bank, EventLog(str(file)), 0.0, 7)
 
     def run(begin, end, *bodies):

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from plain_muscles import PLAIN
 import pytest
 
 from soro_driver.serial.frame import (
@@ -23,7 +26,7 @@ from soro_driver.serial.frame import (
 from soro_emulation.event_log import EventLog
 from soro_rigs.event_log import read_events
 from soro_stm32_driver.emulator.board import BoardProperties, Stm32Board
-from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank
 from soro_stm32_driver.pairing import in_order
 from soro_stm32_driver.protocol import (
     Action,
@@ -39,21 +42,7 @@ from soro_stm32_driver.protocol import (
 )
 
 PAIRING = in_order(30)
-MUSCLES = MuscleProperties(
-    supply=1e5,
-    vacuum=-7e4,
-    inflate_time=4.0,
-    deflate_time=0.4,
-    leak_time=1800.0,
-    open_delay=0.012,
-    close_delay=0.008,
-    shortest=0.08,
-    longest=0.12,
-    curvature=0.15,
-    sag=0.002,
-    spread=0.06,
-    radius=0.012,
-)
+MUSCLES = replace(PLAIN, curvature=0.15, spread=0.06)
 WRAPS_SOON = 2**32 - 3000
 SESSION = 77
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import numpy as np
+from plain_muscles import PLAIN
 import pytest
 from recording_link import RecordingLink
 
@@ -27,7 +28,7 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.section import Section
 from soro_stm32_driver.emulator.board import Stm32Board
-from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import in_order, Pairing
 from soro_stm32_driver.protocol import (
@@ -42,21 +43,6 @@ from soro_stm32_driver.protocol import (
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring
 
-PROPERTIES = MuscleProperties(
-    supply=1e5,
-    vacuum=-7e4,
-    inflate_time=4.0,
-    deflate_time=0.4,
-    leak_time=1800.0,
-    open_delay=0.012,
-    close_delay=0.008,
-    shortest=0.08,
-    longest=0.12,
-    curvature=0.0,
-    sag=0.002,
-    spread=0.0,
-    radius=0.012,
-)
 CURVE = {
     'inflate_time': '0 0.5 1.0 2.0 4.0 s',
     'inflate_length': '80 83 88 97 110 mm',
@@ -94,7 +80,7 @@ class Rig:
     def __init__(self, given, wired=None):
         self.wiring = given
         generator = np.random.default_rng(1)
-        self.bank = MuscleBank(given.rest, PROPERTIES, generator, 100.0, given.per_module)
+        self.bank = MuscleBank(given.rest, PLAIN, generator, 100.0, given.per_module)
         self.log = EventLog('')
         self.board = Stm32Board(
             BoardProperties(vent_time=2500), self.bank, self.log, 100.0, 7,

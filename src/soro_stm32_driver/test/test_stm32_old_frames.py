@@ -7,9 +7,11 @@ The bytes were recorded when 1.0 was the only version. Whoever changes them brea
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from plain_muscles import PLAIN
 from recording_link import RecordingLink
 
 from soro_driver.serial import session as serial_session
@@ -18,27 +20,13 @@ from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_stm32_driver.emulator.board import Stm32Board
-from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
+from soro_stm32_driver.emulator.muscle_bank import MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring
 
 RECORDED = Path(__file__).with_name('stm32_session_1_0.txt')
-MUSCLES = MuscleProperties(
-    supply=1e5,
-    vacuum=-7e4,
-    inflate_time=4.0,
-    deflate_time=0.4,
-    leak_time=1800.0,
-    open_delay=0.012,
-    close_delay=0.008,
-    shortest=0.08,
-    longest=0.12,
-    curvature=0.15,
-    sag=0.002,
-    spread=0.0,
-    radius=0.012,
-)
+MUSCLES = replace(PLAIN, curvature=0.15)
 
 
 def test_both_ends_say_what_they_always_said(monkeypatch):
