@@ -41,6 +41,7 @@ from soro_studies.haptics.virtual_bench import (
     DEVIATION,
     FORCES,
 )
+from soro_studies.json_rows import json_rows
 
 POSTURES, SPREAD = 100, 2.0 / 3.0  # of the motors, evenly within this part of their travel
 SEEN = 2.0 * math.sqrt(6.0)  # deviations of the residual at which the guard gives up
@@ -265,9 +266,8 @@ def measure_drifts(robot: Robot, store: Path, anew: bool) -> None:
         known.add(cell)
         rows.append(vars(measure(robot, *cell)))
         print(rows[-1], flush=True)
-        lines = ',\n'.join(json.dumps(row) for row in rows)
         head = f'"observability": {json.dumps(seen)},\n"free": {json.dumps(price)}'
-        text = f'{{{head},\n"drifts": [\n{lines}\n]}}\n'
+        text = f'{{{head},\n"drifts": {json_rows(rows)}}}\n'
         store.write_text(text, encoding='utf-8')
 
 

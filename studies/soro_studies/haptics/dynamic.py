@@ -41,6 +41,7 @@ from soro_studies.haptics.virtual_bench import (
     VirtualBench,
 )
 from soro_studies.haptics.z_width import PULL, z_width
+from soro_studies.json_rows import store_rows
 
 COLUMNS = {
     'ideal': None,
@@ -177,8 +178,7 @@ def measure_dynamic(robot: Robot, store: Path, anew: bool) -> None:
                 for name, value, unit, scale in rows
             ]
             print(*found[-len(rows) :], sep='\n', flush=True)
-            lines = ',\n'.join(json.dumps(v._asdict()) for v in found)
-            store.write_text(f'[\n{lines}\n]\n', encoding='utf-8')
+            store_rows(store, (v._asdict() for v in found))
 
 
 def _shown(value: float, unit: str) -> str:

@@ -42,6 +42,7 @@ from soro_studies.haptics.virtual_bench import (
     STEP,
     VirtualBench,
 )
+from soro_studies.json_rows import store_rows
 
 SEEDS = {False: 200, True: 200}  # devices whose strips follow at once, and slide as built
 MOVING, IDEAL = 'moving', 'ideal'  # benches
@@ -260,8 +261,7 @@ def measure_forces(robot: Robot, store: Path) -> None:
             if (MOVING, slides, seed) in known:
                 continue
             have.append(measure(robot, seed, slides, MOVING))
-            lines = ',\n'.join(json.dumps(_short(asdict(s))) for s in have)
-            store.write_text(f'[\n{lines}\n]\n')
+            store_rows(store, (_short(asdict(s)) for s in have))
 
 
 def _short(value: Any) -> Any:

@@ -24,6 +24,7 @@ from soro_studies.haptics.held import (
 )
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
+from soro_studies.json_rows import store_rows
 
 
 def measure_held(robot: Robot, store: Path, anew: bool = True) -> None:
@@ -38,8 +39,7 @@ def measure_held(robot: Robot, store: Path, anew: bool = True) -> None:
             continue
         calibration = built if cell[2] == AS_BUILT else ideal
         found.append(held_bench(robot, calibration, signals, *cell))
-        rows = ',\n'.join(json.dumps(vars(c)) for c in found)
-        store.write_text(f'[\n{rows}\n]\n', encoding='utf-8')
+        store_rows(store, (vars(c) for c in found))
 
 
 def read_held(store: Path) -> list[Held]:

@@ -30,6 +30,7 @@ from soro_studies.haptics.z_width import (
     z_width,
     ZWidth,
 )
+from soro_studies.json_rows import store_rows
 
 HANDS = tuple(hand_impedance.HANDS.values())
 LOOPS = ((1000.0, 1), (500.0, 1), (500.0, 4), (250.0, 1), (125.0, 1))
@@ -59,8 +60,7 @@ def write_z_width_page(
                 continue
             found.append(z_width(make, hand, rate, delay, soft=hand is FIRM_GRIP))
             print(found[-1], flush=True)
-            lines = ',\n'.join(json.dumps(_finite(asdict(z))) for z in found)
-            store.write_text(f'[\n{lines}\n]\n', encoding='utf-8')
+            store_rows(store, (_finite(asdict(z)) for z in found))
     names = [hand.name for hand in HANDS]
     found.sort(key=lambda z: (names.index(z.hand), -z.rate, z.delay))
     benches = {hand.name: make((), BenchSetup(), hand) for hand in HANDS}

@@ -13,6 +13,7 @@ equal, but none crosses a jump of the rest curvature: between these each part ha
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -142,23 +143,34 @@ def section(found: dict[str, Any]) -> str:
     return '\n'.join(out) + '\n'
 
 
-def main() -> None:
-    """Run the study and write its section."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def keep(page: Path, found: dict[str, Any]) -> None:
+    """Keep the numbers beside a page, and draw its picture."""
+    keep_values(page, {'date': date.today().isoformat(), 'robots': found})
+    draw(found, page.parent.parent / 'img/convergence.png')
+
+
+def run(
+    about: str,
+    robots: Iterable[str],
+    errors: Callable[[str], dict[str, Any]],
+    section: Callable[[dict[str, Any]], str],
+    keep: Callable[[Path, dict[str, Any]], None],
+) -> None:
+    """Compute one robot after the other; renew the section of a page, or print it."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
     arguments = parser.parse_args()
     found = {}
-    for name in ROBOTS:
+    for name in robots:
         found[name] = errors(name)
         print(name, found[name], flush=True)
     if arguments.write:
         page = Path(arguments.write)
-        keep_values(page, {'date': date.today().isoformat(), 'robots': found})
-        draw(found, page.parent.parent / 'img/convergence.png')
+        keep(page, found)
         replace_section(page, section(found))
     else:
         print(section(found))
 
 
 if __name__ == '__main__':
-    main()
+    run(__doc__, ROBOTS, errors, section, keep)

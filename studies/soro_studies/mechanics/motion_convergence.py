@@ -11,7 +11,6 @@ shortest step on the same mesh, and from one with twice the finest mesh at the s
 
 from __future__ import annotations
 
-import argparse
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,8 @@ import numpy as np
 from soro_mechanics import load_robot
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
-from soro_studies.system.measured_section import keep_values, replace_section
+from soro_studies.mechanics.convergence import run
+from soro_studies.system.measured_section import keep_values
 
 ROBOTS = {'stiff_flop': 0.3, 'soft_parallel': 0.15}  # part of the ranges
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # s
@@ -118,23 +118,11 @@ def section(found: dict[str, Any]) -> str:
     return '\n'.join(out) + '\n'
 
 
-def main() -> None:
-    """Run the study and write its section."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--write', metavar='FILE', help='page whose section is renewed')
-    arguments = parser.parse_args()
-    found = {}
-    for name in ROBOTS:
-        found[name] = errors(name)
-        print(name, found[name], flush=True)
-    if arguments.write:
-        page = Path(arguments.write)
-        keep_values(page, {'motion': found})
-        draw(found, page.parent.parent / 'img/convergence_motion.png')
-        replace_section(page, section(found))
-    else:
-        print(section(found))
+def keep(page: Path, found: dict[str, Any]) -> None:
+    """Keep the numbers beside a page, and draw its picture."""
+    keep_values(page, {'motion': found})
+    draw(found, page.parent.parent / 'img/convergence_motion.png')
 
 
 if __name__ == '__main__':
-    main()
+    run(__doc__, ROBOTS, errors, section, keep)

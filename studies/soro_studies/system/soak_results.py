@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from soro_studies.json_rows import json_rows
 from soro_studies.system.soak_growth import KIBI, process_growth
 
 FOLDER = Path('docs/evidence/soak')
@@ -154,5 +155,5 @@ def _write(result: dict[str, Any], folder: Path) -> Path:
 
 def _text(value: Any) -> str:
     if isinstance(value, list) and value:
-        return '[\n' + ',\n'.join(json.dumps(v) for v in value) + '\n]'
+        return json_rows(value)
     return json.dumps(value)
