@@ -22,13 +22,13 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.msg import Revision
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.built_in_requests import guard_built_in
+from soro_node.executor.events_executor import cheap_executor
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
 from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import qos_entry
 from soro_recording.bag_reader import MESSAGES, ROBOT_FILE
 from soro_recording.bag_writer import BagWriter
-from soro_recording.events_executor import cheap_executor
 from soro_recording.message_definitions import full_definition, message_class
 
 SHARED = ('/tf', '/tf_static', '/diagnostics', '/rosout', '/clock')

@@ -26,12 +26,17 @@ import sys
 import time
 from typing import Any
 
-from numba import njit
-from numba.core import imputils
-from numba.core.codegen import ll as llvm
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher
 import numpy as np
+
+from soro_mechanics.numerics.numba_start import import_numba
+
+import_numba()
+
+from numba import njit  # noqa: E402
+from numba.core import imputils  # noqa: E402
+from numba.core.codegen import ll as llvm  # noqa: E402
+from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
+from numba.core.registry import CPUDispatcher  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
 LARGE = 24_000  # bytes of LLVM bitcode above which a kernel is called instead of copied

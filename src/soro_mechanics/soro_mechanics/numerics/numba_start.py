@@ -6,7 +6,9 @@ The first kernel of a process makes Numba look for BLAS, which imports ``scipy.l
 half of SciPy and, by way of ``numpy.f2py``, a guesser of character sets: a fifth of the processor
 time that a node needs until its kernels run. No kernel of ours calls BLAS. SciPy is installed with
 this library, so the answer is known, and a kernel of somebody else that does call BLAS still
-imports it when it is compiled.
+imports it when it is compiled. A third of the import itself is two packages that Numba takes where
+they are installed: coverage, of use only where one is being measured, and cffi with a parser of C,
+for kernels of somebody else that call C, so that it is left out in nodes and verbs only.
 
 A third of a compilation was two things: the options of the compiler, 40 properties, were read at
 every addition in a kernel, and every assignment to a slice compiled the text of an error (it still
@@ -16,23 +18,43 @@ takes; only the compiler of a caller needs it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
 import functools
+import os
 import sys
 from typing import Any
 
 BLAS = 'scipy.linalg'
 
 
+def import_numba() -> None:
+    """Import Numba itself; call before anything of it is imported."""
+    of_others = ('cffi',) if os.environ.get('SORO_KERNELS') == 'compiled' else ()
+    with _without('coverage', *of_others):
+        import numba  # noqa: F401
+
+
 def load_numba() -> None:
     """Import what Numba imports for its first kernel; call before one runs."""
     if BLAS not in sys.modules and 'numba.np.arraymath' not in sys.modules:
-        sys.modules[BLAS] = None  # type: ignore[assignment]  # what the import system calls absent
-        try:
+        import_numba()
+        with _without(BLAS):
             from numba.np import arraymath
-        finally:
-            del sys.modules[BLAS]
         arraymath._HAVE_BLAS = True
     _spare_work()
+
+
+@contextlib.contextmanager
+def _without(*packages: str) -> Iterator[None]:
+    """Have packages that are not imported yet look as if they were not installed."""
+    absent = [name for name in packages if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]  # None: absent
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
 
 
 @functools.cache

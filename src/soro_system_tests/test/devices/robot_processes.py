@@ -30,7 +30,7 @@ from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_recording.events_executor import cheap_executor
+from soro_node.executor.events_executor import cheap_executor
 from soro_rigs.event_log import EventReader
 from soro_rigs.process_table import ProcessTable
 
