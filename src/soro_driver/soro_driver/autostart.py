@@ -132,7 +132,9 @@ class Autostart:
         now = time.monotonic()
         if not self.pending or now < self._next or ending() or not launcher_lives():
             return
-        if self.phase is Phase.CONNECTING and self._found(now):
+        if self.phase is Phase.CONNECTING and (first := self._node.prepare()):
+            self.reason, self._began = first, now  # the device has its time after that
+        elif self.phase is Phase.CONNECTING and self._found(now):
             self._acting = True
             try:
                 if self._node.trigger_configure() is SUCCESS:

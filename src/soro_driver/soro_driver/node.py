@@ -64,6 +64,7 @@ class DriverNode(GuardedLifecycleNode):
     """
 
     exit_when_autostart_fails = False
+    preparing = ''  # what `prepare` is still doing
     exit_code = 0  # of the process, where nothing else went wrong: 1 with outputs not made safe
     node_name = 'driver'
     parameters = PARAMETERS
@@ -122,6 +123,10 @@ class DriverNode(GuardedLifecycleNode):
         if self._latches.estop:
             loop.estop()
         loop.start()
+
+    def prepare(self) -> str:
+        """Go on with what comes before the device; what that still is, empty: nothing."""
+        return ''
 
     def connect(self) -> ControlLoop:
         """Return a loop whose device has answered; nothing moves, nothing ticks yet."""
@@ -328,9 +333,10 @@ class DriverNode(GuardedLifecycleNode):
         if self._loop is None:
             self._latches.stop(STOPPED)
             self._starting.cancel(STOPPED)
-            unsafe = left_unsafe(self._left)
+            unsafe, doing = left_unsafe(self._left), self.preparing
             response.success = not unsafe
             response.message = f'not configured: {unsafe or "nothing moves"}'
+            response.message += f'; {doing}' if doing else ''
             return response
         error = self._asked('stop', lambda loop: loop.stop(STOPPED))
         safety = self._loop.safety

@@ -29,6 +29,7 @@ from soro_driver.loop.law import Law
 from soro_driver.loop.tick import Tick
 from soro_driver.node import DriverNode
 from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
 from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
@@ -43,6 +44,7 @@ from soro_haptics.streams import Streams
 from soro_haptics.timed_calls import with_times
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
@@ -52,7 +54,7 @@ from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
-from soro_node.main import interruptible, run
+from soro_node.main import run
 from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering
 from soro_node.robot_binding import read_description
@@ -71,6 +73,7 @@ class HapticRenderer(DriverNode):
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
         self._haptics: Haptics | None = None  # loaded before the configuration that uses it
+        self._refused = False  # it could not be
         self._heard: TopicDevice | None = None
         self._times = StageTimes()
         self._collector = CollectorWatch(self._times.collection)
@@ -98,7 +101,7 @@ class HapticRenderer(DriverNode):
         try:
             super().configure()
         finally:
-            self._haptics = None
+            self._haptics, self._refused = None, False
 
     def listen_to_commands(self) -> None:
         """Listen to targets for the motors: nobody else commands them."""
@@ -146,6 +149,8 @@ class HapticRenderer(DriverNode):
         self, robot: RobotDescription, gate: CommandGate, settings: DriverSettings
     ) -> Law:
         """Return sensing and rendering; one model does for all attempts to connect."""
+        if self.preparing:
+            raise NotAllowed(f'{self.preparing}; try again', Code.BUSY)
         self._robot, self._period = robot, settings.period
         self._every = max(1, round(settings.rate / self._table.publish_rate))
         haptics = self._haptics = self._haptics or self._load()
@@ -323,18 +328,33 @@ class HapticRenderer(DriverNode):
         else:
             self._diagnostics.report('target', Level.OK, 'accepted')
 
-    def autostart(self) -> bool:
-        """Load the model first: the time to wait for the device begins after that."""
+    def prepare(self) -> str:
+        """Load the model in the thread of the queue: the executor must hear a stop meanwhile."""
+        refused, self._refused = self._refused, False
+        known = self._haptics is not None or self._starting.connected is not None
+        if known or self.preparing or refused:
+            return self.preparing
         try:
             self._robot = read_description(self._table)
             self._period = read_driver_settings(self._robot).period
             announce_kernels(self, self._robot, self._robot.models[0])
-            with interruptible(), self._diagnostics.repeated():
-                self._haptics = self._load()
+        except SoroError:
+            return ''  # configuring says so
+        self.preparing = 'the model is being loaded'
+        self._queue.submit(self._prepare)
+        return self.preparing
+
+    def _prepare(self) -> None:
+        try:
+            self._haptics = self._load()
             self._diagnostics.report('kernels', Level.OK, 'ready')
-        except SoroError as error:
-            self.get_logger().error(str(error))  # configuring says so again
-        return super().autostart()
+        except SoroError:
+            self._refused = True  # configuring says why
+        except Exception:  # noqa: BLE001 - who waits would wait for ever
+            self._refused = True
+            self.get_logger().error(traceback.format_exc())
+        finally:
+            self.preparing = ''
 
     # --------------------------------------------------------------------------------------------
 

@@ -110,6 +110,32 @@ def test_what_is_loaded_for_an_autostart_is_used_once(ros, monkeypatch, tmp_path
     assert node._control.haptics is loaded[1]
 
 
+def test_a_stop_is_answered_while_the_model_is_loaded(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    loading, go, load = threading.Event(), threading.Event(), node._load
+
+    def slow(strict=False):
+        loading.set()
+        assert go.wait(60.0)
+        return load(strict)
+
+    monkeypatch.setattr(node, '_load', slow)
+    ros.do(node, node.autostart)
+    assert loading.wait(20.0)
+    refused = ros.do(node, node.trigger_configure)  # by hand: not a second time, beside it
+    assert refused != DONE and 'try again' in str(node.refusal)
+    ros.do(node, node.autostart)
+    try:
+        answer = ros.call(Trigger, 'driver/stop', Trigger.Request())
+        assert answer.success and 'model is being loaded' in answer.message
+    finally:
+        go.set()
+    wait_until(lambda: not node.preparing)
+    assert not node._starting.pending and not node.active  # a stop ends what had begun
+    assert ros.call(Trigger, 'driver/clear_fault', Trigger.Request()).success
+    wait_until(lambda: node._control is not None)  # and it goes on when a person says so
+
+
 def test_a_connection_that_fails_takes_no_control_away(ros, monkeypatch, tmp_path):
     node, device, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
     assert ros.do(node, node.trigger_configure) == DONE

@@ -46,11 +46,12 @@ def test_slow_motors_are_stable_in_every_hand_at_every_stiffness(hand):
     device = HapticDevice(load_robot('haptic_5dof'))
     setup = rendering_setup(PERIOD, device.motor_limits(), 17.0)
     limits = stable_limits(device, setup, hand)
-    for d in limits.directions[:3]:
+    for d in limits.translations:
         slow = replace(d, smoothing=SLOW)
         assert resisting_radius(slow, limits.resisting, PERIOD, DELAY) < 1.0 + 1e-9
-    for part, softest in ((slice(0, 3), limits.softest), (slice(3, 5), limits.rotational_softest)):
-        for d in limits.directions[part]:
+    softest_of = {limits.translations: limits.softest, limits.turns: limits.rotational_softest}
+    for directions, softest in softest_of.items():
+        for d in directions:
             slow = replace(d, smoothing=SLOW)
             for delay in (DELAY, 6):  # also 10 ms later than over the wire
                 for stiffness in np.geomspace(softest, 1e6, 25):

@@ -13,7 +13,6 @@ from soro_mechanics.haptics.sensing import observability, Sensing, sensing_setup
 from soro_mechanics.numerics.lie import so3_log
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 from soro_studies.mechanics.sense_with_model import sense_with_model
-from soro_studies.mechanics.tip_estimate import estimate_of
 
 ENCODER, SENSOR = 1.6e-4, 2e-6  # rad, m: one encoder step at the output, 1 % of the sensor range
 ANGLE = np.array([0.1, -0.2, 0.05, 0.15, -0.1, 0.02])
@@ -34,7 +33,7 @@ def test_recovers_pose_and_force_exactly_from_perfect_measurements():
     device = SpringDevice()
     truth = device.held(ANGLE, HAND)
     sensing = sensing_at_rest(device)
-    estimate = estimate_of(sensing, truth.angle, truth.sensor)
+    estimate = sensing.estimate(truth.angle, truth.sensor)
     assert estimate.code is Code.NONE
     np.testing.assert_allclose(estimate.wrench[:5], HAND, atol=1e-9)
     np.testing.assert_allclose(estimate.torque, truth.torque, atol=1e-9)
@@ -70,7 +69,7 @@ def test_bounds_and_prior_against_cvxpy():
     )
     encoder = ports.angle + rng.normal(size=6) * 0.05
     sensor = ports.sensor + rng.normal(size=6) * 1e-4
-    estimate = estimate_of(Sensing(ports, setup), encoder, sensor)
+    estimate = Sensing(ports, setup).estimate(encoder, sensor)
     assert estimate.bounded
     z = cvxpy.Variable(11)
     gap = np.concatenate([ports.angle - encoder, ports.sensor - sensor])
@@ -94,8 +93,7 @@ def test_covariance_is_what_a_thousand_noisy_samples_show():
     rng = np.random.default_rng(2)
     forces, motions = [], []
     for _ in range(4000):
-        estimate = estimate_of(
-            sensing,
+        estimate = sensing.estimate(
             truth.angle + ENCODER * rng.normal(size=6),
             truth.sensor + SENSOR * rng.normal(size=6),
         )
@@ -129,7 +127,7 @@ def test_lost_sensors_widen_the_estimate_instead_of_breaking_it():
     assert np.all(np.diag(sensing.wrench_covariance)[:5] > everything)
     # Encoders only: no force information at all, so the estimate is the free device's pose.
     sensing.use(np.ones(6, bool), np.zeros(6, bool))
-    estimate = estimate_of(sensing, truth.angle, np.full(6, np.nan))
+    estimate = sensing.estimate(truth.angle, np.full(6, np.nan))
     assert estimate.code is Code.NONE
     np.testing.assert_allclose(estimate.wrench, 0.0, atol=1e-6)
     np.testing.assert_allclose(np.sqrt(np.diag(estimate.wrench_covariance))[:5], prior, rtol=1e-3)
@@ -212,7 +210,7 @@ def test_full_model_converges_where_one_linearisation_does_not():
     hand = np.array([0.9, -0.7, 0.6, 0.3, -0.4])
     truth = device.held(ANGLE, hand)
     sensing = sensing_at_rest(device)
-    once = estimate_of(sensing, truth.angle, truth.sensor)
+    once = sensing.estimate(truth.angle, truth.sensor)
     assert np.abs(once.wrench[:5] - hand).max() > 0.02
     estimate = sense_with_model(device, sensing, truth.angle, truth.sensor, iterations=20)
     assert estimate.code is Code.NONE
@@ -267,8 +265,8 @@ def test_bad_input():
         sensing_setup(ports, 0.0, 1e-6)
     sensing = Sensing(ports, sensing_setup(ports, 1e-4, 1e-6))
     with pytest.raises(InvalidInput, match='encoder'):
-        estimate_of(sensing, np.zeros(5), np.zeros(6))
-    assert estimate_of(sensing, np.full(6, np.nan), np.zeros(6)).code is Code.NOT_FINITE
+        sensing.estimate(np.zeros(5), np.zeros(6))
+    assert sensing.estimate(np.full(6, np.nan), np.zeros(6)).code is Code.NOT_FINITE
     with pytest.raises(InvalidInput, match='ports'):
         sensing.linearise(random_ports(0, ns=4))
     with pytest.raises(InvalidInput, match='use'):

@@ -47,9 +47,12 @@ def limits_of():
 def test_the_softer_the_hand_the_lower_the_limits(limits_of):
     stiffest = [limits_of[hand].stiffness for hand in HANDS]
     assert stiffest == sorted(stiffest) and math.isinf(stiffest[-1])
-    # Below what is stable on the full model (`soro_studies.haptics.z_width`), not far below.
-    for hand, measured in (('none', 148.0), ('fingertip', 451.0), ('light_grip', 2700.0)):
-        assert 0.7 * measured < limits_of[hand].stiffness < measured
+    # Below what legs that move with all their modes bear (docs/evidence/plant_assumptions.md): as
+    # told, 20 % stiffer, 20 % softer, with 2 % of damping.
+    assert 230.0 < limits_of['fingertip'].stiffness < min(348.0, 330.0, 373.0, 305.0)
+    # Below what is stable on the full model (`soro_studies.haptics.z_width`).
+    assert 0.7 * 148.0 < limits_of['none'].stiffness < 148.0
+    assert limits_of['light_grip'].stiffness < 2700.0
     with pytest.raises(UnknownName, match='expected_hand'):
         stable_limits(HapticDevice(load_robot('haptic_5dof')), None, 'robot')
 
@@ -57,7 +60,7 @@ def test_the_softer_the_hand_the_lower_the_limits(limits_of):
 @pytest.mark.parametrize('hand', ['none', 'fingertip', 'light_grip'])
 def test_everything_within_the_limits_is_stable_on_the_linear_loop(limits_of, hand):
     limits = limits_of[hand]
-    across, turns = limits.directions[:3], limits.directions[3:]
+    across, turns = limits.translations, limits.turns  # of every device they hold for
     for d in across:
         for stiffness in np.geomspace(limits.softest, limits.stiffness, 15):
             assert spectral_radius(d, stiffness, PERIOD, DELAY) < 1.0

@@ -19,7 +19,7 @@ after `LAST_RESORT`: what its threads were doing is printed, the exit code is 1.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 import contextlib
 import faulthandler
 import os
@@ -73,7 +73,6 @@ class StopSignals:
         self.spinning = False
         self._interruptible = interruptible
         self._overdue = overdue
-        self._acting = threading.Lock()
         self._asked = False
         self._read, write = os.pipe()
         os.set_blocking(write, False)
@@ -88,20 +87,6 @@ class StopSignals:
         """Whether a signal has come."""
         return self._asked or self.stop.done()
 
-    @contextlib.contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Let signals interrupt what is done within, although it is a driver that starts."""
-        if self._asked:
-            raise StopRequested
-        before, self._interruptible = self._interruptible, True
-        try:
-            yield
-        finally:
-            with self._acting:  # not taken any more once the process is being ended
-                self._interruptible = before
-                if not before:
-                    faulthandler.cancel_dump_traceback_later()  # the device is still to be told
-
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # Runs in the main thread, between two bytecodes; repeated signals change nothing.
         asked, self._asked = self._asked, True
@@ -115,9 +100,8 @@ class StopSignals:
             pass
         self.stop.set_result(None)
         time.sleep(PATIENCE)
-        with self._acting:
-            if self._interruptible:
-                self._overdue()
+        if self._interruptible:
+            self._overdue()
 
 
 class Safety:
@@ -138,14 +122,6 @@ class Safety:
 
 
 _signals: StopSignals | None = None  # of this process, once it runs a node
-
-
-def interruptible() -> contextlib.AbstractContextManager[None]:
-    """Return a context in which a signal may interrupt the start of a driver.
-
-    For what takes long and touches no device: loading a model, compiling its kernels.
-    """
-    return contextlib.nullcontext() if _signals is None else _signals.interruptible()
 
 
 def ending() -> bool:
@@ -182,8 +158,8 @@ def run(
     - `factory`: makes the node, without arguments. It is started by itself where its parameter
       ``autostart`` says so; ``make_safe()`` is called before anything is torn down.
     - `args`: default: the command line.
-    - `driver`: the process moves something: signals interrupt its start only where it says so
-      (`interruptible`), nothing cuts `make_safe` short; started by hand, it ends with its parent.
+    - `driver`: the process moves something: signals interrupt neither its start nor `make_safe`;
+      started by hand, it ends with its parent.
     - `niceness`: how far the process stands back where the processor is short: `ASIDE` for what
       computes, `LAST` for what only shows; what a device waits for does not.
     - `then`: the same from when the node has started on: a page is there before others compute.

@@ -56,6 +56,7 @@ PLANTS = {
     'stiffness + 20 %': HapticAssumption(material=1.2),
     'stiffness - 20 %': HapticAssumption(material=0.8),
     'damping 2 %': HapticAssumption(damping=0.02),
+    'stiffness + 25 %, damping 2 %': HapticAssumption(material=1.25, damping=0.02),
     'damping 10 %': HapticAssumption(damping=0.1),
     'motors twice as slow': HapticAssumption(lag=2.0),
     'play of 0.1 deg at a motor': HapticAssumption(backlash=math.radians(0.05)),

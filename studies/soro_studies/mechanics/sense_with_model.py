@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.sensing import Sensing
-from soro_studies.mechanics.tip_estimate import estimate_of, TipEstimate
+from soro_mechanics.haptics.sensing import Sensing, TipEstimate
 
 
 class DeviceModel(Protocol):
@@ -40,7 +39,7 @@ def sense_with_model(
     """Estimate on the nonlinear model: solve, linearise at the solution, repeat.
 
     Gauss-Newton on (19); the last linearisation stays in `sensing`, so the next sample starts
-    from it and one iteration suffices at loop rate.
+    from it and one iteration suffices at loop rate. Code NOT_CONVERGED: it was not found.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ def sense_with_model(
         Converged when the last change of every torque and force is below this share of its
         standard deviation: iterating further is below the noise.
     """
-    estimate = estimate_of(sensing, encoder, sensor)
+    estimate = sensing.estimate(encoder, sensor)
     for _ in range(iterations):
         if estimate.code is not Code.NONE:
             return estimate
@@ -59,5 +58,5 @@ def sense_with_model(
         if ports is None:
             return replace(estimate, code=Code.NOT_CONVERGED)
         sensing.linearise(ports)
-        estimate = estimate_of(sensing, encoder, sensor)
+        estimate = sensing.estimate(encoder, sensor)
     return replace(estimate, code=Code.NOT_CONVERGED) if iterations > 1 else estimate

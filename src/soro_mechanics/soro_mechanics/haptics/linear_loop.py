@@ -42,6 +42,13 @@ class OneDirection:
     motor: float
     smoothing: float
     speed_smoothing: float = 10e-3
+    #: stiffer than the legs are told to be: forces are sensed, and laws made, with those [1]
+    stiffer: float = 1.0
+
+    @property
+    def told(self) -> float:
+        """Stiffness of the legs that the law reckons with [N/m]."""
+        return self.natural / self.stiffer
 
 
 @lru_cache(maxsize=64)
@@ -95,9 +102,9 @@ def spectral_radius(
     damping : float
         Rendered [N s/m].
     """
-    force = device.natural * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
+    force = device.told * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
     # The goal less what the legs bend by under the force there.
-    goal = (1.0 / stiffness - 1.0 / device.natural) * force
+    goal = (1.0 / stiffness - 1.0 / device.told) * force
     return _damped_radius(device, goal, damping / stiffness, period, delay)
 
 
@@ -107,7 +114,7 @@ def resisting_radius(device: OneDirection, damping: float, period: float, delay:
     One pole is 1 where no hand pulls the handle back: it may rest anywhere.
     """
     goal = np.array([1.0, 0.0, 0.0])
-    return _damped_radius(device, goal, damping / device.natural, period, delay)
+    return _damped_radius(device, goal, damping / device.told, period, delay)
 
 
 def _damped_radius(
@@ -151,10 +158,10 @@ def sliding_radius(
     loop = np.zeros((size, size))
     loop[:3, :3] = sampled[:, :3]
     loop[:3, size - 1] = sampled[:, 3]
-    force = d.natural * (loop[0] - loop[2])  # of the hand, as sensed after this sample
+    force = d.told * (loop[0] - loop[2])  # of the hand, as sensed after this sample
     loop[3] = force * period / damping
     loop[3, 3] += 1.0
-    loop[4] = share * (loop[3] + force / coupling - force / d.natural)
+    loop[4] = share * (loop[3] + force / coupling - force / d.told)
     loop[4, 4] += 1.0 - share
     for k in range(5, size):
         loop[k, k - 1] = 1.0
@@ -171,7 +178,7 @@ def admittance_limit(
     float
         [N/m]; infinite above `highest`.
     """
-    stiffness = device.natural
+    stiffness = device.told
     while spectral_radius(device, stiffness, period, delay) < 1.0:
         stiffness *= RESOLUTION
         if stiffness > highest:
@@ -184,10 +191,10 @@ def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
 
     Zero below a thousandth of the natural stiffness.
     """
-    stiffness = device.natural
+    stiffness = device.told
     while spectral_radius(device, stiffness, period, delay) < 1.0:
         stiffness /= RESOLUTION
-        if stiffness < 1e-3 * device.natural:
+        if stiffness < 1e-3 * device.told:
             return 0.0
     return stiffness * RESOLUTION
 

@@ -54,6 +54,23 @@ class SensingSetup:
     sensor_play: Array
 
 
+@dataclass(frozen=True)
+class TipEstimate:
+    """Pose and wrench of the hand at the tip, axes of base_link, with covariances."""
+
+    pose: Array  #: (4, 4)
+    #: (6, 6) [m^2, m rad, rad^2]; of the twist from the estimate to the truth, linear first
+    pose_covariance: Array
+    wrench: Array  #: (6,) [N, N m]; of the hand on the device
+    wrench_covariance: Array  #: (6, 6)
+    angle: Array  #: (na,) [rad]; motor angles that fit the measurements
+    torque: Array  #: (na,) [N m]; motor torques on the structure
+    bounded: bool  #: a bound holds part of the solution; the covariances do not know of it
+    #: NONE, NO_STATE (the measurements do not fix the state), UNREACHABLE (contradicting bounds),
+    #: NOT_FINITE. Fields are the last good ones unless NONE.
+    code: Code
+
+
 def sensing_setup(
     ports: CondensedPorts,
     encoder_deviation: float,
@@ -95,8 +112,8 @@ def sensing_setup(
 class Sensing:
     """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
 
-    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `used` says
-    which sensors count. One thread at a time.
+    The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
+    copies them; `used` says which sensors count. One thread at a time.
     """
 
     def __init__(self, ports: CondensedPorts, setup: SensingSetup) -> None:
@@ -170,6 +187,33 @@ class Sensing:
         status, self.bounded = found
         self.code = CODES[status]
         return self.code
+
+    def estimate(self, encoder: ArrayLike, sensor: ArrayLike) -> TipEstimate:
+        """Estimate from one sample, checked, as a result that keeps.
+
+        Raises
+        ------
+        InvalidInput
+            A wrong size. Numbers that are not finite are an outcome, not an error.
+        """
+        na, _, ns = self.sizes
+        samples = []
+        for name, value, size in (('encoder', encoder, na), ('sensor', sensor, ns)):
+            array = np.array(value, dtype=float)
+            if array.shape != (size,):
+                raise InvalidInput(name, value, f'shape ({size},)', Code.INVALID_SIZE)
+            samples.append(array)
+        self.update(*samples)
+        return TipEstimate(
+            self.pose.copy(),
+            self.pose_covariance.copy(),
+            self.wrench.copy(),
+            self.wrench_covariance.copy(),
+            self.angle(),
+            self.ports.torque + self.z[:na],
+            self.bounded,
+            self.code,
+        )
 
     def angle(self) -> Array:
         """Return the motor angles that fit the last sample, shape (na,) [rad]."""

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, NO, YES
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
 HYBRID, ADMITTANCE = 0, 1
+X, Y, Z = np.int64(0), np.int64(1), np.int64(2)  # axes as values, see `YES`
 
 # Columns of `numbers`, one row per object.
 SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
@@ -154,7 +155,7 @@ def _along(direction, vector):
 def _hold_rotation(frame, number, turn, hand, g, count):
     """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
     for axis in range(3):
-        _direction(frame, axis, True, g.vector)
+        _direction(frame, axis, YES, g.vector)
         force = _along(g.vector, hand.wrench)
         stiffness = number[ROTATIONAL]
         if math.isinf(stiffness):
@@ -167,7 +168,7 @@ def _hold_rotation(frame, number, turn, hand, g, count):
 @kernel
 def _resist(frame, axis, number, hand, g):
     """Let the hand move freely along an axis, against damping (hybrid)."""
-    _direction(frame, axis, False, g.vector)
+    _direction(frame, axis, NO, g.vector)
     pull = number[DAMPING] * _along(g.vector, hand.speed)
     for k in range(6):
         g.free[k] += pull * g.vector[k]
@@ -194,7 +195,7 @@ def _lead(place, push, number, dt, feel, longest, state, slot):
 @kernel
 def _advance(e, n, axis, place, hand, slot, g, count):
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
-    _direction(e.frames[n], axis, False, g.vector)
+    _direction(e.frames[n], axis, NO, g.vector)
     push = _along(g.vector, hand.wrench)
     longest = e.feel[MAX_LEAD]
     lead = _lead(place, push, e.numbers[n], hand.dt, e.feel, longest, e.state[n], slot)
@@ -236,7 +237,7 @@ def _surface(e, n, axis, side, depth, hand, g, count):
 @kernel
 def _fixed_axis(frame, axis, position, number, hand, g, count):
     """Add the row that holds one coordinate of a frame at zero."""
-    _direction(frame, axis, False, g.vector)
+    _direction(frame, axis, NO, g.vector)
     force = _along(g.vector, hand.wrench)
     drag = number[SURFACE_DAMPING] * _along(g.vector, hand.speed)
     goal = _spring(-position, number[STIFFNESS], drag, force)
@@ -255,19 +256,19 @@ def _circle(e, n, local, hand, g, count, polar):
         polar[k, 0] = cosine * frame[k, 0] + sine * frame[k, 1]
         polar[k, 1] = -sine * frame[k, 0] + cosine * frame[k, 1]
         polar[k, 2] = frame[k, 2]
-    count = _fixed_axis(polar, 2, local[2], number, hand, g, count)
+    count = _fixed_axis(polar, Z, local[2], number, hand, g, count)
     offset, inward = distance - radius, 0.0
     if e.controls[n] == HYBRID:
-        _resist(polar, 1, number, hand, g)
+        _resist(polar, Y, number, hand, g)
     else:
-        _direction(polar, 1, False, g.vector)
+        _direction(polar, Y, NO, g.vector)
         push = _along(g.vector, hand.wrench)
         longest = min(e.feel[MAX_LEAD], MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
         place = radius * math.atan2(sine, cosine)
         # The proxy counts turns, so the hand is where it is nearest to it.
         place += round_it * math.floor((state[PROXY] - place) / round_it + 0.5)
-        angle = _lead(place, push, number, hand.dt, e.feel, longest, state, 0) / radius
+        angle = _lead(place, push, number, hand.dt, e.feel, longest, state, X) / radius
         before = count
         count = _add(g, count, g.vector, radius * math.sin(angle), push)
         if count > before:
@@ -276,7 +277,7 @@ def _circle(e, n, local, hand, g, count, polar):
         else:
             state[SEEDED] = 0.0
     before = count
-    count = _fixed_axis(polar, 0, offset + inward, number, hand, g, count)
+    count = _fixed_axis(polar, X, offset + inward, number, hand, g, count)
     if count > before:
         g.aside[before] = -inward
     return count
@@ -336,15 +337,15 @@ def goal_of_environment(e, hand, goal, force, work):
             for axis in range(3 if shape == HOLD else 2):
                 count = _fixed_axis(frame, axis, local[axis], number, hand, g, count)
             if shape == LINE and control == ADMITTANCE:
-                count = _advance(e, n, 2, local[2], hand, 0, g, count)
+                count = _advance(e, n, Z, local[2], hand, X, g, count)
             elif shape == LINE:
-                _resist(frame, 2, number, hand, g)
+                _resist(frame, Z, number, hand, g)
         elif shape == CIRCLE:
             count = _circle(e, n, local, hand, g, count, polar)
         elif shape == ANGLE_LIMIT:
             angle = twist_angle(frame, e.neutral, pose)
             side = -1.0 if angle > 0.0 else 1.0
-            count = _surface(e, n, 2, side, abs(angle) - number[SIZE + 2], hand, g, count)
+            count = _surface(e, n, Z, side, abs(angle) - number[SIZE + 2], hand, g, count)
         else:
             first = 2 if shape == WALL else 0
             for axis in range(first, 3):

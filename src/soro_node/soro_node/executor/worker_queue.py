@@ -77,7 +77,7 @@ class WorkerQueue:
 
         def send_or_submit(response: Any, header: Any) -> None:
             if isinstance(response, _Accepted):
-                self._submit(self._answer, answer, response, send, header)
+                self.submit(self._answer, answer, response, send, header)
                 # Gives the interpreter lock to the queue; else the executor keeps it for most of
                 # its next turn, and the request waits as long as that.
                 time.sleep(0)
@@ -127,7 +127,7 @@ class WorkerQueue:
             with self._lock:
                 replaced, waiting[:] = bool(waiting), [message]
             if not replaced:
-                self._submit(take)
+                self.submit(take)
 
         return callback
 
@@ -167,7 +167,7 @@ class WorkerQueue:
         future: Future = Future(executor=self._node.executor)
         self._enter()
         try:
-            self._submit(self._execute, future, call, arguments)
+            self.submit(self._execute, future, call, arguments)
             return await future
         finally:
             self._leave()
@@ -183,7 +183,8 @@ class WorkerQueue:
         if executor is not None:
             executor.wake()
 
-    def _submit(self, call: Callable[..., None], *arguments: Any) -> None:
+    def submit(self, call: Callable[..., None], *arguments: Any) -> None:
+        """Call something in the order of the queue; any thread."""
         self._calls.put((call, arguments))
 
     def _work(self) -> None:
