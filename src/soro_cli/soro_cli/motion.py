@@ -42,6 +42,7 @@ class MotionWatch:
         self._measured: tuple[list[float], float] | None = None  # tip, and when it was read
         self._control: ControlState | None = None
         self._complaints: dict[str, str] = {}
+        self.cause = ''  # in the driver's words, of the state it is in
         node, space = robot.session.node, robot.namespace
         self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
         self._inbox = PolledSubscriptions(node)
@@ -136,7 +137,11 @@ class MotionWatch:
     def refusal(self) -> str:
         """What the planner says about the last target, when it refused it."""
         said = self._complaints.get(f'{self._robot.namespace}/trajectory_planner: target', '')
-        return said if said.startswith('refused') else ''
+        return self.with_cause(said) if said.startswith('refused') else ''
+
+    def with_cause(self, said: str) -> str:
+        """Add to a sentence about the driver what the driver says itself."""
+        return f'{said} ({self.cause})' if self.cause and self.cause not in said else said
 
     def near_actuation(self, target: Sequence[float], share: float) -> bool:
         """Whether the command has got there and the measurement is within a share of the range."""
@@ -191,9 +196,11 @@ class MotionWatch:
         for status in message.status:
             if not status.name.startswith(self._robot.namespace + '/'):
                 continue
+            details = {entry.key: entry.value for entry in status.values}
+            reason = details.get('reason', '')
+            if status.name.endswith(': device'):
+                self.cause = reason
             if status.level[0] > 0:
-                details = {entry.key: entry.value for entry in status.values}
-                reason = details.get('reason', '')
                 self._complaints[status.name] = f'{status.message} {reason}'.rstrip()
             else:
                 self._complaints.pop(status.name, None)

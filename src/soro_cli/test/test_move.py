@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from rclpy.node import Node
 
@@ -83,6 +84,21 @@ def test_what_the_model_doubts_is_said_before_the_target_is_sent(
     assert main(how) == 0
     assert robot.examined == [True]
     assert ('warning: soon unstable' in capsys.readouterr().err) is bool(warnings)
+
+
+def test_a_refusal_gives_the_reason_of_the_driver(make_robot, capsys):
+    planner = make_robot('position').planner
+    publisher = planner.create_publisher(DiagnosticArray, '/diagnostics', 10)
+    target = DiagnosticStatus(
+        level=b'\2', name='/arm/trajectory_planner: target', message='refused: find the cause'
+    )
+    device = DiagnosticStatus(
+        level=b'\2', name='/arm/driver: device', values=[KeyValue(key='reason', value='no air')]
+    )
+    said = DiagnosticArray(status=[target, device])
+    planner.create_timer(0.1, lambda: publisher.publish(said))
+    assert main(('move', '--rest')) == 1
+    assert 'not moved: refused: find the cause (no air)' in capsys.readouterr().err
 
 
 def test_of_actuators_that_do_not_arrive_those_that_are_off_are_named(

@@ -142,7 +142,7 @@ class Autostart:
                 elif isinstance(self._node.refusal, DeviceError):
                     self._missing(self._node.refusal, now)
                 else:
-                    self._give_up(self._node.refusal or 'see the error above')
+                    self._give_up(self._node.refusal)
             finally:
                 self._acting = False
         if self.phase is Phase.ARMING:

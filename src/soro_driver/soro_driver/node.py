@@ -11,7 +11,6 @@ from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time_source import USE_SIM_TIME_NAME
@@ -89,7 +88,6 @@ class DriverNode(GuardedLifecycleNode):
         )
         self._wanted = False  # active by a person's or the launch's will; it may have fallen
         self._failure: BaseException | None = None
-        self.refusal: SoroError | None = None  # of the last configuration or activation
         self._last_state = DeviceState.UNCONFIGURED
         self._diagnostics = Diagnostics(self)
         # The state is published in every lifecycle state, so not by a managed publisher.
@@ -113,13 +111,8 @@ class DriverNode(GuardedLifecycleNode):
 
     def configure(self) -> None:
         """Read the robot file, connect, and begin to publish the state; nothing moves."""
-        self.refusal = None
         self._starting.by_hand()
-        try:
-            loop = self._loop = self._starting.release() or self.connect()
-        except SoroError as error:
-            self.refusal = error
-            raise
+        loop = self._loop = self._starting.release() or self.connect()
         if self._latches.estop:
             loop.estop()
         loop.start()
@@ -186,15 +179,10 @@ class DriverNode(GuardedLifecycleNode):
 
     def activate(self) -> None:
         """Arm the device; the first command must start where the robot is."""
-        self.refusal = None
         self._starting.by_hand()
-        try:
-            if ending() or not launcher_lives():
-                raise NotAllowed('this process is ending: not armed')
-            self._running_loop().arm()
-        except SoroError as error:
-            self.refusal = error
-            raise
+        if ending() or not launcher_lives():
+            raise NotAllowed('this process is ending')
+        self._running_loop().arm()
         self._wanted = True
 
     def deactivate(self) -> None:
@@ -360,12 +348,11 @@ class DriverNode(GuardedLifecycleNode):
         if error is not None:
             response.success, response.message = False, str(error)
             return response
-        if not self._arm_again():
-            response.success = False
-            response.message = 'cleared, but not armed; see the log'
-            return response
-        response.success = True
+        refusal = self._arm_again()
+        response.success = refusal is None
         response.message = 'active: send a new target' if self.active else 'cleared, not active'
+        if refusal is not None:
+            response.message = f'cleared, but not armed: {refusal}'
         return response
 
     def _clear_unconfigured(self, response: Trigger.Response) -> Trigger.Response:
@@ -377,13 +364,14 @@ class DriverNode(GuardedLifecycleNode):
             return response
         return self._bring_up(response)
 
-    def _arm_again(self) -> bool:
-        """Arm what was active before it fell or was stopped; False when that did not work."""
+    def _arm_again(self) -> SoroError | None:
+        """Arm what was active before it fell or was stopped; why that did not work."""
         if self._wanted and not self.active:
-            return self.trigger_activate() == TransitionCallbackReturn.SUCCESS
+            self.trigger_activate()
+            return self.refusal
         if self.active and not self._running_loop().safety.armed:
-            return self._asked('clear_fault', lambda loop: loop.arm()) is None
-        return True
+            return self._asked('clear_fault', lambda loop: loop.arm())
+        return None
 
     def _asked(self, what: str, action: Callable[[ControlLoop], None]) -> SoroError | None:
         """Do what a person asked for; the error when it was refused."""

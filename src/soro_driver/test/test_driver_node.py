@@ -152,6 +152,26 @@ def stop(node):
     return node._on_stop(Trigger.Request(), Trigger.Response())
 
 
+@pytest.mark.parametrize(
+    ('part', 'broken', 'reason'),
+    [
+        ('memory.ready', lambda: False, 'it is still starting; try again'),
+        ('activate', lambda: 1 / 0, 'activate failed unexpectedly: ZeroDivisionError'),
+    ],
+)
+def test_what_keeps_a_cleared_driver_from_being_armed_is_in_the_answer(
+    driver, monkeypatch, part, broken, reason
+):
+    assert driver.trigger_activate() is SUCCESS
+    assert stop(driver).success
+    wait_until(lambda: driver._on_change() or not driver.active)
+    holder, _, method = part.rpartition('.')
+    monkeypatch.setattr(getattr(driver, holder) if holder else driver, method, broken)
+    answer = clear_fault(driver)
+    assert not answer.success
+    assert answer.message.startswith(f'cleared, but not armed: {reason}')
+
+
 def test_a_device_that_outlasts_the_clean_up_is_given_back_later(driver):
     loop, held = driver._loop, driver.memory.hold('read')
     assert held.entered.wait(5.0)

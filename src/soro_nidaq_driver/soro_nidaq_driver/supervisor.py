@@ -108,8 +108,9 @@ class Supervisor:
         """
         ended = self._process is not None and self._process.poll() is not None
         if ended and not self._answered:
+            code = self._process.returncode
             self.stop(safe=True)
-            raise DeviceError('the supervisor process has ended; see its message above')
+            raise DeviceError(f'the supervisor process has ended ({code}); its output says why')
         self.start()
         if self._answered or not self._unanswered:
             self._send(IDLE)

@@ -42,6 +42,7 @@ class GuardedLifecycleNode(LifecycleNode):
     """A lifecycle node whose transitions log what went wrong.
 
     - `active`: between a successful activation and the beginning of whatever ends it.
+    - `refusal`: why the last transition did not succeed, for those who asked; None: it did.
     - `exit_when_autostart_fails`: whether `soro_node.main.run` gives up (exit code 1) when the
       node cannot start by itself. Drivers set it False: they stay unconfigured, say why, and can
       be configured again.
@@ -52,6 +53,7 @@ class GuardedLifecycleNode(LifecycleNode):
     def __init__(self, name: str, **kwargs: object) -> None:
         super().__init__(name, **kwargs)
         self.active = False
+        self.refusal: SoroError | None = None
         watch_clock(self)
 
     def configure(self) -> None:
@@ -151,6 +153,7 @@ class GuardedLifecycleNode(LifecycleNode):
         managed: Callable[[LifecycleState], TransitionCallbackReturn],
         state: LifecycleState,
     ) -> TransitionCallbackReturn:
+        self.refusal = None
         result = self._guarded(name, own)
         return managed(state) if result == TransitionCallbackReturn.SUCCESS else result
 
@@ -158,9 +161,11 @@ class GuardedLifecycleNode(LifecycleNode):
         try:
             action()
         except SoroError as error:
+            self.refusal = self.refusal or error
             self.get_logger().error(f'{name}: {error}')
             return TransitionCallbackReturn.FAILURE
-        except Exception:  # noqa: BLE001 - the boundary where rclpy would swallow it
+        except Exception as error:  # noqa: BLE001 - the boundary where rclpy would swallow it
+            self.refusal = self.refusal or SoroError(f'{name} failed unexpectedly: {error!r}')
             self.get_logger().error(f'{name} failed unexpectedly:\n{traceback.format_exc()}')
             return TransitionCallbackReturn.ERROR
         return TransitionCallbackReturn.SUCCESS

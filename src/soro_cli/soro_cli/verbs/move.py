@@ -176,7 +176,8 @@ def _send(
     if not watch.ready(DISCOVERY) and not arguments.no_wait:
         raise UserError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
-        raise UserError(f'not moved: {watch.reasons()[0]}', Code.NOT_ACTIVE)
+        session.spin_until(lambda: watch.cause, REFUSAL)
+        raise UserError(f'not moved: {watch.with_cause(watch.reasons()[0])}', Code.NOT_ACTIVE)
     message.header.stamp = session.node.get_clock().now().to_msg()
     message.stops = 0 if watch.state is None else watch.state.stops
     publisher.publish(message)

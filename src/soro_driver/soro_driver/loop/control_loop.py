@@ -438,11 +438,11 @@ class ControlLoop:
         reading = self.device.read()
         age = self._clock() - reading.time
         if not age <= self._feedback.timeout:
-            raise NotAllowed(f'the newest measurement is {age:.2f} s old: not armed', Code.BUSY)
+            raise NotAllowed(f'the newest measurement is {age:.2f} s old', Code.BUSY)
         if np.any(reading.flags & dev.Flag.SENSOR_FAULT):
             pairs = zip(self.gate.names, reading.flags, strict=True)
             bad = [name for name, flags in pairs if flags & dev.Flag.SENSOR_FAULT]
-            raise NotAllowed(f'sensor of {", ".join(bad)} is faulty: not armed')
+            raise NotAllowed(f'sensor of {", ".join(bad)} is faulty')
         try:
             self.device.arm()
         except dev.DeviceTimeout:
