@@ -359,14 +359,14 @@ class TipControl:
             if wanted is None or wanted.model != robot.model:
                 return last
             there = nearest_feasible(robot, feedforward + self._answer)
-            if self.disturbance.force.any():
+            if self.disturbance.covariance is not None:
                 q = self.disturbance.loaded(robot, there, wanted)
             if (
                 last is None
                 or last[0].model != robot.model
                 or np.any(np.abs(last[0].actuation - q.actuation) > NEAR * self._ranges)
             ):
-                last = self._linear = q, robot.jacobian(q)
+                last = self._linear = q, robot.jacobian(q) * (1.0 + self.disturbance.gain)
             if q is not wanted:
                 step = self._law.step(last[1], q.tip, task, pose_error(wanted.tip, q.tip, True))
                 self._answer = nearest_feasible(robot, there + step) - feedforward

@@ -1,13 +1,15 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The load at the tip that would explain what a tracker sees, with its covariance.
+"""The load at the tip and the errors of curves that would explain what a tracker sees.
 
-An extended Kalman filter: a force f at the tip that nobody measures, a random walk, is seen as
+An extended Kalman filter: a force f at the tip that nobody measures and gains g of the drives,
+random walks, are seen as
 
-    measured tip = model(actuation at that moment, known wrench + f) + noise,
+    measured tip = model(rest + (1 + g) (actuation - rest), known wrench + f) + noise,
 
-so that loads and errors of curves are found while the tip moves, and no delay counts. The walk is
-such that the softest direction follows at a given rate, stiffer ones more slowly.
+so that both are found while the tip moves, and no delay counts. Half of what is known of gains
+before is the same for all drives: softer material than was told. The walks are such that the
+direction of the tip that each moves most follows at a given rate, others more slowly.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot import Robot
 
-NOISE = 5e-4  # m (assumed), of the tracker and of what no force explains
+NOISE = 5e-4  # m (assumed), of the tracker and of what neither explains
+GAIN, LARGEST = 0.2, 0.5  # (assumed) deviation of a gain before; none is believed in beyond
 
 
 class TipDisturbance:
     """The filter of one robot.
 
     `longest`: no force is believed in that would move the tip farther [m]. `force` (3,) [N], axes
-    of base_link; `covariance` (3, 3) [N^2], None: nothing was seen yet.
+    of base_link; `gain` (m,), zero where the model is right; `covariance` (3, 3) of the force
+    [N^2], None: nothing was seen yet.
     """
 
     def __init__(self, longest: float) -> None:
@@ -35,15 +39,23 @@ class TipDisturbance:
     def reset(self) -> None:
         """Forget what was seen."""
         self.force: Array = np.zeros(3)
-        self.covariance: Array | None = None
+        self.gain: Array | float = 0.0
+        self._covariance: Array | None = None
         self._design: Array = np.zeros((3, 3))
+
+    @property
+    def covariance(self) -> Array | None:
+        """Return that of the force."""
+        return None if self._covariance is None else self._covariance[:3, :3]
 
     def loaded(self, robot: Robot, actuation: Array, known: Configuration) -> Configuration:
         """Return the equilibrium at an actuation (m,) under the wrench of `known` and the force.
 
-        Raises SoroError: there is none, as where it is not found.
+        Its own actuation is what the body feels with these gains. Raises SoroError: there is no
+        equilibrium, as where it is not found.
         """
-        q = robot.forward(actuation, known.wrench + [*self.force, 0.0, 0.0, 0.0], known)
+        felt = actuation + self.gain * (actuation - robot.rest)
+        q = robot.forward(felt, known.wrench + [*self.force, 0.0, 0.0, 0.0], known)
         if not q.status.converged:
             raise InvalidInput('force', self.force.tolist(), 'one that leaves an equilibrium')
         return q
@@ -57,20 +69,36 @@ class TipDisturbance:
         Raises as `loaded`.
         """
         q = self.loaded(robot, known.actuation, known)
-        slope = robot.compliance(q)[:3, :3]
-        softest = float(np.linalg.norm(slope, 2))
-        if not softest > 0.0:
+        soft, rows = robot.compliance(q)[:3, :3], robot.jacobian(q)[:3]
+        count = rows.shape[1]
+        shared = 0.5 * (np.eye(count) + np.ones((count, count)))
+        half = 0.5 * rows * (robot.limits[:, 1] - robot.limits[:, 0])
+        reach = float(np.linalg.norm(half @ shared @ half.T, 2)) ** 0.5
+        softest = float(np.linalg.norm(soft, 2))
+        if not (softest > 0.0 and reach > 0.0):
             return
-        gained, eye = min(rate * seconds, 1.0), np.eye(3)
-        unit = (NOISE / softest) ** 2 * eye
-        if self.covariance is None:  # any force that is believed in; gains begin as they stay
-            self.covariance, self._design = (self._longest / softest) ** 2 * eye, gained * unit
+        slope = np.hstack([soft, rows * (known.actuation - robot.rest)])
+        gained, eye = min(rate * seconds, 1.0), np.eye(3 + count)
+        unit = _blocks((NOISE / softest) ** 2, (NOISE / reach) ** 2 * shared)
+        if self._covariance is None:  # whatever is believed in; gains begin as they stay
+            self._covariance = _blocks((self._longest / softest) ** 2, GAIN**2 * shared)
+            self._design, self.gain = gained * unit, np.zeros(count)
         design = self._design + gained**2 * unit
-        gain = design @ slope.T @ np.linalg.inv(slope @ design @ slope.T + NOISE**2 * eye)
+        gain = design @ slope.T @ np.linalg.inv(slope @ design @ slope.T + NOISE**2 * np.eye(3))
         kept = eye - gain @ slope
         self._design = kept @ design
-        self.covariance = kept @ (self.covariance + gained**2 * unit) @ kept.T
-        self.covariance += NOISE**2 * gain @ gain.T  # of these gains (Joseph), whatever came first
-        force = self.force + gain @ (tip - q.tip[:3, 3])
-        far = float(np.linalg.norm(slope @ force))
+        covariance = kept @ (self._covariance + gained**2 * unit) @ kept.T
+        # Of these gains (Joseph), whatever came first.
+        self._covariance = covariance + NOISE**2 * gain @ gain.T
+        change = gain @ (tip - q.tip[:3, 3])
+        force = self.force + change[:3]
+        far = float(np.linalg.norm(soft @ force))
         self.force = force * min(1.0, self._longest / far) if far > 0.0 else force
+        self.gain = np.clip(self.gain + change[3:], -LARGEST, LARGEST)
+
+
+def _blocks(force: float, gains: Array) -> Array:
+    """Return (3 + m, 3 + m): a force's variance and gains' covariance (m, m)."""
+    both = np.zeros((3 + len(gains), 3 + len(gains)))
+    both[:3, :3], both[3:, 3:] = force * np.eye(3), gains
+    return both
