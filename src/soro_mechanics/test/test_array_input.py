@@ -45,7 +45,8 @@ def spoilt(*shape):
     masked[(0,) * len(shape)] = np.ma.masked
     imaginary = np.ones(shape) + 0j
     imaginary[(0,) * len(shape)] += 1j
-    return imaginary, imaginary.tolist(), masked
+    singles = np.array([np.complex64(x) for x in imaginary.flat] + [None], object)[:-1]
+    return imaginary, imaginary.tolist(), masked, list(masked), singles.reshape(shape)
 
 
 def entries():

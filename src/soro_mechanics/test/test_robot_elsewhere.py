@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots and configurations in other threads and processes: the same numbers."""
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+import gc
+import multiprocessing
 import pickle
+import weakref
 
 import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.errors import InvalidInput, MissingFile, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import robot_files
 
 PARTS = np.linspace(0.1, 0.5, 12)
@@ -46,3 +51,41 @@ def test_threads_get_the_numbers_of_one(name):
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(everything, actuations(robot) * 3))
     np.testing.assert_array_equal(together, alone * 3)
+
+
+@pytest.mark.parametrize('name', sorted(robot_files()))
+def test_a_robot_that_nobody_has_is_gone_at_once(name):
+    for of in load_robot(name).models:
+        robot = load_robot(name, of)
+        q = robot.forward(actuations(robot)[0])
+        found = robot.inverse(q.tip, guess=q)
+        robot.inverse(found.configuration.tip, guess=found)
+        robot.compliance(q)
+        gone = weakref.ref(robot.model_object)
+        gc.collect()
+        gc.disable()
+        try:
+            del robot, q, found
+            assert gone() is None, of
+        finally:
+            gc.enable()
+
+
+def test_errors_cross_to_other_processes(tmp_path):
+    robot, wrong = load_robot('spatial_cc'), tmp_path / 'wrong.yaml'
+    wrong.write_text('schema: 2\n')
+    calls = {
+        InvalidInput: partial(robot.forward, [np.nan, 0.2, 0.2]),
+        UnknownName: partial(load_robot, 'nobody'),
+        MissingFile: partial(load_robot, tmp_path / 'none.yaml'),
+        RobotFileError: partial(load_robot, wrong),
+    }
+    with ProcessPoolExecutor(1, multiprocessing.get_context('spawn')) as pool:
+        for kind, call in calls.items():
+            with pytest.raises(kind) as here:
+                call()
+            with pytest.raises(kind) as there:
+                pool.submit(call).result()
+            assert type(there.value) is type(here.value) and str(there.value) == str(here.value)
+            known = {**vars(there.value), '__notes__': None, 'value': None}
+            assert known == {**vars(here.value), '__notes__': None, 'value': None}

@@ -22,7 +22,7 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
         if type(value) is not np.ndarray or value.dtype.kind not in 'fiu':
             _check_kind(value)
         array = np.array(value, dtype=np.float64, order='C')
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, RecursionError):
         expected = f'real numbers, shape {shape}'
         raise InvalidInput(name, value, expected, Code.INVALID_SIZE) from None
     if array.shape != shape:
@@ -61,11 +61,21 @@ def _check_kind(value: Any) -> None:
 
     Imaginary parts, masks, texts.
     """
+    if _masked(value):
+        raise TypeError
     given = np.asarray(value)
-    if given.dtype.kind not in 'fiubO' or np.ma.is_masked(value):
+    if given.dtype.kind not in 'fiubO':
         raise TypeError
-    if given.dtype.kind == 'O' and any(isinstance(x, str | bytes | complex) for x in given.flat):
-        raise TypeError
+    if given.dtype.kind == 'O':
+        for one in given.flat:
+            if np.asarray(one).dtype.kind not in 'fiubO':
+                raise TypeError
+
+
+def _masked(value: Any) -> bool:
+    """Whether a value has a masked element, rows of a list included."""
+    rows = value if isinstance(value, list | tuple) else ()
+    return bool(np.ma.is_masked(value)) or any(map(_masked, rows))
 
 
 def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
@@ -73,8 +83,8 @@ def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
     if type(value) is np.ndarray:
         return bool(value.shape == shape)
     try:
-        return bool(np.shape(value) == shape)
-    except ValueError:  # rows of different lengths
+        return not _masked(value) and bool(np.shape(value) == shape)
+    except (ValueError, RecursionError):  # rows of different lengths, or of themselves
         return False
 
 

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import copyreg
 import difflib
+from typing import Any
 
 from soro_mechanics.core.status import Code
 
@@ -24,6 +26,10 @@ class SoroError(Exception):
         super().__init__(message)
         if code is not None:
             self.code = code
+
+    def __reduce__(self) -> Any:
+        """Cross to another process whatever `__init__` asks for; pools break of what cannot."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class MissingPackage(SoroError, ImportError):

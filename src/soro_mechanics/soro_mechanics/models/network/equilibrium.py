@@ -126,7 +126,8 @@ class Equilibrium:
         state, w = copy_state(start), tangent or work
         at, change, lock = near or (w, NO_RANGE, UNLOCKED)
         limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
-        aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, NO_POSE, NO_RANGE, LANES)
+        none = NO_POSE, NO_RANGE, 0, NO_RANGE, LANES
+        aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, *none)
         with lock:
             outcome, steps, error, _, _, negative = solve(
                 self.layout.structure, x, state, old, w, at, aim, change

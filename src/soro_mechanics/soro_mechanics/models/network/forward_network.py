@@ -367,7 +367,7 @@ class ForwardNetwork(Model):
         last = len(equilibrium.layout.levels) - 1
         for level in range(equilibrium.level, last + 1):
             linear = Linearisation(*on_cut(solution, level))
-            if level == last or (linear.negative == 0 and linear.holds()):
+            if level == last or (linear.negative == 0 and linear.holds):
                 break
         equilibrium.level = level
         return linear

@@ -123,8 +123,11 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self._x, self.state = x, state
-        error, negative = found or linearise(s, x, state, work, exact, LANES)
-        self.error, self.negative = float(error), int(negative)
+        # what a solve has left is of two-node elements only: nothing inside was missed
+        error, negative, holds = (
+            (*found, True) if found else linearise(s, x, state, work, exact, LANES)
+        )
+        self.error, self.negative, self.holds = float(error), int(negative), bool(holds)
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns, self.vector = work.columns.copy(), work.vector.copy()
@@ -143,20 +146,6 @@ class Linearisation:
     def __del__(self) -> None:
         if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:
             self._spare.append(self.work)
-
-    def holds(self) -> bool:
-        """Whether every integrated piece is stable with its second end free.
-
-        With both ends held it is then stable all the more, and the elimination, which sees nodes
-        only, has missed nothing inside.
-        """
-        pieces = self.layout.structure.lane >= 0
-        held = self.work.tangent[pieces, 6:, 6:]
-        try:
-            np.linalg.cholesky(held + held.transpose(0, 2, 1))
-        except np.linalg.LinAlgError:
-            return False
-        return bool((self.work.signs[pieces] > 0).all())
 
     @cached_property
     def free_inverse(self) -> Array:

@@ -44,7 +44,7 @@ class Network(ForwardNetwork):
         if target.task is Task.POSE and guess is not None and not load.loads:
             follower = self._follower(self.equilibrium(()))
             if follower is not None:
-                found = follower.follow(target, load, guess)
+                found = follower.follow(self, target, load, guess)
                 if found is not None:
                     return found
         if self.bundles:

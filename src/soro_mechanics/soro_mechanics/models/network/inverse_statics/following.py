@@ -76,7 +76,6 @@ class Follower:
 
     def __init__(self, model: ForwardNetwork, equilibrium: Equilibrium, base: State) -> None:
         layout = equilibrium.layout
-        self.model = model
         self.equilibrium = equilibrium
         self.base = copy_state(base)
         self.solver = platform.PlatformSolver(layout, base)
@@ -91,7 +90,7 @@ class Follower:
         self._off_tip = np.linalg.inv(layout.spec.tip) if shifted else None
 
     def follow(
-        self, target: Target, load: LoadCase, guess: Configuration
+        self, model: ForwardNetwork, target: Target, load: LoadCase, guess: Configuration
     ) -> InverseSolution | None:
         """Solve a pose near the guess; None where the general inverse has to look."""
         start = time.perf_counter()
@@ -107,14 +106,14 @@ class Follower:
         solution = FollowedSolution(self, Problem(length, load), found)
         unstable = ''
         if not found.track.same:
-            linear = self.model.linearise_solution(solution)
+            linear = model.linearise_solution(solution)
             if linear.stable:
                 found.track.same = True
             else:
                 solution.track = None
                 unstable = linear.remark
         if found.track.maps is not track.maps:
-            guard = self.model.guard(self.equilibrium)
+            guard = model.guard(self.equilibrium)
             at = solution.shape, solution.state.wrench, solution.inputs.length
             found.track.remark, _ = guard.examined(*at, length)
         numbers = found.steps, found.error, platform.TOLERANCE, time.perf_counter() - start
@@ -140,7 +139,7 @@ class Follower:
         body = target if self._off_tip is None else target @ self._off_tip
         of_rods = found.track.memory[0, POSE::UNKNOWNS]
         return Configuration(
-            model=self.model.name,
+            model=ForwardNetwork.name,
             actuation=found.length,
             load=load,
             tip=target,

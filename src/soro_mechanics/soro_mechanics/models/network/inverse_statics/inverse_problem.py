@@ -27,12 +27,23 @@ from soro_mechanics.inverse.task_error import axis_turn, turn_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
-from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, length_forces
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.driven_limits import DrivenLimits
-from soro_mechanics.models.network.equilibrium import Outcome, Problem, UNLOCKED
+from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem, UNLOCKED
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve, STEP_RANGE
+from soro_mechanics.models.network.kernels.newton_kernels import (
+    Aim,
+    ANGLES,
+    CONVERGED,
+    energy,
+    MAX_ACTUATORS,
+    MIDDLE,
+    RODS,
+    SETTLED,
+    solve,
+    STEP_RANGE,
+)
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation, tangent_work
 from soro_mechanics.numerics import lie
@@ -47,7 +58,6 @@ MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody 
 MAX_DAMPING = 1e8
 PROMISE = 1e-12  # of the squared distance: a minimum, where no step promises more
 STALLED = 1e-7  # step of all actuators, in parts of their ranges: nothing nearer is found
-SETTLED = 1e-5  # the same: the least energy is found
 TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solution
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
 MIN_PART = 1.0 / 64.0
@@ -71,17 +81,23 @@ class InverseState:
 class InverseProblem(DrivenLimits):
     """One target for one network."""
 
+    equilibrium: Equilibrium  # of a copy: it keeps the first one, which would keep it
+
     def __init__(self, model: ForwardNetwork, load: LoadCase, target: Target) -> None:
-        self.equilibrium = model.equilibrium(load.loads)
-        self.layout = self.equilibrium.layout
+        equilibrium = model.equilibrium(load.loads)
+        self.layout = equilibrium.layout
         super().__init__(model.description, self.layout)
         self.load, self.target = load, target
-        self._loaded = self.equilibrium.loaded(load)
+        self._loaded = equilibrium.loaded(load)
         self._slopes = np.ones(len(self.drives))
         # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
         self.pulling = np.isin(np.arange(len(self.low)), self.layout.tendons.actuators)
         self.middle[self.pulling] = self.low[self.pulling]
+        kinds = {d.kind for d in self.drives}
+        self.energy = ANGLES if kinds == {'angle'} else MIDDLE
+        if kinds and kinds <= set(LENGTHS) and len(self.low) <= MAX_ACTUATORS:
+            self.energy = RODS
         self.limited = True
         self._straight = all(d.curve is None for d in self.drives)
 
@@ -117,12 +133,15 @@ class InverseProblem(DrivenLimits):
         free.coupled = []
         return free
 
-    def aimed_at(self, target: Target, load: LoadCase | None = None) -> InverseProblem:
+    def aimed_at(
+        self, target: Target, of: tuple[Equilibrium, LoadCase] | None = None
+    ) -> InverseProblem:
         """Return the same problem for another target, and perhaps load on the same places."""
         other = copy.copy(self)
         other.target = target
-        if load is not None:
-            other.load, other._loaded = load, self.equilibrium.loaded(load)
+        if of is not None:
+            other.equilibrium, other.load = of
+            other._loaded = other.equilibrium.loaded(other.load)
         return other
 
     def actuation(self, at: InverseState) -> Array:
@@ -135,26 +154,15 @@ class InverseProblem(DrivenLimits):
         return self.actuation(at), Outcome(solved, at.state, spent, at.residual)
 
     def direct(self, start: InverseState) -> tuple[InverseState, Outcome] | None:
-        """Solve in one kernel where the task decides all; None where that does not end well."""
-        layout, target = self.layout, self.target.finer
-        decided = target.task is not Task.POSITION_AND_AXIS and len(self.range) == self.size
+        """Solve in one kernel; None where that does not end well, or limits hold."""
+        layout, target = self.layout, self.target
         slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
-        if not decided or slow or not layout.kinds.isdisjoint(TENDONS):
+        simple = target.task is not Task.POSITION_AND_AXIS and not slow
+        enough = self.size <= len(self.range) <= MAX_ACTUATORS
+        if not simple or not enough or not layout.kinds.isdisjoint(TENDONS):
             return None
         tangent, linear = tangent_work(layout), start.linear
-        aim = Aim(
-            MAX_DIRECT,
-            (self.equilibrium.tolerance, *target.tolerances),
-            GROWTH,
-            NEARLY,
-            tangent is not None,
-            linear is not None,
-            self.size,
-            layout.tip_body,
-            np.ascontiguousarray(target.pose),
-            self.range,
-            LANES,
-        )
+        aim = self._aim(tangent is not None, linear is not None)
         driven, state, x = start.driven.copy(), copy_state(start.state), self.inputs(start.driven)
         work, old = self.equilibrium.scratch
         w = tangent or work
@@ -168,6 +176,13 @@ class InverseProblem(DrivenLimits):
             return None
         left = None if tangent is None else (tangent, (error, negative))
         return at, Outcome(True, state, steps, error, left)
+
+    def _aim(self, tangent: bool, known: bool) -> Aim:
+        target = self.target.finer
+        limits = (self.equilibrium.tolerance, *target.tolerances)
+        pose, body = np.ascontiguousarray(target.pose), self.layout.tip_body
+        task = self.size, body, pose, self.range, self.energy, self.middle
+        return Aim(MAX_DIRECT, limits, GROWTH, NEARLY, tangent, known, *task, LANES)
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
@@ -273,6 +288,8 @@ class InverseProblem(DrivenLimits):
         error, bend = self._distance(at), np.zeros((len(self.range),) * 2)
         tangent = self._tangent(at)
         while tangent is not None and spent < MAX_NEAREST and idle < MAX_CREEPING:
+            if self.target.late:
+                break
             step = self._nearest_step(at, tangent, damping, bend)
             if step is None or damping > MAX_DAMPING:
                 break
@@ -381,41 +398,12 @@ class InverseProblem(DrivenLimits):
         return None if y is None else y * self.range
 
     def _energy(self, at: InverseState, follow: Array) -> tuple[Array, Array]:
-        """Return Hessian and gradient of the actuators' work in parts of their ranges."""
-        m, d = len(self.range), self.range
-        kinds = {drive.kind for drive in self.drives}
-        if kinds == {'angle'}:
-            n, e = len(follow), self.linearise(at).effort
-            hessian = e[:, n : n + m] - e[:, :n] @ follow[:, :m]
-            effort = e[:, -1] - e[:, :n] @ follow[:, m]
-        elif kinds and kinds <= set(LENGTHS):
-            hessian, effort = self._length_energy(at)
-        else:
-            return np.eye(m), (at.driven - self.middle) / d
-        hessian = 0.5 * (hessian + hessian.T) * d[:, None] * d
-        # where the robot is near critical the energy is not convex: lift it, the gradient decides
-        lowest = float(np.linalg.eigvalsh(hessian)[0])
-        floor = 1e-6 * float(np.abs(hessian).max())
-        return hessian + max(0.0, floor - lowest) * np.eye(m), effort * d
-
-    def _length_energy(self, at: InverseState) -> tuple[Array, Array]:
-        """Do it for rod lengths."""
-        s = self.layout.structure
-        m = len(self.range)
-        hessian, effort = np.zeros((m, m)), np.zeros(m)
-        first, force = s.rod_piece[:-1], length_forces(self.layout, at.state)
-        section = self.layout.sections[first, 0]
-        strain = section[:, :6] + section[:, 6:12] * at.state.wrench[first]
-        for actuator, rod, _ in s.map_index:
-            effort[actuator] += force[rod]
-        for a in range(m):
-            unit = np.zeros(m)
-            unit[a] = 1.0
-            self.follow(at, unit, 0.0)
-            change = -np.einsum('ri,ri->r', strain, self.work.step_wrench[first])
-            for actuator, rod, _ in s.map_index:
-                hessian[actuator, a] += change[rod]
-        return hessian, effort
+        """Return Hessian and gradient of the actuators' energy, see the kernel."""
+        m, linear = len(self.range), self.linearise(at)
+        out, aim = np.zeros((m, m + 1)), self._aim(False, False)
+        s, x = self.layout.structure, self.inputs(at.driven)
+        energy(s, x, at.state, linear.work, aim, at.driven, np.ascontiguousarray(follow), out)
+        return out[:, :m], -out[:, m]
 
     def within(self, at: InverseState) -> bool:
         """Whether a point keeps every limit."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
+from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -108,23 +109,6 @@ def _start(s, base, w, row, state):
     move(s, base, w, 1.0, state)
 
 
-@merged_kernel
-def _pieces_hold(s, w):
-    """Return whether every integrated piece is stable with its second end free.
-
-    With both ends held it is then stable all the more, and the elimination, which sees nodes only,
-    has missed nothing inside. A strut loses this at a sixteenth of the load at which it buckles
-    between held ends, and does not regain it under any greater load.
-    """
-    for r in range(s.counts[1]):
-        if s.rod_macro[r] == 1:
-            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-                held = w.tangent[p, 6:12, 6:12]
-                if w.signs[p] <= 0 or negative_pivots(held, 6, w.scratch) != 0:
-                    return False
-    return True
-
-
 @kernel
 def solve_samples(s, base, x, rest, b, w, lanes):
     """Solve many actuations, each from its own start; say which of them are beyond doubt.
@@ -168,7 +152,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
             continue
         if b.exact:
             evaluate(s, x, state, w, NO, YES, lanes)
-        if not _pieces_hold(s, w) or condense(s, x, state, w, NO, YES) != 0:
+        if not pieces_hold(s, w) or condense(s, x, state, w, NO, YES) != 0:
             continue
         if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(s, x, w) == 0:
             continue

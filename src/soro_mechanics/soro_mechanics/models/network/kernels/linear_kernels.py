@@ -4,15 +4,33 @@
 
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
-    clear_slots,
     condense,
     evaluate,
     largest_step,
     motor_efforts,
     move,
+    set_slots,
 )
 from soro_mechanics.numerics.borrow_kernels import borrowed
-from soro_mechanics.numerics.kernels import kernel, YES
+from soro_mechanics.numerics.dense_kernels import negative_pivots
+from soro_mechanics.numerics.kernels import kernel, merged_kernel, YES
+
+
+@merged_kernel
+def pieces_hold(s, w):
+    """Return whether every integrated piece is stable with its second end free.
+
+    With both ends held it is then stable all the more, and the elimination, which sees nodes only,
+    has missed nothing inside. A strut loses this at a sixteenth of the load at which it buckles
+    between held ends, and does not regain it under any greater load.
+    """
+    for r in range(s.counts[1]):
+        if s.rod_macro[r] == 1:
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+                held = w.tangent[p, 6:12, 6:12]
+                if w.signs[p] <= 0 or negative_pivots(held, 6, w.scratch) != 0:
+                    return False
+    return True
 
 
 @kernel
@@ -25,12 +43,14 @@ def linearise(s, x, state, w, exact, lanes):
         Scaled residual.
     negative : int
         Negative pivots met in the rods, or SINGULAR.
+    holds : bool
+        See `pieces_hold`.
     """
     s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
     error = evaluate(s, x, state, w, YES, exact, lanes)
     negative = condense(s, x, state, w, YES, YES)
     motor_efforts(s, x, w)
-    return error, negative
+    return error, negative, pieces_hold(s, w)
 
 
 @kernel
@@ -56,9 +76,7 @@ def follow_change(s, x, state, w, change, part, one, new):
         The part of the change that was taken.
     """
     s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
-    clear_slots(w)
-    for k in range(s.counts[6]):
-        w.slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k] * change[s.map_index[k, 0]]
+    set_slots(s, x, w, change)
     back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, one)
     part = min(part, largest_step(s, w)[0])
     move(s, state, w, part, new)

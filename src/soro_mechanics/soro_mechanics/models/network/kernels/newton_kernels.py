@@ -16,11 +16,12 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     largest_step,
     motor_efforts,
     move,
+    set_slots,
     SINGULAR,
     solve_bodies,
 )
 from soro_mechanics.numerics.borrow_kernels import borrowed
-from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, NO, YES
 
 CONVERGED = 0
@@ -29,7 +30,11 @@ SLOW = 2
 
 MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
+SETTLED = 1e-5  # the same, of actuators more than the task has rows: the least energy is found
+ANGLES, RODS, MIDDLE = 0, 1, 2  # whose energy that is; the last: from the middle of the ranges
+LIFTS, LIFT = 14, 4.0  # of a tangent that is not positive: times, and by what each grows
 FIRST = 53  # row of the scratch from which assembly and elimination leave it free
+MAX_ACTUATORS = 48  # of a task: a row of it
 
 
 class Aim(NamedTuple):
@@ -46,7 +51,9 @@ class Aim(NamedTuple):
     rows: int  # of the task; 0: the actuators are held, 3: position, 6: pose
     body: int  # that has to meet it
     pose: NDArray  # (4, 4) of it
-    range: NDArray  # (rows,) of the actuators
+    range: NDArray  # (m,) of the actuators; at least as many as rows, none where they are held
+    energy: int  # that more of them choose by: ANGLES, RODS or MIDDLE
+    middle: NDArray  # (m,) what they drive there
     lanes: int  # LANES, see `integrate_lanes`
 
 
@@ -80,7 +87,8 @@ def copy_into(source, target):
 def solve(s, x, state, old, w, near, aim, driven):
     """Solve the equilibrium with the actuators held, or with what they must be for a task.
 
-    Of a task every step obeys K eta + P da = -r and A eta = c, what the body still lacks.
+    Of a task every step obeys K eta + P da = -r and A eta = c, what the body still lacks; where
+    that leaves a choice, at the least energy of the actuators (Koehler 2023: motors' work).
 
     Parameters
     ----------
@@ -114,13 +122,17 @@ def solve(s, x, state, old, w, near, aim, driven):
     state, old = borrowed(state), borrowed(old)
     best = error = away = turn = 0.0
     first = _first_step(s, x, state, old, near, aim, driven) if aim.known else 0
+    chosen = aim.range.shape[0] == aim.rows
+    last, size = 1.0, _size(near, aim) if first == 1 else 1.0  # of steps, in parts of the ranges
     clear_slots(w)
     part = 1.0
     for step in range(first, aim.most + 1):
         error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, NO, aim.lanes)
         if aim.rows > 0:
             away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
-        if error <= aim.tolerances[0] and away <= aim.tolerances[1] and turn <= aim.tolerances[2]:
+        met = error <= aim.tolerances[0] and away <= aim.tolerances[1]
+        still = chosen or step > 0 and size * min(1.0, size / last) < SETTLED
+        if met and turn <= aim.tolerances[2] and still:
             return CONVERGED, step, error, away, turn, _finish(s, x, state, w, aim.tangent)
         if step == aim.most:
             break
@@ -136,6 +148,7 @@ def solve(s, x, state, old, w, near, aim, driven):
             if singular or not _step(s, x, state, w, aim, driven, 1.0):
                 return NOT_SOLVABLE, step, error, away, turn, 0
             part = _part(s, w, aim)
+            last, size = size, _size(w, aim)
             taken = part
             copy_into(state, old)
         move(s, old, w, part, state)
@@ -149,7 +162,8 @@ def _first_step(s, x, state, old, near, aim, driven):
     copy_into(state, old)
     if aim.rows > 0:
         away, turn = _lacking(state.body[aim.body], aim, near.scratch[FIRST:])
-        if away <= aim.tolerances[1] and turn <= aim.tolerances[2]:
+        met = away <= aim.tolerances[1] and turn <= aim.tolerances[2]
+        if met and aim.range.shape[0] == aim.rows:
             return 0
     clear_slots(near)
     if not _step(s, x, state, near, aim, driven, 1.0 if aim.rows > 0 else 0.0):
@@ -165,17 +179,22 @@ def _first_step(s, x, state, old, near, aim, driven):
 @kernel
 def _part(s, w, aim):
     """Return what part of a step is taken at once."""
-    part = largest_step(s, w)[0]
-    for k in range(aim.rows):
-        change = abs(w.scratch[FIRST + 1, k])
-        part = min(part, STEP_RANGE * aim.range[k] / max(change, 1e-300))
-    return part
+    return min(largest_step(s, w)[0], STEP_RANGE / _size(w, aim))
+
+
+@kernel
+def _size(w, aim):
+    """Return the largest step of an actuator of a task, in parts of its range."""
+    size = 1e-300
+    for k in range(aim.range.shape[0]):
+        size = max(size, abs(w.scratch[FIRST + 1, k]) / aim.range[k])
+    return size
 
 
 @kernel
 def _drive(s, x, w, aim, driven, taken):
     """Let what is driven follow a part of a step of the actuators of a task."""
-    for k in range(aim.rows):
+    for k in range(aim.range.shape[0]):
         driven[k] += taken * w.scratch[FIRST + 1, k]
     for r in range(s.counts[1] if aim.rows > 0 else 0):
         length = x.length[r] + taken * w.slots[r, 0]
@@ -227,36 +246,150 @@ def _step(s, x, state, w, aim, change, one):
     Of a task with that of the actuators (w.scratch[FIRST + 1]); else with these held or, of a
     derivative, with a given `change`. `one` as in `back_substitute`.
     """
-    n, m = w.matrix.shape[0], aim.rows
+    n, m = w.matrix.shape[0], aim.range.shape[0]
+    da = w.scratch[FIRST + 1]
     if m == 0 and one == 1.0:
         good = solve_bodies(s, x, w) != 0
         back_substitute(s, x, state, w, 0, w.slots, 1.0)
         return good
-    a = np.zeros((n + m, n + m + 1))
-    for i in range(n):
-        for j in range(n):
-            a[i, j] = w.matrix[i, j]
-        for k in range(m):
-            a[i, n + k] = w.columns[i, k] * aim.range[k]
-        a[i, n + m] = -one * w.vector[i]
-        for k in range(change.shape[0] if m == 0 else 0):
-            a[i, n] -= w.columns[i, k] * change[k]
-    for i in range(m):  # in the body's axes, to first order of what is lacking
-        a[n + i, 6 * (aim.body - 1) + i] = 1.0
-        a[n + i, n + m] = w.scratch[FIRST, i]
-    if solve_in_place(a, n + m, a[:, n + m :], 1) == 0:
-        return False
     for i in range(6):
         w.step_body[0, i] = 0.0
-    for i in range(n):
-        w.step_body[1 + i // 6, i % 6] = a[i, n + m]
-    clear_slots(w)
-    da = w.scratch[FIRST + 1]
-    for k in range(m):
-        da[k] = a[n + k, n + m] * aim.range[k]
-    for k in range(s.counts[6]):
-        actuator = s.map_index[k, 0]
-        moved = da[actuator] if m > 0 else change[actuator]
-        w.slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k] * moved
+    if m > aim.rows:
+        if not _least_energy(s, x, state, w, aim, change):
+            return False
+    else:
+        a = np.zeros((n + m, n + m + 1))
+        for i in range(n):
+            for j in range(n):
+                a[i, j] = w.matrix[i, j]
+            for k in range(m):
+                a[i, n + k] = w.columns[i, k] * aim.range[k]
+            a[i, n + m] = -one * w.vector[i]
+            for k in range(change.shape[0] if m == 0 else 0):
+                a[i, n] -= w.columns[i, k] * change[k]
+        for i in range(m):  # in the body's axes, to first order of what is lacking
+            a[n + i, 6 * (aim.body - 1) + i] = 1.0
+            a[n + i, n + m] = w.scratch[FIRST, i]
+        if solve_in_place(a, n + m, a[:, n + m :], 1) == 0:
+            return False
+        for i in range(n):
+            w.step_body[1 + i // 6, i % 6] = a[i, n + m]
+        for k in range(m):
+            da[k] = a[n + k, n + m] * aim.range[k]
+    set_slots(s, x, w, da if m > 0 else change)
     back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, one)
     return True
+
+
+@kernel
+def _least_energy(s, x, state, w, aim, driven):
+    """Write the step of bodies and actuators that meets the task at the least energy.
+
+    With F = K^-1 (P, r) the rows of the task are J = -A F and, in parts of the ranges,
+
+        (H  J^T) (da)   (-g)
+        (J   0 ) (l ) = ( c )
+    """
+    n, m, rows = w.matrix.shape[0], aim.range.shape[0], aim.rows
+    end, da = m + rows, w.scratch[FIRST + 1]
+    system, follow, a = w.matrix.copy(), np.empty((n, m + 1)), np.zeros((end, end + 1))
+    for i in range(n):
+        for j in range(m):
+            follow[i, j] = w.columns[i, j]
+        follow[i, m] = w.vector[i]
+    if solve_in_place(system, n, follow, m + 1) == 0:
+        return False
+    energy(s, x, state, w, aim, driven, follow, a)
+    most = 1e-300
+    for i in range(rows):
+        for j in range(m):
+            a[m + i, j] = -follow[6 * (aim.body - 1) + i, j] * aim.range[j]
+            most = max(most, abs(a[m + i, j]))
+        a[m + i, end] = w.scratch[FIRST, i] + follow[6 * (aim.body - 1) + i, m]
+    for i in range(m, end):
+        for j in range(m):
+            a[i, j] /= most
+            a[j, i] = a[i, j]
+        a[i, end] /= most
+    if solve_in_place(a, end, a[:, end:], 1) == 0:
+        return False
+    for k in range(m):
+        da[k] = a[k, end] * aim.range[k]
+    for i in range(n):
+        step = -follow[i, m]
+        for k in range(m):
+            step -= follow[i, k] * da[k]
+        w.step_body[1 + i // 6, i % 6] = step
+    return True
+
+
+@kernel
+def energy(s, x, state, w, aim, driven, follow, a):
+    """Write the Hessian of the actuators' energy to a, its gradient, negative, to the last column.
+
+    In parts of the ranges and of the Hessian's largest entry; where the robot is near critical it
+    is not convex, and lifted: the gradient decides. `follow`, (n, m + 1), is K^-1 (P, r).
+    """
+    n, m, end = w.matrix.shape[0], aim.range.shape[0], a.shape[1] - 1
+    h, work, scale = np.zeros((m, m)), np.zeros((m, m)), aim.range.copy()
+    if aim.energy == ANGLES:
+        motor_efforts(s, x, w)
+    for j in range(m):
+        if aim.energy == RODS:
+            _length_energy(s, x, state, w, follow, j, h, a)
+        elif aim.energy == ANGLES:
+            for i in range(m):
+                h[i, j] = w.effort[i, n + j]
+                for k in range(n):
+                    h[i, j] -= w.effort[i, k] * follow[k, j]
+            a[j, end] = -w.effort[j, n + m]
+            for k in range(n):
+                a[j, end] += w.effort[j, k] * follow[k, m]
+        else:
+            h[j, j] = 1.0
+            a[j, end] = (aim.middle[j] - driven[j]) / aim.range[j]
+            scale[j] = 1.0
+    most = 1e-300
+    for i in range(m):
+        a[i, end] *= scale[i]
+        for j in range(i + 1):
+            h[i, j] = h[j, i] = 0.5 * (h[i, j] + h[j, i]) * scale[i] * scale[j]
+            most = max(most, abs(h[i, j]))
+    lift = 1e-6 * most
+    for _ in range(LIFTS):
+        if negative_pivots(h, m, work) == 0:
+            break
+        for i in range(m):
+            h[i, i] += lift
+        lift *= LIFT
+    for i in range(m):
+        a[i, end] /= most
+        for j in range(m):
+            a[i, j] = h[i, j] / most
+
+
+@kernel
+def _length_energy(s, x, state, w, follow, j, h, a):
+    """Write column j of the Hessian, and the gradient, of the energy of driven lengths.
+
+    dU/dL = -(F . e0 + F . c F / 2) of the section at a rod's first end.
+    """
+    n, m, da = w.matrix.shape[0], h.shape[0], w.scratch[FIRST + 1]
+    for k in range(m):
+        da[k] = 1.0 if k == j else 0.0
+    for i in range(n):
+        w.step_body[1 + i // 6, i % 6] = -follow[i, j]
+    set_slots(s, x, w, da)
+    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, 0.0)
+    for k in range(s.counts[6]):
+        i, p = s.map_index[k, 0], s.rod_piece[s.map_index[k, 1]]
+        lane = s.lane[p]
+        for e in range(6):
+            rest, soft = x.section[p, e], x.section[p, 6 + e]
+            if lane >= 0:
+                rest = x.table[lane // 8, 0, 8 * e + lane % 8]
+                soft = x.table[lane // 8, 0, 8 * (6 + e) + lane % 8]
+            force = state.wrench[p, e]
+            h[i, j] -= (rest + soft * force) * w.step_wrench[p, e]
+            if i == j:
+                a[j, a.shape[1] - 1] += force * (rest + 0.5 * soft * force)

@@ -415,6 +415,14 @@ def largest_step(s, w):
 
 
 @merged_kernel
+def set_slots(s, x, w, change):
+    """Let the parameters of all rods change as the actuators do, (m,)."""
+    clear_slots(w)
+    for k in range(s.counts[6]):
+        w.slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k] * change[s.map_index[k, 0]]
+
+
+@merged_kernel
 def clear_slots(w):
     """Let no parameter of a rod change."""
     for r in range(w.slots.shape[0]):
