@@ -159,7 +159,8 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
                 ax.plot(points[i], points[j], color=colour, lw=1.0)
     low, high = np.array([space.get_xlim(), space.get_ylim(), space.get_zlim()]).T
     middle, half = (low + high) / 2.0, np.max(high - low) / 2.0
-    space.set(**dict(zip(('xlim', 'ylim', 'zlim'), np.stack((middle - half, middle + half), 1))))
+    for axis, a, b in zip('xyz', middle - half, middle + half, strict=True):
+        space.set(**{f'{axis}lim': (a, b)})
     space.set_box_aspect((1.0, 1.0, 1.0), zoom=0.8)
     space.locator_params(nbins=4)
     space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
