@@ -28,7 +28,7 @@ def draw_eigenstiffness(file: Path) -> None:
     dome.set(
         xlabel='x [cm]', ylabel='y [cm]', zlabel='z [cm]', title='tips, coloured by the greatest'
     )
-    dome.set_aspect('equal')
+    dome.set_box_aspect(np.ptp(tips, axis=0), zoom=0.85)
     for row, (name, values, pick) in enumerate(
         (('greatest', greatest, np.max), ('least positive', least, np.min))
     ):

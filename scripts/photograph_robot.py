@@ -147,6 +147,15 @@ def photograph(
     page.call('Emulation.setEmulatedMedia', features=[scheme])
     page.call('Page.navigate', url=address)
     page.open_viewer()
+    shots: list[str] = []
+    part = {'x': 0, 'y': 0, 'width': min(look.width, 600), 'height': 300, 'scale': 1.0}
+
+    def still() -> bool:
+        """Whether the robot, without the panel, looks as a moment ago: lights come late."""
+        shots.append(page.call('Page.captureScreenshot', format='png', clip=part)['data'])
+        return shots[-2:-1] == shots[-1:]
+
+    page.wait(still, PATIENCE, 'a picture that stays')
     page.picture(look.picture)
     page.key('Escape', 27)
     page.wait(lambda: 'stop' in nobody.asked, PATIENCE, 'STOP by Esc')

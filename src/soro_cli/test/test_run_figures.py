@@ -21,13 +21,14 @@ from recorded_run import HOLD, MOUNTED, PERIOD, RecordedRun
 
 from soro_mechanics.identification.fit import identify, predict
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import _Types, BagReader, Recorded
 from soro_recording.identify_report import save_figure
 from soro_recording.open_bag import default_folder, open_bag
 from soro_recording.run_data import choose_namespace, distance_to_path, RunData
-from soro_recording.run_figures import Drawn, FIGURES
+from soro_recording.run_figures import _actuation, Drawn, FIGURES
 from soro_recording.run_player import PLAYER
 
 
@@ -98,6 +99,26 @@ def test_decoded_shapes_are_not_kept(recorded, soro, monkeypatch, words):
     done = soro(words[0], str(recorded.folder), *words[1:])
     assert done.returncode == 0, done.stderr
     assert 0 < most <= 3
+
+
+def test_thirty_actuators_have_panels_whose_legends_fit():
+    description = read_robot_file(find_robot_file('pam_continuum'))
+    rest = np.array([[a.rest for a in description.actuators]] * 2)
+    data = SimpleNamespace(time=np.arange(2.0), commanded=rest, measured=rest, stand_in=rest)
+    run = SimpleNamespace(
+        description=description, actuators=description.actuators, actuation=lambda: data
+    )
+    figure = _actuation(run).figure
+    figure.draw_without_rendering()
+    names = []
+    for panel in figure.axes:
+        legend, box = panel.get_legend(), panel.get_window_extent()
+        names += [t.get_text() for t in legend.get_texts() if t.get_text().startswith('muscle')]
+        colours = {line.get_color() for line in panel.lines if line.get_label() in names}
+        assert len(colours) == 6
+        within = legend.get_window_extent()
+        assert box.y0 <= within.y0 < within.y1 <= box.y1
+    assert names == [a.name for a in description.actuators]
 
 
 def test_backbones_of_chosen_moments_are_read(recorded):

@@ -268,9 +268,12 @@ class HapticRenderer(DriverNode):
         VirtualEnvironment(objects)  # what is wrong with it is said first, in any state
         loop = self._loop
         if loop is None or self._control is None or not self.active:
-            first = f'driver/clear_fault, then {self._source}/clear_fault'
-            remedy = f'after a fault or a stop call {first}' if self._topics else 'see diagnostics'
-            raise NotActive(f'{self._source} is not active; {remedy}')
+            first = f'driver/clear_fault, then {self._source}/' if self._topics else 'driver/'
+            why = self._starting.text if loop is None else loop.safety.reason
+            raise NotActive(
+                f'{self._source} is not active ({why or "not armed"}): after a fault or a stop '
+                f'call {first}clear_fault'
+            )
         environment, limited = self._control.haptics.limits.environment(objects)
         if loop.safety.state is DeviceState.SAFE:
             first = f'{self._source if self._topics else "driver"}/clear_fault'

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,25 +80,28 @@ def _figure(run: RunData, title: str, size: tuple[float, float]) -> Figure:
 
 def _actuation(run: RunData) -> Drawn:
     data = run.actuation()
-    figure = _figure(run, 'actuation', (10.0, 5.5))
-    ax = figure.subplots()
+    count = -(-len(run.actuators) // len(COLOURS))  # of panels, each with every colour once
+    figure = _figure(run, 'actuation', (10.0, max(5.5, 2.4 * count)))
+    panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     numbers: dict[str, float | None] = {}
     unit, size = SHOWN[run.actuators[0].unit]
     stand_in = data.stand_in
     for i, actuator in enumerate(run.actuators):
-        colour = COLOURS[i % len(COLOURS)]
+        ax, colour = panels[i // len(COLOURS)], COLOURS[i % len(COLOURS)]
         ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)
         ax.plot(data.time, stand_in[:, i] / size, '-.', color=colour, lw=1.0)
         ax.plot(data.time, data.measured[:, i] / size, color=colour, lw=1.0, label=actuator.name)
         numbers[f'{actuator.name}_rmse'] = _rms(data.measured[:, i] - data.commanded[:, i])
     limits = {x for a in run.actuators for x in (a.minimum, a.maximum)}
-    for limit in sorted(limits):
+    for ax, limit in product(panels, sorted(limits)):
         ax.axhline(limit / size, color='#c0392b', ls='--', lw=0.8)
     ax.plot([], [], color='#c0392b', ls='--', lw=0.8, label='limit')
     ax.plot([], [], ':', color='black', lw=1.0, label='commanded')
     if np.isfinite(stand_in).any():
         ax.plot([], [], '-.', color='black', lw=1.0, label='applied, not measured')
-    _finish(ax, 'time [s]', f'{run.actuators[0].quantity.replace("_", " ")} [{unit}]')
+    for ax in panels:
+        last = 'time [s]' if ax is panels[-1] else ''
+        _finish(ax, last, f'{run.actuators[0].quantity.replace("_", " ")} [{unit}]')
     return Drawn('actuation', figure, numbers)
 
 
@@ -132,6 +136,10 @@ def _tip(run: RunData, measured: Measured | None) -> Drawn:
             ax.plot(t, MM * p[:, i], color=colour, lw=1.0, label=label)
     for i, ax in enumerate(axes):
         _finish(ax, 'time [s]' if i == 2 else '', f'{"xyz"[i]} [mm]', legend=i == 0)
+        ax.ticklabel_format(useOffset=False)
+        low, high = ax.get_ylim()
+        room = max(0.0, MM * NOISE - (high - low)) / 2.0  # what is at rest is a straight line
+        ax.set_ylim(low - room, high + room)
     return Drawn('tip', figure, numbers)
 
 
@@ -142,13 +150,19 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
     colours = colormaps['viridis'](scale(shapes.time[chosen]))
     space = figure.add_subplot(1, 3, 1, projection='3d')
     flat = [figure.add_subplot(1, 3, n) for n in (2, 3)]
-    for lines, colour in zip(run.backbones(PRESENT, chosen), colours, strict=True):
+    backbones = run.backbones(PRESENT, chosen)
+    for lines, colour in zip(backbones, colours, strict=True):
         for line in lines:
             points = MM * line.T
             space.plot(*points, color=colour, lw=1.0)
             for ax, (i, j) in zip(flat, ((0, 2), (1, 2)), strict=True):
                 ax.plot(points[i], points[j], color=colour, lw=1.0)
-    space.set_aspect('equal')
+    low, high = np.array([space.get_xlim(), space.get_ylim(), space.get_zlim()]).T
+    middle, half = (low + high) / 2.0, np.max(high - low) / 2.0
+    for axis, a, b in zip('xyz', middle - half, middle + half, strict=True):
+        space.set(**{f'{axis}lim': (a, b)})
+    space.set_box_aspect((1.0, 1.0, 1.0), zoom=0.8)
+    space.locator_params(nbins=4)
     space.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]')
     for ax, name in zip(flat, 'xy', strict=True):
         ax.set_aspect('equal', adjustable='datalim')
@@ -159,7 +173,8 @@ def _shape(run: RunData, shapes: Shapes) -> Drawn:
         matplotlib.cm.ScalarMappable(scale, 'viridis'), ax=flat, label='time [s]', shrink=0.8
     )
     shortest, longest = float(np.min(shapes.lengths)), float(np.max(shapes.lengths))
-    numbers = {'shortest_backbone': shortest, 'longest_backbone': longest}
+    which = 'backbone' if len(backbones[0]) == 1 else 'sum_of_backbones'
+    numbers = {f'shortest_{which}': shortest, f'longest_{which}': longest}
     return Drawn('shape', figure, numbers)
 
 

@@ -63,10 +63,12 @@ class ActuatorSliders:
         self._sliders = []
         for i, a in enumerate(actuators):
             size = size_of(a)
+            ends = tuple(round(x / size, 6) for x in (a.minimum, a.maximum))
             slider = gui.add_slider(
                 f'{a.name} [{unit_of(a)}]' if unit_of(a) else a.name,
-                min=round(a.minimum / size, 6),
-                max=round(a.maximum / size, 6),
+                min=ends[0],
+                max=ends[1],
+                marks=tuple((x, f'{x:.4g}') for x in ends),
                 step=step_of(a),
                 initial_value=float(self._shown[i]),
                 hint=f'{shown(a.minimum, a.unit)} to {shown(a.maximum, a.unit)}, '
