@@ -12,7 +12,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
 )
 from soro_mechanics.numerics.borrow_kernels import borrowed
-from soro_mechanics.numerics.kernels import kernel, YES
+from soro_mechanics.numerics.kernels import kernel
 
 
 @kernel
@@ -27,8 +27,8 @@ def linearise(s, x, state, w, exact, lanes):
         Negative pivots met in the rods, or SINGULAR.
     """
     s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
-    error = evaluate(s, x, state, w, YES, exact, lanes)
-    negative = condense(s, x, state, w, YES, YES)
+    error = evaluate(s, x, state, w, True, exact, lanes)
+    negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
     return error, negative
 
