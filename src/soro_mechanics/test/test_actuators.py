@@ -16,7 +16,6 @@ from soro_mechanics.actuator_models.capstan import Capstan
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties, read_creep
 from soro_mechanics.actuator_models.hysteresis import BoucWen, hysteresis, LAWS, PrandtlIshlinskii
 from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
-from soro_mechanics.actuator_models.muscle import GasMuscle
 from soro_mechanics.actuator_models.pneumatics import (
     AMBIENT,
     Chamber,
@@ -31,7 +30,6 @@ from soro_mechanics.robot_file.section import Section
 BAR = 1e5
 VALVE = Valve(1e-9, 0.3)
 EMPTY_RATE = VALVE.conductance * REFERENCE_DENSITY * GAS_CONSTANT * TEMPERATURE  # m^3/s
-CHEN = GasMuscle(area=0.015**2)
 
 
 def test_flow_is_sonic_up_to_the_critical_ratio_continuous_and_antisymmetric():
@@ -93,28 +91,6 @@ def test_a_piston_on_sealed_air_swings_as_a_gas_spring():
     period = h * (ups[-1] - ups[0]) / (len(ups) - 1)
     assert period == pytest.approx(2.0 * np.pi / omega, rel=2e-3)
     assert np.ptp(energy) < 1e-3 * 0.5 * mass * 0.01**2
-
-
-def test_a_sealed_muscle_pulls_what_was_published_and_is_a_gas_spring():
-    assert CHEN.capacity == pytest.approx(22.7, rel=0.01)  # Chen et al. 2022, fig. 4(a)
-    assert CHEN.pull(0.1, 0.0) == pytest.approx(CHEN.capacity)
-    assert CHEN.sealed_stiffness(0.1, 0.1) == pytest.approx(228.0, rel=1e-3)
-    # against the chamber, whose law was written down another way
-    chamber = Chamber(np.array([0.1 * CHEN.area]))
-    chamber.advance(np.zeros_like, 0.1, np.array([0.13 * CHEN.area]))
-    pressure = CHEN.sealed_pressure(0.13, 0.1)
-    assert pressure == pytest.approx(chamber.pressure[0])
-    for muscle in (CHEN, GasMuscle(CHEN.area, 1.4, 50.0, 0.09)):
-        assert muscle.pull(0.1, muscle.sealed_pressure(0.1, 0.1)) == pytest.approx(0.0, abs=1e-9)
-
-        def pull(length, muscle=muscle):
-            return muscle.pull(length, muscle.sealed_pressure(length, 0.1))
-
-        slope = (pull(0.111) - pull(0.109)) / 2e-3
-        assert muscle.sealed_stiffness(0.11, 0.1) == pytest.approx(slope, rel=1e-3)
-    # fig. 5(b): the stiffness falls with the pressure
-    stiffness = CHEN.sealed_stiffness(np.linspace(0.08, 0.3, 20), 0.08)
-    assert (np.diff(stiffness) < 0.0).all()
 
 
 def motors(properties, count):

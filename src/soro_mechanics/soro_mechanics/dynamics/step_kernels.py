@@ -46,7 +46,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.borrow_kernels import borrowed
-from soro_mechanics.numerics.kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
 GAIN, KEPT, ADDED = range(3)  # places in `prony`
@@ -152,7 +152,7 @@ def _add_inertia(s, x, state, w, m):
 def assemble_motion(s, x, damped, state, w, m, lanes):
     """Write force and tangent of every piece in motion, and the wrenches on the bodies."""
     place_ends(s, x, state, w)
-    assemble_elements(s, damped, state, w, NO, lanes)
+    assemble_elements(s, damped, state, w, False, lanes)
     for r in range(s.counts[1]):
         first = s.rod_node[r] - s.rod_piece[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
@@ -200,7 +200,7 @@ def advance(s, x, damped, state, w, m, most, lanes):
             return CONVERGED, step, error
         if step == most or not error < 1e300:
             return SLOW, step, error
-        if condense(s, x, state, w, NO, NO) == SINGULAR:
+        if condense(s, x, state, w, False, False) == SINGULAR:
             return NOT_SOLVABLE, step, error
         for b in range(1, s.counts[0]):
             o = 6 * (b - 1)

@@ -26,7 +26,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel, NO, YES
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import (
     compose,
     se3_exp,
@@ -231,10 +231,10 @@ def _correction(w, twist):
 @kernel
 def assemble(s, x, w, state, lanes):
     """Assemble and eliminate with motor columns; returns status and residual."""
-    error = evaluate(s, x, state, w, YES, NO, lanes)
+    error = evaluate(s, x, state, w, True, False, lanes)
     if error >= 1e300:
         return NOT_SOLVED, error
-    if condense(s, x, state, w, YES, NO) == SINGULAR:
+    if condense(s, x, state, w, True, False) == SINGULAR:
         return NOT_STABLE, error
     return DONE, error
 

@@ -26,28 +26,31 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-
 from soro_mechanics.numerics.numba_start import import_numba
 
 import_numba()
 
 from numba import njit  # noqa: E402
-from numba.core import imputils  # noqa: E402
+from numba.core import imputils, types  # noqa: E402
 from numba.core.codegen import ll as llvm  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
 LARGE = 24_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
-# A literal True is a type of its own to Numba, and its callee is compiled once more for it; these
-# are values, for arguments that decide too little to be worth that.
-YES, NO = np.bool_(True), np.bool_(False)
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
-    """A kernel that its callers call where it is large."""
+    """A kernel that its callers call where it is large.
+
+    A literal is a type of its own to Numba, which would compile a callee once more for each.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile for what a caller passes; the same for all values of a type."""
+        values = {name: types.unliteral(kind) for name, kind in kws.items()}
+        return super().get_call_template([*map(types.unliteral, args)], values)
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from soro_mechanics.robot_file.section import Section
 
 Record = TypeVar('Record')
-READERS: dict[str, Callable[..., Any]] = {  # by annotation; of all others `Section.quantity`
+READERS: dict[str, Callable[..., Any]] = {  # by annotation; there are no others
+    'float': Section.quantity,
+    'float | None': Section.quantity,
     'int': Section.integer,
     'str': Section.text,
     'bool': Section.boolean,
@@ -41,9 +43,9 @@ def read_record(section: Section, kind: type[Record], **found: Any) -> Record:
         unit, key, bounds = field.metadata['given']
         if field.default is not dataclasses.MISSING:
             bounds = {'default': field.default, **bounds}
-        read = READERS.get(str(field.type))
-        if read is None:
-            read, bounds = Section.quantity, {'si_unit': unit, **bounds}
+        read = READERS[str(field.type)]
+        if read is Section.quantity:
+            bounds = {'si_unit': unit, **bounds}
         found[field.name] = read(section, key or field.name, **bounds)
     return kind(**found)
 

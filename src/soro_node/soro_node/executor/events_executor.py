@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from io import UnsupportedOperation
 import time
 from typing import Any
 
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
+
+from soro_node.executor.single_executor import SingleExecutor
 
 SLICE = 0.25  # s, how late the end of a future is noticed
 
@@ -22,10 +24,10 @@ def cheap_executor(context: Context) -> Any:
     """
     try:
         from rclpy.experimental import EventsExecutor
-    except ImportError:
-        return SingleThreadedExecutor(context=context)
 
-    return PatientExecutor(EventsExecutor(context=context))
+        return PatientExecutor(EventsExecutor(context=context))
+    except (ImportError, UnsupportedOperation):  # it tells stderr of crashes, which must be a file
+        return SingleExecutor(context=context)
 
 
 class PatientExecutor:

@@ -22,7 +22,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.kernels import kernel, merged_kernel, NO, YES
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
 DRIVEN_LENGTH = 0
@@ -134,10 +134,10 @@ def solve_samples(s, base, x, rest, b, w, lanes):
         away = 0.0
         converged = False
         for step in range(b.most + 1):
-            if evaluate(s, x, state, w, NO, NO, lanes) <= b.limits[0]:
+            if evaluate(s, x, state, w, False, False, lanes) <= b.limits[0]:
                 converged = True
                 break
-            if step == b.most or condense(s, x, state, w, NO, NO) == SINGULAR:
+            if step == b.most or condense(s, x, state, w, False, False) == SINGULAR:
                 break
             if solve_bodies(s, x, w) == 0:
                 break
@@ -151,8 +151,8 @@ def solve_samples(s, base, x, rest, b, w, lanes):
         if not converged:
             continue
         if b.exact:
-            evaluate(s, x, state, w, NO, YES, lanes)
-        if not pieces_hold(s, w) or condense(s, x, state, w, NO, YES) != 0:
+            evaluate(s, x, state, w, False, True, lanes)
+        if not pieces_hold(s, w) or condense(s, x, state, w, False, True) != 0:
             continue
         if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(s, x, w) == 0:
             continue

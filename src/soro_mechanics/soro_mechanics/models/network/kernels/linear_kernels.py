@@ -13,7 +13,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.kernels import kernel, merged_kernel, YES
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
 
 
 @merged_kernel
@@ -47,8 +47,8 @@ def linearise(s, x, state, w, exact, lanes):
         See `pieces_hold`.
     """
     s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
-    error = evaluate(s, x, state, w, YES, exact, lanes)
-    negative = condense(s, x, state, w, YES, YES)
+    error = evaluate(s, x, state, w, True, exact, lanes)
+    negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
     return error, negative, pieces_hold(s, w)
 

@@ -22,7 +22,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.kernels import kernel, NO, YES
+from soro_mechanics.numerics.kernels import kernel
 
 CONVERGED = 0
 NOT_SOLVABLE = 1
@@ -127,7 +127,7 @@ def solve(s, x, state, old, w, near, aim, driven):
     clear_slots(w)
     part = 1.0
     for step in range(first, aim.most + 1):
-        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, NO, aim.lanes)
+        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, False, aim.lanes)
         if aim.rows > 0:
             away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
         met = error <= aim.tolerances[0] and away <= aim.tolerances[1]
@@ -221,7 +221,7 @@ def _finish(s, x, state, w, tangent):
     """
     if not tangent:
         return 0
-    negative = condense(s, x, state, w, YES, YES)
+    negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
     return negative
 

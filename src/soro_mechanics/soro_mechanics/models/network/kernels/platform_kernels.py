@@ -39,7 +39,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     subtract_weight,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.kernels import kernel, merged_kernel, NO, YES
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose
 
 REACHED = 0
@@ -74,9 +74,9 @@ def renew(s, x, state, w, flat_maps, lanes):
     stiffness and the sign of det Phi. Where a rod, held at both ends, becomes critical, det Phi
     passes through zero and that stiffness through infinity.
     """
-    if evaluate(s, x, state, w, YES, NO, lanes) >= 1e300:
+    if evaluate(s, x, state, w, True, False, lanes) >= 1e300:
         return False
-    negative = condense(s, x, state, w, YES, YES)
+    negative = condense(s, x, state, w, True, True)
     if negative == SINGULAR:
         return False
     maps = cut_maps(flat_maps, s.counts[1])
@@ -142,7 +142,7 @@ def shape_residual(s, x, state, w, lanes):
         compose(body, w.end[r, 1], state.node[2 * r + 1])
     fill_loads(s, x, state, w)
     for b in range(s.counts[7]):
-        none = Variation(0, s.light_drive, s.light_shift[b], NO)
+        none = Variation(0, s.light_drive, s.light_shift[b], False)
         integrate_lanes(w.load[b], x.table[b], s.counts[4], none, w.lanes[b], w.paths[b], lanes)
     length = s.scale[0]
     size = s.scale[1]
