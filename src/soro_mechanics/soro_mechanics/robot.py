@@ -202,9 +202,9 @@ class Robot(robot_input.RobotInput):
             of the target; what is found then may be far from the guess. Default: where no guess
             is given. The first time it takes as long as 128 forward solves more, unless
             `precompute_seeds` has been called. At most four searches more, none begins after 1200
-            of their iterations: see `status.iterations` and `status.message`. By default they end
-            when the answer has cost 0.4 s of processor time, seeds not counted, and 0.2 s at the
-            earliest; True: when they have ended.
+            of their iterations: see `status.iterations` and `status.message`. By default, if the
+            target is missed, they end when the answer has cost 0.4 s of processor time, seeds not
+            counted, and after 0.2 s at the earliest; True: when they have ended.
 
         Returns
         -------

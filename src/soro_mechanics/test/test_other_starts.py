@@ -259,7 +259,7 @@ def test_only_a_nearer_end_is_nearer(first):
 def test_a_further_search_without_time_ends_with_what_it_has(name):
     robot = load_robot(name)
     pose = robot.forward(robot.limits.mean(axis=1)).tip
-    pose[:3, 3] *= 0.3
+    pose[:3, 3] += pose[2, 3] * np.array([0.5, 0.2, 1.0])
     load, target = LoadCase(gravity=robot.gravity), Target(pose, Task.POSE)
     q = robot.forward([a.rest for a in robot.actuators])
     found, late = (

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+import math
 import threading
 import time
 from typing import Any
@@ -36,7 +37,8 @@ SECONDS = 0.4  # of processor time that an answer costs, after which further sea
 LEAST = 0.2  # they have that much at least (both assumed: half a second, most of it computing)
 PATIENCE = 4.0  # s that a search waits for another thread, which solves the postures
 # What an inverse says of a target it has not reached, or not so that the robot could stay there.
-SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
+MISSED = (Code.AT_LIMIT, Code.UNREACHABLE)
+SHORT = (*MISSED, Code.NOT_CONVERGED, Code.UNSTABLE)
 BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of the workspace
 
 
@@ -128,7 +130,8 @@ class MultiStart:
         self._solving.release()
         starts = self.postures(robot).near(target)
         best, iterations, tried, met = first, 0, 0, False
-        target = replace(target, until=time.thread_time() + max(SECONDS - used, LEAST))
+        left = max(SECONDS - used, LEAST) if first.status.code in MISSED else math.inf
+        target = replace(target, until=time.thread_time() + left)
         while tried < len(starts) and iterations < BUDGET and not (met or target.late):
             start = robot.forward(starts[tried])
             tried += 1
