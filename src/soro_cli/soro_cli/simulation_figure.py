@@ -48,7 +48,7 @@ def write_bag(robot: Robot, frames: Sequence[tuple[float, Configuration]], folde
     places = f'/{robot.name}/actuator_state', f'/{robot.name}/configuration'
     topics = [bag.add_topic(*t, full_definition(t[1])) for t in zip(places, kinds, strict=True)]
     for time, q in frames:
-        state = ActuatorState(name=names, flags=[0] * len(names))
+        state = ActuatorState(name=names, flags=[0] * len(names), source='soro simulate')
         stamp = state.header.stamp
         stamp.sec, stamp.nanosec = 1 + int(time), int(time % 1.0 * 1e9)  # zero means unknown
         state.quantity = [a.quantity_code for a in robot.actuators]

@@ -218,7 +218,7 @@ def test_other_actuators_are_named(recorded, soro):
         done = soro(verb, str(recorded.folder), '--robot', 'stiff_flop')
         assert done.returncode == 1
         assert re.search(r'/arm/\w+ has the actuators actuator_\d, actuator_\d, ', done.stderr)
-        assert 'name the file of the recorded robot with --robot FILE' in done.stderr
+        assert 'name the file of the recorded robot (--robot FILE' in done.stderr
 
 
 def test_the_robot_that_is_named_wins(recorded, soro):

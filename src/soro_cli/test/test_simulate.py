@@ -106,6 +106,26 @@ def test_its_recording_is_played_and_drives_it_again(capsys, tmp_path):
     assert main(['simulate', *words, *FAST, '--record', str(bag), '-o', str(again)]) != 0
 
 
+@pytest.mark.parametrize(
+    ('words', 'said'),
+    [
+        (('--chirp', '1', '8'), '--chirp is for --input chirp'),
+        (('--input', 'chirp', '--chirp', '-1', '8'), '--chirp = -1.0: expected a finite'),
+        (('--input', 'chirp', '--chirp', '1', '8mm'), "'mm' measures another dimension"),
+        (('--rise', '1s'), '--rise is for --input ramp'),
+        (('--input', 'ramp', '--rise', '0s'), '--rise = 0.0: expected a finite'),
+        (('--bag', 'run'), '--bag brings its actuation'),
+        (('--duration', '2mm'), "'mm' measures another dimension"),
+        (('--step', 'nan'), '--step = nan'),
+        (('--elements', '100000'), 'at most 1000'),
+    ],
+)
+def test_what_does_not_belong_together_is_refused_in_one_line(capsys, words, said):
+    assert main(['simulate', 'stiff_flop', '0.1bar', '0', '0', *words]) != 0
+    error = capsys.readouterr().err
+    assert said in error and error.count('soro: ') == 1 + ('kernels' in error)
+
+
 def test_what_is_missing_is_said(capsys, tmp_path):
     assert main(['simulate', 'stiff_flop', '--json']) == 2
     assert main(['simulate', 'stiff_flop', '9bar', '0', '0', '--json']) != 0

@@ -82,8 +82,8 @@ def reaction(body: Any, q: Configuration) -> Array:
     out = chamber_volumes(body.robot.description.structure, q)
     turned = [a.quantity in ('length', 'angle') for a in body.robot.actuators]
     if any(turned) and q.model == NETWORK and q.status.converged:
-        still = q.state and body.robot.model_object.linearise_solution(q.state)
-        effort = drive_efforts(still or body.stepper, q.actuation)
+        of = body.stepper if q.state is None else q.state.linearisation
+        effort = drive_efforts(of, q.actuation)
         out[turned] = body.friction.borne(effort, q.actuation)[turned]
     return out
 

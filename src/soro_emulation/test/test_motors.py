@@ -98,6 +98,16 @@ def test_a_length_gives_way_by_its_force_over_the_stiffness_of_the_loop():
     assert found - bench.rest == pytest.approx(-needed / 5e3, rel=0.02, abs=1e-6)
 
 
+def test_what_motors_bear_needs_no_second_linearisation(monkeypatch):
+    bench = Bench('stewart_gough', 'simulated', EmulatedBody)
+    q = bench.body.configuration(bench.rest + 1e-3 * np.arange(6.0))
+    model = bench.body.robot.model_object
+    needed = drive_efforts(model.linearise_solution(q.state), q.actuation)
+    monkeypatch.setattr(model, 'linearise_solution', None)
+    assert reaction(bench.body, q) == pytest.approx(needed, rel=1e-12)
+    assert np.abs(needed).max() > 1e-3
+
+
 def test_what_is_no_motor_is_refused_with_its_place():
     robot = read_robot_file(find_robot_file('stiff_flop'))
     with pytest.raises(RobotFileError, match='motor'):

@@ -344,3 +344,18 @@ def test_a_newton_step_that_is_trusted_errs_less_than_the_time_step():
     assert trusted.iterations < checked.iterations
     tips = [motion.tip[-1, :3, 3] for motion in (exact, checked, trusted)]
     assert np.linalg.norm(tips[2] - tips[1]) < 0.2 * np.linalg.norm(tips[1] - tips[0])
+
+
+@pytest.mark.parametrize('step', [1e-3, 1e-4, 1e-5])
+def test_short_steps_of_a_heavy_body_on_a_feeble_thread_end_where_round_off_does(step):
+    of = section(mass=1e-4, shear=0.1, axial=0.1, bending=(1e-5, 1e-5), torsion=1e-5)
+    heavy = body('tip', mass=1.0)
+    heavy = type(heavy)('tip', None, 1.0, np.zeros(3), 1e-3 * np.eye(3))
+    one = rod(of=of, macro=False, pieces=2)
+    spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4), 1)
+    stepper = Stepper(spec, NOTHING, Options(retardation=0.0))
+    stepper.rest(NOTHING, np.zeros(6), STILL)
+    for _ in range(20):
+        assert stepper.step(step, NOTHING, np.zeros(6), np.array([0.0, 0.0, -9.81])).taken
+    fallen = LENGTH - stepper.tip[2, 3]
+    assert fallen == pytest.approx(0.5 * 9.81 * (20 * step) ** 2, rel=1e-3)

@@ -58,6 +58,7 @@ def order_of(recorded: Sequence[str], expected: Sequence[str], topic: str, file:
     if sorted(recorded) != sorted(expected):
         raise UserError(
             f'{topic} has the actuators {", ".join(recorded) or "none"}; the robot file {file} '
-            f'has {", ".join(expected)}: name the file of the recorded robot with --robot FILE'
+            f'has {", ".join(expected)}: name the file of the recorded robot (--robot FILE, or '
+            'soro simulate FILE)'
         )
     return [recorded.index(name) for name in expected]

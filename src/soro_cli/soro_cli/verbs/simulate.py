@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
@@ -25,20 +26,22 @@ examples:
 """
 MODES = 3
 FRAME = 0.02  # s between shapes of a recording
+MOTION = 'motion'  # what of a robot's kernels is marked
 INPUTS = ('step', 'ramp', 'chirp')
+FINE = 0.05  # of a period, that a step may be; of the energy, that the balance may miss
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('robot', help='name or robot file')
     parser.add_argument('actuation', nargs='*', help=ACTUATION_HELP)
-    parser.add_argument('--input', choices=INPUTS, default='step', help='default: step')
-    parser.add_argument('--rise', default='0.5s', help='time of a ramp')
-    parser.add_argument('--chirp', nargs=2, type=float, default=(0.5, 10.0), metavar='Hz')
+    parser.add_argument('--input', choices=INPUTS, help='default: step')
+    parser.add_argument('--rise', help='time of a ramp, default: 0.5s')
+    parser.add_argument('--chirp', nargs=2, metavar='Hz', help='from, to; default: 0.5 10')
     parser.add_argument('--bag', type=Path, help='measured actuation of a recording instead')
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
-    parser.add_argument('--duration', type=float, help="s; default: 2, or the bag's")
-    parser.add_argument('--step', default='1ms', help='of the integration')
+    parser.add_argument('--duration', help="default: 2s, or the bag's")
+    parser.add_argument('--step', default='1ms', help='of the integration, default: 1ms')
     parser.add_argument('--elements', type=int, help='of every integrated piece of a rod')
     parser.add_argument('--emulated', action='store_true', help='the emulated body of the file')
     parser.add_argument('-o', '--output', type=Path, help='default: out/simulations/ROBOT')
@@ -48,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
+    import numpy as np
+
     from soro_cli.simulation_figure import draw, write_bag, write_csv
     from soro_cli.tables import note, print_json, print_table
     from soro_emulation.emulator_settings import read_emulator_settings
@@ -60,8 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.dynamics.stepper import Options
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.reader import read_robot_file
-    from soro_node.display_units import number, shown
+    from soro_node.display_units import shown, shown_position
     from soro_node.file_errors import writing
+    from soro_node.process.warm_up import mark_of
 
     description = read_robot_file(find_robot_file(arguments.robot))
     device = description.foreign.get('driver', {}).get('device', 'simulated')
@@ -70,7 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
     duration, signal = _input(arguments, description)
     robot = perturbed_robot(description, body)
     options = Options(arguments.elements, incompressible=plant.motion.incompressible)
-    step = number(arguments.step, 's', '--step')
+    step = _above_zero(arguments.step, 's', '--step')
+    mark = mark_of(description.file, MOTION)
+    if not mark.exists():
+        note('soro: the first time kernels may be compiled, for minutes')
     frames: list[Any] = []
 
     def keep(t: float, moving: Any) -> float:
@@ -80,6 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     events = [keep] if arguments.record else []
     motion = robot.simulate(duration, step, signal, options=options, events=events)
+    with suppress(OSError):  # a folder that cannot be written: said, and compiled, every time
+        mark.touch()
     frequency: list[float] = []
     damping: list[float] = []
     try:
@@ -89,9 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
             frequency, damping = found.frequency.tolist(), found.damping.tolist()
     except SoroError as error:
         note(f'soro: no modes: {error}')
-    for text in (*motion.warnings, motion.message):
-        if text:
-            note(f'soro: {text}')
+    missed = float(abs(motion.balance).max())
+    remarks = [*motion.warnings, motion.message]
+    if frequency and step * frequency[0] > FINE:
+        remarks.append(f'the step is more than a twentieth of a period at {frequency[0]:.3g} Hz')
+    if missed > FINE * np.ptp(motion.strain + motion.gravity + motion.dissipated):
+        remarks.append('the steps miss much of the energy: take shorter ones, or a ramp')
+    for text in filter(None, remarks):
+        note(f'soro: {text}')
     folder = arguments.output or Path('out/simulations') / robot.name
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -102,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         'duration': float(motion.time[-1]),
         'mesh_error': motion.mesh_error,
         'real_time_factor': motion.real_time_factor,
-        'energy_error': float(abs(motion.balance).max()),
+        'energy_error': missed,
         'tip': motion.tip[-1, :3, 3].tolist(),
         'frequency': frequency,
         'damping': damping,
@@ -115,8 +131,9 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [
             ('simulated', f'{shown(motion.time[-1], "s")} in {len(motion.time) - 1} steps'),
             ('speed', f'{motion.real_time_factor:.3g} times real time'),
-            ('mesh error', shown(motion.mesh_error, 'm')),
-            ('energy lost by the steps', f'{numbers["energy_error"]:.3g} J at most'),
+            ('tip at the end', shown_position(numbers['tip'])),
+            ('mesh error', f'{1e3 * motion.mesh_error:.2g} mm'),
+            ('error of the energy balance', f'{missed:.2g} J at most'),
             ('modes at the end', ', '.join(f'{f:.3g} Hz ({d:.1%})' for f, d in pairs)),
         ]
         print_table(f'{robot.name} in motion', ('', ''), rows)
@@ -129,10 +146,17 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
     """Return the duration [s] and the actuation as a function of time."""
     import numpy as np
 
-    from soro_node.display_units import feasible_actuation, number
+    from soro_node.display_units import feasible_actuation
     from soro_node.user_errors import UserError
 
+    kind = arguments.input or 'step'
+    for option, of in (('rise', 'ramp'), ('chirp', 'chirp')):
+        if getattr(arguments, option) is not None and (kind != of or arguments.bag):
+            raise UserError(f'--{option} is for --input {of}', 2)
+    asked = arguments.duration and _above_zero(arguments.duration, 's', '--duration')
     if arguments.bag is not None:
+        if arguments.actuation or arguments.input:
+            raise UserError('--bag brings its actuation: leave out the other, and --input', 2)
         from soro_recording.open_bag import open_bag
         from soro_recording.run_data import choose_namespace, RunData
 
@@ -143,24 +167,36 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
         if not known.any():
             raise UserError(f'{arguments.bag} holds no moment with all actuators known')
         time, values = recorded.time[known] - recorded.time[known][0], recorded.present[known]
-        return arguments.duration or float(time[-1]), lambda t: np.array(
+        return asked or float(time[-1]), lambda t: np.array(
             [np.interp(t, time, column) for column in values.T]
         )
     if not arguments.actuation:
         raise UserError('write an actuation to go to, or --bag BAG', 2)
-    duration = 2.0 if arguments.duration is None else arguments.duration
+    duration = asked or 2.0
     rest = np.array([a.rest for a in robot.actuators])
     rate = np.array([a.rate for a in robot.actuators])
     way = np.array(feasible_actuation(arguments.actuation, robot)) - rest
-    rise = number(arguments.rise, 's', '--rise')
-    first, last = arguments.chirp
+    rise = _above_zero(arguments.rise or '0.5s', 's', '--rise')
+    first, last = (_above_zero(f, '1/s', '--chirp') for f in arguments.chirp or ('0.5', '10'))
 
     def chirp(t: float) -> float:
         return 0.5 - 0.5 * np.cos(2.0 * np.pi * t * (first + (last - first) * t / (2 * duration)))
 
     signals = {
         'step': lambda t: rest + np.clip(way, -rate * t, rate * t),
-        'ramp': lambda t: rest + way * (min(1.0, t / rise) if rise > 0.0 else 1.0),
+        'ramp': lambda t: rest + way * min(1.0, t / rise),
         'chirp': lambda t: rest + way * chirp(t),
     }
-    return duration, signals[arguments.input]
+    return duration, signals[kind]
+
+
+def _above_zero(text: str, si_unit: str, option: str) -> float:
+    """Read a quantity above zero; a bare number is in SI."""
+    from soro_mechanics.core.robot_input import positive
+    from soro_node.display_units import number
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = number(text, si_unit, option)
+    return positive(option, value)

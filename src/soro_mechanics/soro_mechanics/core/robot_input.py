@@ -105,10 +105,10 @@ def positive(field: str, value: float) -> float:
     return number
 
 
-def whole(field: str, value: int) -> int:
+def whole(field: str, value: int, most: int = 10**9) -> int:
     """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(field, value, 'a whole number of at least 1')
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InvalidInput(field, value, f'a whole number of at least 1, at most {most}')
     return value
 
 

@@ -20,6 +20,7 @@ from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import cut_fractions
 from soro_mechanics.models.network.rod_sections import section_at
+from soro_mechanics.robot_file.section import MAX_PARTS
 
 
 def moving_layout(
@@ -41,7 +42,7 @@ def moving_layout(
     tendons = any(d.kind in TENDONS for d in spec.drives)
     rods = []
     for i, rod in enumerate(spec.rods):
-        parts = spec.steps if elements is None else whole('elements', elements)
+        parts = spec.steps if elements is None else whole('elements', elements, MAX_PARTS)
         if _is_strut(spec, i):
             parts = 1
         if rod.macro:

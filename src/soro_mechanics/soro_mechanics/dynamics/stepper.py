@@ -116,13 +116,12 @@ class Stepper:
         self._damped = self.inputs._replace(
             stiffness=np.zeros_like(x.stiffness), section=x.section.copy()
         )
-        smallest = max(options.tolerance, self.equilibrium.tolerance)
+        self._smallest = max(options.tolerance, self.equilibrium.tolerance)
         # a prediction that is good enough gets a Newton step, too: else what it errs adds up
-        checked = bool(options.solids) or bool(self.layout.tendons.held.any())
-        self._trusted = 0.0 if options.solids else max(options.trusted, smallest)
+        self._checked = bool(options.solids) or bool(self.layout.tendons.held.any())
+        self._trusted = 0.0
         self._limits = self.motion.limits
-        floor = smallest if checked else 0.0
-        self._limits[:] = floor, self._trusted, math.inf, 0.0, 0.0, options.max_iterations
+        self._limits[:] = 0.0, 0.0, math.inf, 0.0, 0.0, options.max_iterations
         self._error = step_laws.error_constant(options.spectral_radius)
         self._last_step = self._law_of = self._scale = self._fitted = 0.0
         self._started = False
@@ -261,11 +260,17 @@ class Stepper:
         self._started = True
 
     def _set_law(self, step: float, law: Array) -> None:
-        self.motion.law[:] = law
-        self.motion.prony[:] = step_laws.branch_law(
-            step, self.options.branch, self.options.relaxation
-        )
+        m, options, (length, force) = self.motion, self.options, self.layout.structure.scale[:2]
+        m.law[:] = law
+        m.prony[:] = step_laws.branch_law(step, options.branch, options.relaxation)
         self._law_of = step
+        # what round-off of coordinates costs in accelerations; twice the floors measured, or more
+        mass = max(m.node_mass[:, 0, 0].max(), m.body_mass[:, 0, 0].max())
+        noise = np.finfo(float).eps * law[2, 0] * mass * length / force
+        smallest = max(self._smallest, float(noise))
+        self._trusted = 0.0 if options.solids else max(options.trusted, smallest)
+        self._limits[kernels.TOLERANCE] = smallest if self._checked else 0.0
+        self._limits[kernels.TRUSTED] = self._trusted
 
     def _rescale(self, step: float) -> None:
         """Shift the auxiliary accelerations to where a step of another length has them.

@@ -33,16 +33,16 @@ def warm_up(robot: Robot) -> float:
     start = time.monotonic()
     compile_robot(robot)
     with contextlib.suppress(OSError):  # a folder that cannot be written: compiled every time
-        _mark(robot.description.file, robot.model).touch()
+        mark_of(robot.description.file, robot.model).touch()
     return time.monotonic() - start
 
 
 def is_compiled(file: str | Path, model: str) -> bool:
     """Whether kernels of a robot file were compiled before, so that `warm_up` only loads them."""
-    return _mark(file, model).exists()
+    return mark_of(file, model).exists()
 
 
-def _mark(file: str | Path, model: str) -> Path:
+def mark_of(file: str | Path, model: str) -> Path:
     """Return the file that stands where a robot's kernels have been compiled.
 
     One for each robot file: the same model of another robot runs other kernels (loads, bodies);
