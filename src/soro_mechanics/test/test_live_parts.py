@@ -164,7 +164,7 @@ def test_a_stream_that_stands_still_now_and_then_jerks_nothing():
             steps.setdefault(name, []).append(abs(environment.live.wrench[0] - before))
         assert environment.live.wrench[0] == pytest.approx(wrench[0], abs=1e-3)
     assert max(steps['first']) > 4.0 * max(steps['lost'])
-    assert max(steps['back']) == pytest.approx(max(steps['lost'])) < 1.1 * DT / LOST_TIME
+    assert max(steps['back'] + steps['lost']) < 1.1 * DT / LOST_TIME
     assert not environment.live.pushes
 
 
