@@ -24,7 +24,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.numerics.kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 TIMES = 50  # of each part in one call
@@ -34,23 +34,23 @@ TIMES = 50  # of each part in one call
 def assemble(times, s, x, state, work, lanes):
     """Evaluate strains, forces, tangents and the residual."""
     for _ in range(times):
-        evaluate(s, x, state, work, NO, NO, lanes)
+        evaluate(s, x, state, work, False, False, lanes)
 
 
 @kernel
 def assemble_and_eliminate(times, s, x, state, work, lanes):
     """Evaluate, and eliminate every rod's nodes."""
     for _ in range(times):
-        evaluate(s, x, state, work, NO, NO, lanes)
-        condense(s, x, state, work, NO, NO)
+        evaluate(s, x, state, work, False, False, lanes)
+        condense(s, x, state, work, False, False)
 
 
 @kernel
 def whole_step(times, s, x, state, there, work, held, lanes):
     """Do a whole step: bodies, nodes, and the motion of all frames."""
     for _ in range(times):
-        evaluate(s, x, state, work, NO, NO, lanes)
-        condense(s, x, state, work, NO, NO)
+        evaluate(s, x, state, work, False, False, lanes)
+        condense(s, x, state, work, False, False)
         solve_bodies(s, x, work)
         back_substitute(s, x, state, work, 0, held, 1.0)
         move(s, state, work, 1.0, there)

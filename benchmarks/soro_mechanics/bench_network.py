@@ -34,7 +34,7 @@ from soro_mechanics.models.network.kernels.system_kernels import condense, evalu
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.models.network.ports import port_response
-from soro_mechanics.numerics.kernels import kernel, NO
+from soro_mechanics.numerics.kernels import kernel
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 PATH = 1e-3 * np.array([*range(1, 101), *range(99, -1, -1)])
@@ -44,8 +44,8 @@ NO_WEIGHT = np.zeros(3)
 @kernel
 def assemble_and_eliminate(s, x, state, work, lanes):
     """Do what a step of Newton's method does before it solves for the bodies."""
-    evaluate(s, x, state, work, NO, NO, lanes)
-    condense(s, x, state, work, NO, NO)
+    evaluate(s, x, state, work, False, False, lanes)
+    condense(s, x, state, work, False, False)
 
 
 def target(k):

@@ -53,8 +53,9 @@ class Streams:
         goal = self._goal
         if goal is not None and live.following:
             live.move_goal(goal[0])
-        if self._wrench.present or live.pushes:
-            live.add_wrench(self._wrench.at_tip(tip))
+        present = self._wrench.present
+        if present or live.pushes:
+            live.add_wrench(self._wrench.at_tip(tip), lost=not present)
 
     def begin(self, environment: VirtualEnvironment) -> None:
         """Put what follows where it is by now, before anybody can touch it.

@@ -10,7 +10,7 @@ import yaml
 
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.haptics.linear_loop import _damped_radius, OneDirection
-from soro_mechanics.haptics.live_parts import GOAL_SPEED, MAX_FORCE
+from soro_mechanics.haptics.live_parts import GOAL_SPEED, LOST_TIME, MAX_FORCE
 from soro_mechanics.haptics.virtual_environment import (
     ContactFeel,
     Control,
@@ -148,6 +148,24 @@ def test_an_added_wrench_comes_softly_is_bounded_and_leaves_what_is_held_alone()
         environment.update(hand, NOTHING, NOTHING, DT)
     assert not environment.live.pushes
     np.testing.assert_allclose(environment.force, 0.0, atol=1e-3)
+
+
+def test_a_stream_that_stands_still_now_and_then_jerks_nothing():
+    """Lost for a while, as where its program hangs, and back: slower than 5 Hz either way."""
+    environment, hand = VirtualEnvironment(), at(0.0, 0.0, 0.0)
+    steps = {}
+    for name in ('first', 'lost', 'back', 'ended'):
+        lost = name in ('lost', 'ended')
+        wrench = np.array([0.0 if lost else 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        for _ in range(800):
+            before = environment.live.wrench[0]
+            environment.live.add_wrench(wrench, lost)
+            environment.update(hand, NOTHING, NOTHING, DT)
+            steps.setdefault(name, []).append(abs(environment.live.wrench[0] - before))
+        assert environment.live.wrench[0] == pytest.approx(wrench[0], abs=1e-3)
+    assert max(steps['first']) > 4.0 * max(steps['lost'])
+    assert max(steps['back'] + steps['lost']) < 1.1 * DT / LOST_TIME
+    assert not environment.live.pushes
 
 
 def test_objects_of_a_file():

@@ -17,7 +17,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     solve_bodies,
 )
-from soro_mechanics.numerics.kernels import NO
 
 LENGTHS = np.array([0.41, 0.44, 0.41, 0.45, 0.41, 0.42])
 WRENCH = np.array([0.05, 0.0, 0.02, 0.0, 0.0, 0.0])
@@ -35,18 +34,18 @@ def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
     x.table[:, :, 6 * LANES : 12 * LANES] /= 1.1  # flexibility
     s, start = solver.layout.structure, q.state.state
     work, _ = solver.scratch
-    evaluate(s, x, start, work, NO, NO, LANES)
+    evaluate(s, x, start, work, False, False, LANES)
     platform = solver.layout.tip_body
     assert np.abs(work.closure).max() > 1e-2
     assert np.abs(work.balance[platform]).max() < 1e-9
-    condense(s, x, start, work, NO, NO)
+    condense(s, x, start, work, False, False)
     solve_bodies(s, x, work)
     back_substitute(s, x, start, work, 0, np.zeros((6, 2)), 1.0)
     left = []
     for part in (1e-2, 1e-3):
         there = copy_state(start)
         move(s, start, work, part, there)
-        evaluate(s, x, there, work, NO, NO, LANES)
+        evaluate(s, x, there, work, False, False, LANES)
         left.append(np.abs(work.balance[platform]).max() / part)
     assert left[0] < 0.2  # N and N m for a whole step
     assert left[1] == pytest.approx(0.1 * left[0], rel=0.2)

@@ -94,8 +94,7 @@ def test_covariance_is_what_a_thousand_noisy_samples_show():
     forces, motions = [], []
     for _ in range(4000):
         estimate = sensing.estimate(
-            truth.angle + ENCODER * rng.normal(size=6),
-            truth.sensor + SENSOR * rng.normal(size=6),
+            truth.angle + ENCODER * rng.normal(size=6), truth.sensor + SENSOR * rng.normal(size=6)
         )
         forces.append(estimate.wrench - np.append(HAND, 0.0))
         turn = so3_log(estimate.pose[:3, :3] @ truth.pose[:3, :3].T)

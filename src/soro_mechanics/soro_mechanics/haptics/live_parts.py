@@ -21,9 +21,12 @@ from soro_mechanics.haptics.virtual_object import frame_at, Shape, VirtualObject
 from soro_mechanics.numerics.lie import so3_exp, so3_log
 
 # Assumed: of objects that follow a pose [m/s, rad/s]; time constant of the added wrench [s], and
-# its largest force and moment [N, N m].
+# its largest force and moment [N, N m]. A stream that is lost lets go, and one that comes back
+# takes hold, slowly: a stiff sphere whose program stands still for 150 ms now and then would
+# shake a light grip by 1.1 mm at once, by 0.3 mm so.
 GOAL_SPEED, GOAL_TURN = 0.3, 3.0
 WRENCH_TIME, MAX_FORCE, MAX_MOMENT = 0.02, 5.0, 0.25
+LOST_TIME, BACK = 0.1, 0.1  # s; N, N m that are left of the way back
 CONTACT = kernels.CONTACT + 2  # of a wall: its z axis
 
 
@@ -71,7 +74,7 @@ class LiveParts:
         self._stuck: dict[int, Array] = {}
         self._resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
         self.goal, self._wanted = np.eye(4), np.eye(4)
-        self.wrench, self._asked = np.zeros(6), np.zeros(6)
+        self.wrench, self._asked, self._slow = np.zeros(6), np.zeros(6), False
         self.idle = len(solid) == len(objects) and not (
             self.following or self._round or self._rough
         )
@@ -79,7 +82,7 @@ class LiveParts:
     def reset(self) -> None:
         """Forget what sticks, and the added wrench."""
         self._stuck.clear()
-        self.wrench[:], self._asked[:] = 0.0, 0.0
+        self.wrench[:], self._asked[:], self._slow = 0.0, 0.0, False
 
     def move_goal(self, pose: Array, at_once: bool = False) -> None:
         """Let objects go to a pose, shape (4, 4); `at_once`: before the hand can touch them."""
@@ -87,11 +90,15 @@ class LiveParts:
         if at_once:
             self.goal = pose.copy()
 
-    def add_wrench(self, wrench: Array) -> None:
-        """Add a wrench, shape (6,), from now on; larger ones are shortened."""
+    def add_wrench(self, wrench: Array, lost: bool = False) -> None:
+        """Add a wrench, shape (6,), from now on; larger ones are shortened.
+
+        `lost`: the stream has ended, or hangs.
+        """
         for part, most in ((slice(0, 3), MAX_FORCE), (slice(3, 6), MAX_MOMENT)):
             size = float(np.linalg.norm(wrench[part]))
             self._asked[part] = wrench[part] * min(1.0, most / size if size > 0.0 else 1.0)
+        self._slow = lost or (self._slow and bool(np.abs(self._asked - self.wrench).max() > BACK))
 
     @property
     def pushes(self) -> bool:
@@ -127,7 +134,8 @@ class LiveParts:
         force : ndarray, shape (6,)
             Of the hand at the goal; overwritten.
         """
-        self.wrench += min(1.0, dt / WRENCH_TIME) * (self._asked - self.wrench)
+        within = LOST_TIME if self._slow else WRENCH_TIME
+        self.wrench += min(1.0, dt / within) * (self._asked - self.wrench)
         extra = -self.wrench
         resistance = self._resistance + (self._drag if self.pushes else 0.0)
         extra[:3] += resistance * speed[:3]

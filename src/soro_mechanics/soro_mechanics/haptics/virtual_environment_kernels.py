@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel, NO, YES
+from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
 HYBRID, ADMITTANCE = 0, 1
-X, Y, Z = np.int64(0), np.int64(1), np.int64(2)  # axes as values, see `YES`
+X, Y, Z = 0, 1, 2
 
 # Columns of `numbers`, one row per object.
 SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
@@ -155,7 +155,7 @@ def _along(direction, vector):
 def _hold_rotation(frame, number, turn, hand, g, count):
     """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
     for axis in range(3):
-        _direction(frame, axis, YES, g.vector)
+        _direction(frame, axis, True, g.vector)
         force = _along(g.vector, hand.wrench)
         stiffness = number[ROTATIONAL]
         if math.isinf(stiffness):
@@ -168,7 +168,7 @@ def _hold_rotation(frame, number, turn, hand, g, count):
 @kernel
 def _resist(frame, axis, number, hand, g):
     """Let the hand move freely along an axis, against damping (hybrid)."""
-    _direction(frame, axis, NO, g.vector)
+    _direction(frame, axis, False, g.vector)
     pull = number[DAMPING] * _along(g.vector, hand.speed)
     for k in range(6):
         g.free[k] += pull * g.vector[k]
@@ -195,7 +195,7 @@ def _lead(place, push, number, dt, feel, longest, state, slot):
 @kernel
 def _advance(e, n, axis, place, hand, slot, g, count):
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
-    _direction(e.frames[n], axis, NO, g.vector)
+    _direction(e.frames[n], axis, False, g.vector)
     push = _along(g.vector, hand.wrench)
     longest = e.feel[MAX_LEAD]
     lead = _lead(place, push, e.numbers[n], hand.dt, e.feel, longest, e.state[n], slot)
@@ -237,7 +237,7 @@ def _surface(e, n, axis, side, depth, hand, g, count):
 @kernel
 def _fixed_axis(frame, axis, position, number, hand, g, count):
     """Add the row that holds one coordinate of a frame at zero."""
-    _direction(frame, axis, NO, g.vector)
+    _direction(frame, axis, False, g.vector)
     force = _along(g.vector, hand.wrench)
     drag = number[SURFACE_DAMPING] * _along(g.vector, hand.speed)
     goal = _spring(-position, number[STIFFNESS], drag, force)
@@ -261,7 +261,7 @@ def _circle(e, n, local, hand, g, count, polar):
     if e.controls[n] == HYBRID:
         _resist(polar, Y, number, hand, g)
     else:
-        _direction(polar, Y, NO, g.vector)
+        _direction(polar, Y, False, g.vector)
         push = _along(g.vector, hand.wrench)
         longest = min(e.feel[MAX_LEAD], MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
