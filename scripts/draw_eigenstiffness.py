@@ -28,6 +28,7 @@ def draw_eigenstiffness(file: Path) -> None:
     dome.set(
         xlabel='x [cm]', ylabel='y [cm]', zlabel='z [cm]', title='tips, coloured by the greatest'
     )
+    dome.set_zticks((4, 5, 6))
     dome.set_box_aspect(np.ptp(tips, axis=0), zoom=0.85)
     for row, (name, values, pick) in enumerate(
         (('greatest', greatest, np.max), ('least positive', least, np.min))
