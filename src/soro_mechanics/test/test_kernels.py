@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from soro_mechanics.numerics.kernels import kernel
+
 MODULE = """
 from collections import namedtuple
 import soro_mechanics.numerics.kernels as kernels
@@ -130,3 +132,18 @@ def test_of_several_processes_one_compiles(tmp_path):
     compiled = [int(p.communicate(timeout=120)[0]) for p in started]
     assert sum(compiled) == 3, compiled
     assert [p.returncode for p in started] == [0] * 3
+
+
+@kernel
+def _shifted(value, by):
+    return value + by
+
+
+@kernel
+def _shifted_twice(value):
+    return _shifted(_shifted(value, 1), by=2)
+
+
+def test_literals_of_one_type_share_a_signature():
+    assert _shifted_twice(4.0) == 7.0
+    assert len(_shifted.overloads) == 1

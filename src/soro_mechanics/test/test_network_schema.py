@@ -3,6 +3,7 @@
 """What the section ``network`` refuses, and what it makes of the rest."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from soro_mechanics.models.network.description.schema import (
 )
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_values
 from soro_mechanics.models.network.layout import build_layout
+from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
 ACTUATORS = (
@@ -438,3 +440,12 @@ def test_rods_that_only_touch_are_read():
     data['bodies']['end'] = {}
     data['actuation'] = []
     assert len(read_network(Section({'network': data}), ()).rods) == 3
+
+
+def test_a_record_takes_no_annotation_that_it_has_no_reader_for():
+    @dataclasses.dataclass
+    class Odd:
+        value: complex = given('m')
+
+    with pytest.raises(KeyError, match='complex'):
+        read_record(Section({'value': '3 m'}), Odd)

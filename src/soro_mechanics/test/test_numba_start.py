@@ -47,3 +47,11 @@ def test_scipy_that_is_there_already_stays():
 
 def test_scipy_can_be_imported_afterwards():
     assert printed(FIRST_KERNEL + BEFORE)[-1] == '5.0'
+
+
+def test_numba_comes_without_a_measurement_of_coverage():
+    there = "print('coverage' in sys.modules, 'cffi' in sys.modules)"
+    assert printed(FIRST_KERNEL + there)[-2:] == ['False', 'False']
+    assert (
+        printed(FIRST_KERNEL + 'import cffi, coverage\nprint(cffi.FFI().sizeof("int"))')[-1] == '4'
+    )

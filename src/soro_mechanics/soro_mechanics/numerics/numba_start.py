@@ -32,7 +32,8 @@ def import_numba() -> None:
     """Import Numba itself; call before anything of it is imported."""
     of_others = ('cffi',) if os.environ.get('SORO_KERNELS') == 'compiled' else ()
     with _without('coverage', *of_others):
-        import numba  # noqa: F401
+        import numba
+        import numba.core.typing.cffi_utils  # noqa: F401 - else with the first array
 
 
 def load_numba() -> None:
