@@ -6,9 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-import math
 import os
-import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -202,9 +200,7 @@ class Robot(robot_input.RobotInput):
             of the target; what is found then may be far from the guess. Default: where no guess
             is given. The first time it takes as long as 128 forward solves more, unless
             `precompute_seeds` has been called. At most four searches more, none begins after 1200
-            of their iterations: see `status.iterations` and `status.message`. By default, if the
-            target is missed, they end when the answer has cost 0.4 s of processor time, seeds not
-            counted, and after 0.2 s at the earliest; True: when they have ended.
+            of their iterations: see `status.iterations` and `status.message`.
 
         Returns
         -------
@@ -216,11 +212,10 @@ class Robot(robot_input.RobotInput):
         )
         first_calls.finish()  # a search has a time limit
         load = self._load(wrench, loads)
-        search, began = partial(self._searched, load), time.thread_time()
-        first = search(goal, self._guess(guess))
+        search = partial(self._searched, goal, load)
+        first = search(self._guess(guess))
         if guess is None if multistart is None else multistart:
-            used = -math.inf if multistart else time.thread_time() - began
-            return self._others.improved(self, first, search, goal, used)
+            return self._others.improved(self, first, search, goal)
         return first
 
     def precompute_seeds(self) -> None:
@@ -228,7 +223,7 @@ class Robot(robot_input.RobotInput):
         first_calls.finish()
         self._others.postures(self)
 
-    def _searched(self, load: LoadCase, target: Target, start: Guess) -> InverseSolution:
+    def _searched(self, target: Target, load: LoadCase, start: Guess) -> InverseSolution:
         """Search from one start; raises InvalidInput for numbers no model can compute with."""
         try:
             found = self._model.inverse(target, load, start)

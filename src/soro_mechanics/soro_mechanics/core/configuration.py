@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -89,13 +88,6 @@ class Target:
     #: Several searches for one answer share it: what one has examined the next need not examine
     #: again.
     nearest: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
-    #: processor time of the thread [s] at which a further search ends with what it has found
-    until: float = field(default=math.inf, compare=False, repr=False)
-
-    @property
-    def late(self) -> bool:
-        """Whether a further search has had its time."""
-        return self.until < math.inf and time.thread_time() > self.until
 
     def miss(self, errors: tuple[float, float]) -> float:
         """Return errors [m], [rad] as one number, in units of tolerance."""

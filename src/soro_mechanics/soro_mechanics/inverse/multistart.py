@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-import math
 import threading
 import time
 from typing import Any
@@ -33,12 +32,9 @@ from soro_mechanics.core.status import Code, Warnings
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
 BUDGET = 1200  # iterations of further searches, after which no other one begins
-SECONDS = 0.4  # of processor time that an answer costs, after which further searches end;
-LEAST = 0.2  # they have that much at least (both assumed: half a second, most of it computing)
 PATIENCE = 4.0  # s that a search waits for another thread, which solves the postures
 # What an inverse says of a target it has not reached, or not so that the robot could stay there.
-MISSED = (Code.AT_LIMIT, Code.UNREACHABLE)
-SHORT = (*MISSED, Code.NOT_CONVERGED, Code.UNSTABLE)
+SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
 BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of the workspace
 
 
@@ -110,15 +106,13 @@ class MultiStart:
         self,
         robot: Sampled,
         first: InverseSolution,
-        search: Callable[[Target, Configuration], InverseSolution],
+        search: Callable[[Configuration], InverseSolution],
         target: Target,
-        used: float,
     ) -> InverseSolution:
         """Return a solution that meets the target, else the one that comes nearest.
 
         `first` at once where it is good, or no posture can be nearer; `search` is the inverse from
-        a start, `used` the processor time [s] of the first one. Iterations are those of all
-        searches, the message says how many there were.
+        a start. Its iterations are those of all searches, its message says how many there were.
         """
         if first.status.code not in SHORT or robot.model_object.too_far(target.pose[:3, 3]):
             return first
@@ -130,14 +124,12 @@ class MultiStart:
         self._solving.release()
         starts = self.postures(robot).near(target)
         best, iterations, tried, met = first, 0, 0, False
-        left = max(SECONDS - used, LEAST) if first.status.code in MISSED else math.inf
-        target = replace(target, until=time.thread_time() + left)
-        while tried < len(starts) and iterations < BUDGET and not (met or target.late):
+        while tried < len(starts) and iterations < BUDGET and not met:
             start = robot.forward(starts[tried])
             tried += 1
             if start.status.code is not Code.NONE:
                 continue
-            found = search(target, start)
+            found = search(start)
             iterations += found.status.iterations
             met = _usable(found)
             if met or _nearer(found, best, target):

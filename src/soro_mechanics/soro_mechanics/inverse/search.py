@@ -31,7 +31,6 @@ from soro_mechanics.inverse.task_error import miss_sentence, task_error, task_ro
 from soro_mechanics.robot_file.reader import RobotDescription
 
 ITERATIONS, BEYOND = 60, 20  # within the limits, and to see what is beyond them
-BEYOND_SECONDS = 0.25  # of processor time at most for the latter
 TRUST = 0.5  # first step, in ranges of the actuators
 MIN_TRUST = 1e-11  # below it no step is left to try
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
@@ -95,7 +94,6 @@ class Search:
         self._aim = target  # what a point is judged by
         self._count = 0
         self._began = time.perf_counter()
-        self._until = target.until
 
     def solve(self, guess: Guess) -> InverseSolution:
         """Search from a guess; see `solve_inverse`."""
@@ -126,7 +124,6 @@ class Search:
 
     def _short(self, best: Point, settled: bool) -> InverseSolution:
         """Say why a target is missed, by a search without limits."""
-        self._until = min(self._until, time.thread_time() + BEYOND_SECONDS)
         beyond, well = self._search(self._limits.without(), best, BEYOND)
         if beyond.met and self._limits.kept(beyond.z):
             return self._solution(self._refined(beyond))
@@ -174,8 +171,6 @@ class Search:
         lowest, since = point.size, 0
         for iteration in range(iterations):
             self._count += 1
-            if iteration > 0 and time.thread_time() > self._until:
-                return point, False
             if point.size < PROGRESS * lowest:
                 lowest, since = point.size, iteration
             elif iteration - since > MAX_IDLE and lowest > FAR:

@@ -106,7 +106,7 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
-    while at < 1.0 and part >= MIN_PART and not problem.target.late:
+    while at < 1.0 and part >= MIN_PART:
         goal = min(1.0, at + part)
         part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way), nearest={})
         found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
@@ -143,8 +143,6 @@ def _describe(
     elif not problem.reached(best):
         at_limit = problem.touched(best)
         code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
-        if problem.target.late:
-            code, why = Code.NOT_CONVERGED, 'the search stopped before it could decide'
         if beyond is not None and problem.reached(beyond):
             at_limit = at_limit or problem.touched(beyond)
             code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)

@@ -288,8 +288,6 @@ class InverseProblem(DrivenLimits):
         error, bend = self._distance(at), np.zeros((len(self.range),) * 2)
         tangent = self._tangent(at)
         while tangent is not None and spent < MAX_NEAREST and idle < MAX_CREEPING:
-            if self.target.late:
-                break
             step = self._nearest_step(at, tangent, damping, bend)
             if step is None or damping > MAX_DAMPING:
                 break
