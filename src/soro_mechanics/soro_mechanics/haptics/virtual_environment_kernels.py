@@ -18,7 +18,7 @@ from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
 HYBRID, ADMITTANCE = 0, 1
-X, Y, Z = np.int64(0), np.int64(1), np.int64(2)  # axes as values, see `YES`
+ZERO, X, Y, Z = np.int64(0), *np.arange(3)  # as values, see `YES`
 
 # Columns of `numbers`, one row per object.
 SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
@@ -324,7 +324,7 @@ def goal_of_environment(e, hand, goal, force, work):
     local, turn = work[60:63], work[63:66]
     polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
     pose = hand.pose
-    count = 0
+    count = ZERO
     for k in range(6):
         g.free[k], g.aside[k] = 0.0, 0.0
     for n in range(e.shapes.shape[0]):
