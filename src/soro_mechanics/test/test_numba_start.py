@@ -50,8 +50,5 @@ def test_scipy_can_be_imported_afterwards():
 
 
 def test_numba_comes_without_a_measurement_of_coverage():
-    there = "print('coverage' in sys.modules, 'cffi' in sys.modules)"
-    assert printed(FIRST_KERNEL + there)[-2:] == ['False', 'False']
-    assert (
-        printed(FIRST_KERNEL + 'import cffi, coverage\nprint(cffi.FFI().sizeof("int"))')[-1] == '4'
-    )
+    assert printed(FIRST_KERNEL + "print('coverage' in sys.modules)")[-1] == 'False'
+    assert printed(FIRST_KERNEL + 'import coverage\nprint(coverage.__name__)')[-1] == 'coverage'

@@ -6,9 +6,8 @@ The first kernel of a process makes Numba look for BLAS, which imports ``scipy.l
 half of SciPy and, by way of ``numpy.f2py``, a guesser of character sets: a fifth of the processor
 time that a node needs until its kernels run. No kernel of ours calls BLAS. SciPy is installed with
 this library, so the answer is known, and a kernel of somebody else that does call BLAS still
-imports it when it is compiled. A third of the import itself is two packages that Numba takes where
-they are installed: coverage, of use only where one is being measured, and cffi with a parser of C,
-for kernels of somebody else that call C, so that it is left out in nodes and verbs only.
+imports it when it is compiled. A quarter of the import itself is coverage, which Numba takes where
+it is installed, of use only where coverage is being measured.
 
 A third of a compilation was two things: the options of the compiler, 40 properties, were read at
 every addition in a kernel, and every assignment to a slice compiled the text of an error (it still
@@ -21,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import functools
-import os
 import sys
 from typing import Any
 
@@ -30,10 +28,8 @@ BLAS = 'scipy.linalg'
 
 def import_numba() -> None:
     """Import Numba itself; call before anything of it is imported."""
-    of_others = ('cffi',) if os.environ.get('SORO_KERNELS') == 'compiled' else ()
-    with _without('coverage', *of_others):
-        import numba
-        import numba.core.typing.cffi_utils  # noqa: F401 - else with the first array
+    with _without('coverage'):
+        import numba  # noqa: F401
 
 
 def load_numba() -> None:
@@ -47,15 +43,16 @@ def load_numba() -> None:
 
 
 @contextlib.contextmanager
-def _without(*packages: str) -> Iterator[None]:
-    """Have packages that are not imported yet look as if they were not installed."""
-    absent = [name for name in packages if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]  # None: absent
+def _without(package: str) -> Iterator[None]:
+    """Have a package look as if it was not installed, unless it is imported already."""
+    if package in sys.modules:
+        yield
+        return
+    sys.modules[package] = None  # type: ignore[assignment]  # what the import system calls absent
     try:
         yield
     finally:
-        for name in absent:
-            del sys.modules[name]
+        del sys.modules[package]
 
 
 @functools.cache
