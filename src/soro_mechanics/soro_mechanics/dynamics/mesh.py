@@ -10,7 +10,6 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
-from soro_mechanics.core.robot_input import whole
 from soro_mechanics.dynamics.motion import Motion
 from soro_mechanics.models.network.arrays import Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
@@ -20,7 +19,6 @@ from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import cut_fractions
 from soro_mechanics.models.network.rod_sections import section_at
-from soro_mechanics.robot_file.section import MAX_PARTS
 
 
 def moving_layout(
@@ -42,9 +40,7 @@ def moving_layout(
     tendons = any(d.kind in TENDONS for d in spec.drives)
     rods = []
     for i, rod in enumerate(spec.rods):
-        parts = spec.steps if elements is None else whole('elements', elements, MAX_PARTS)
-        if _is_strut(spec, i):
-            parts = 1
+        parts = 1 if _is_strut(spec, i) else elements or spec.steps
         if rod.macro:
             cut = cut_fractions(rod.fractions, parts)
             rod = replace(rod, macro=False, fractions=cut)

@@ -13,6 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.robot_input import whole
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics import step_kernels as kernels
 from soro_mechanics.dynamics import step_laws
@@ -31,6 +32,7 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
 from soro_mechanics.numerics import lie
+from soro_mechanics.robot_file.section import MAX_PARTS
 
 START = 1e-2  # of a step, in which the first accelerations are found
 MAX_ITERATIONS = 12
@@ -54,6 +56,11 @@ class Options:
     # what the balls may touch; no step is trusted unseen then, and a rest does not know of them
     solids: tuple[Solid, ...] = ()
     balls: tuple[Ball, ...] = (Ball(),)
+
+    def __post_init__(self) -> None:
+        """Raise InvalidInput for elements that nobody can want."""
+        if self.elements is not None:
+            whole('elements', self.elements, MAX_PARTS)
 
 
 class StepReport(NamedTuple):
