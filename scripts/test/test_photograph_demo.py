@@ -10,6 +10,7 @@ from pathlib import Path
 import photograph_demo
 import pytest
 
+from soro_cli.view_session import shown_recording
 from soro_rigs.page_client import PageClient
 from soro_rigs.page_driver import Page
 
@@ -48,6 +49,10 @@ def demo(tmp_path, monkeypatch):
     """The folder of a demo, with the picture of an earlier one, and a browser."""
     monkeypatch.setattr('photograph_demo.find_browser', lambda: 'chromium')
     monkeypatch.setattr('photograph_demo.Page', FakePage)
+    monkeypatch.setattr(  # the robot file of this old recording is of another schema
+        'photograph_demo.shown_recording',
+        lambda bag, space, _, port: shown_recording(bag, space, 'stiff_flop', port),
+    )
     (tmp_path / 'bag').symlink_to(BAG)
     (tmp_path / 'viewer.png').write_bytes(b'of an earlier demo')
     return tmp_path
