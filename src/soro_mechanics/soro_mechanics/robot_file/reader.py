@@ -79,7 +79,8 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     """
     root = Section(data, '', file)
     if root.integer('schema') != SCHEMA:
-        raise root.error('schema', f'this version reads schema {SCHEMA}; write that (docs/robot_file.md)')
+        remedy = f'this version reads schema {SCHEMA}; write it as docs/robot_file.md shows'
+        raise root.error('schema', remedy)
     from soro_mechanics.robot_file.schema2.check import check_table
     from soro_mechanics.robot_file.schema2.derive import derive
     from soro_mechanics.robot_file.schema2.tables import TOP
