@@ -10,6 +10,7 @@ from pathlib import Path
 import photograph_demo
 import pytest
 
+from soro_cli.view_session import shown_recording
 from soro_rigs.page_client import PageClient
 from soro_rigs.page_driver import Page
 
@@ -48,6 +49,10 @@ def demo(tmp_path, monkeypatch):
     """The folder of a demo, with the picture of an earlier one, and a browser."""
     monkeypatch.setattr('photograph_demo.find_browser', lambda: 'chromium')
     monkeypatch.setattr('photograph_demo.Page', FakePage)
+    monkeypatch.setattr(  # the robot file of this old recording is of another schema
+        'photograph_demo.shown_recording',
+        lambda bag, space, _, port: shown_recording(bag, space, 'stiff_flop', port),
+    )
     (tmp_path / 'bag').symlink_to(BAG)
     (tmp_path / 'viewer.png').write_bytes(b'of an earlier demo')
     return tmp_path
@@ -64,7 +69,8 @@ def test_the_middle_of_the_recording_is_shown_and_stands_still(demo, capsys):
     playing, share = json.loads(photograph(demo).read_text())
     assert not playing and share == pytest.approx(0.5, abs=0.01)
     said = capsys.readouterr()
-    assert said.out == '' and said.err.count('\n') == 1 and str(demo / 'viewer.png') in said.err
+    picture, robot = said.err.splitlines()
+    assert said.out == '' and str(demo / 'viewer.png') in picture and '--robot' in robot
 
 
 @pytest.mark.parametrize(

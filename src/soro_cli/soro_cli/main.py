@@ -58,9 +58,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _warning(message: Any, category: Any, filename: str, lineno: int, line: Any = None) -> str:
-    """Return one line for people; of a robot file of schema 1 without the place in the code."""
-    place = '' if category.__name__ == 'OldSchema' else f'{filename}:{lineno}: '
-    return f'soro: {place}{message}\n'
+    """Return one line for people."""
+    return f'soro: {filename}:{lineno}: {message}\n'
 
 
 def _flushed(code: int) -> int:

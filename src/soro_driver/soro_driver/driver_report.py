@@ -1,30 +1,21 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a driver says in its diagnostics: device, commands, loop. Pure."""
+"""What a driver says in its diagnostics: device, commands, loop."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 import time
 from typing import Any
 
 from soro_driver.device import DeviceState, fault_names
 from soro_driver.loop.control_loop import ControlLoop
 from soro_driver.loop.law import CommandArbiter
+from soro_node.diagnostics import Level
 
 MISSED_WARNING = 0.01  # part of all slots: the loop is not what it is supposed to be
 LOST = 'device lost, outputs not confirmed safe'
 HUNG = 'control loop does not answer, outputs not confirmed safe'
-
-
-class Level(IntEnum):
-    """Levels of diagnostic_msgs/DiagnosticStatus."""
-
-    OK = 0
-    WARN = 1
-    ERROR = 2
-    STALE = 3
 
 
 @dataclass(frozen=True)

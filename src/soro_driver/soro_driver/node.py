@@ -418,7 +418,7 @@ class DriverNode(GuardedLifecycleNode):
                 self._report_rest()
             return
         for status in self.statuses(loop):
-            level, message = Level(int(status.level)), status.message
+            level, message = status.level, status.message
             if status.name == 'device' and level is Level.OK and self._starting.reason:
                 level, message = Level.WARN, f'inactive: outputs safe; {self._starting.text}'
             self._diagnostics.report(status.name, level, message, **status.values)

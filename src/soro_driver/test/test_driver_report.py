@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 
 from soro_driver.device import DeviceLost, DeviceState, Fault
-from soro_driver.driver_report import device_status, Level, loop_status
+from soro_driver.driver_report import device_status, loop_status
+from soro_node.diagnostics import Level
 
 UNSURE = 'emergency stop; device lost, outputs not confirmed safe'
 

@@ -1,15 +1,16 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What the renderer says in its diagnostics, beside what every driver says. Pure."""
+"""What the renderer says in its diagnostics, beside what every driver says."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from soro_driver.driver_report import Level, Status
+from soro_driver.driver_report import Status
 from soro_haptics.environment_messages import words_of
 from soro_haptics.haptic_control import HapticControl
 from soro_mechanics.core.status import Code
+from soro_node.diagnostics import Level
 
 UNRENDERED = 0.1  # s without a command of the law, and a person should know
 WHY_UNRENDERED = {

@@ -13,7 +13,6 @@ import pytest
 from recorded_rig import counts_of, GAIN, OFFSET, PERIOD, reading, Rig, STILL
 
 from soro_driver.device import DeviceError
-from soro_driver.driver_report import Level
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics import topic_device
 from soro_haptics.duration_histogram import BIN, DurationHistogram
@@ -24,6 +23,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_msgs.msg import ActuatorState, FlexState
+from soro_node.diagnostics import Level
 from soro_node.frames import frames_for
 from soro_studies.haptics.reach import reach
 

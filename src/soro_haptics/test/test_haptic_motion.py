@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from recorded_rig import PERIOD, Rig, STILL
 
-from soro_driver.driver_report import Level
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.haptic_report import rendering_status, sensor_status
 from soro_haptics.motor_motion import LINGER
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
+from soro_node.diagnostics import Level
 from soro_studies.haptics.reach import reach
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels

@@ -11,26 +11,13 @@ from pathlib import Path
 import pytest
 
 from soro_mechanics import load_robot, RobotFileError
-from soro_mechanics.robot_file.reader import OldSchema
 
 HERE = Path(__file__).parent
 FILES = sorted((HERE / 'bad_robots').glob('bad_*.yaml'))
-OLD = sorted((HERE / 'bad_robots_of_schema1').glob('bad_*.yaml'))
 
 
 @pytest.mark.parametrize('file', FILES, ids=lambda f: f.stem)
 def test_a_wrong_file_names_field_value_and_remedy(file):
-    check(file)
-
-
-@pytest.mark.filterwarnings('ignore::soro_mechanics.robot_file.reader.OldSchema')
-@pytest.mark.parametrize('file', OLD, ids=lambda f: f.stem)
-def test_a_wrong_file_of_schema_1_does_too_in_its_own_words(file):
-    assert 'schema: 1' in file.read_text(encoding='utf-8')
-    check(file)
-
-
-def check(file):
     path, _, remedy = file.read_text(encoding='utf-8').splitlines()[0][2:].partition(': ')
     with pytest.raises(RobotFileError) as caught:
         load_robot(file)
@@ -55,13 +42,8 @@ def test_there_are_files_to_refuse():
 
 
 def test_the_good_file_they_were_made_from_loads(tmp_path):
-    for files, bad, right in ((FILES, 'ncn: {}', 'ncm: {}'), (OLD, '[ncn]', '[ncm, lpcc]')):
-        wrong = (files[0].parent / 'bad_unknown_model.yaml').read_text(encoding='utf-8')
-        good = tmp_path / 'good.yaml'
-        good.write_text(wrong.replace(bad, right), encoding='utf-8')
-        if files is OLD:
-            with pytest.warns(OldSchema):
-                robot = load_robot(good)
-        else:
-            robot = load_robot(good)
-        assert robot.models == ('ncm', 'lpcc') and len(robot.actuators) == 2
+    wrong = (FILES[0].parent / 'bad_unknown_model.yaml').read_text(encoding='utf-8')
+    good = tmp_path / 'good.yaml'
+    good.write_text(wrong.replace('ncn: {}', 'ncm: {}'))
+    robot = load_robot(good)
+    assert robot.models == ('ncm', 'lpcc') and len(robot.actuators) == 2

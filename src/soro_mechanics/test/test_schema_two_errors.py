@@ -161,7 +161,7 @@ CASES = [
     ('rods', 'body.tip.mass', '1 g', 'body.tip.mass', 'unknown key'),
     ('chain', 'body.platform', {}, 'body.platform', 'unknown key'),
     ('chain', 'segments', {}, 'segments', 'unknown key'),
-    ('chain', 'schema', 1, 'schema', 'of schema 2'),
+    ('chain', 'schema', 1, 'schema', 'reads schema 2'),
     ('chain', 'body.segments[0].torsion_stiffness', '0 N m^2',
      'body.segments[0].torsion_stiffness', 'greater than zero'),
     ('chain', 'body.segments[0].chambers[1].area', REMOVED,

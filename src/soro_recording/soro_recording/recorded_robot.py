@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import any_schema, read_robot_file, RobotDescription
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_node.file_errors import writing
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import BagReader
@@ -35,8 +35,7 @@ def describe(
             path = folder / 'robot.yaml'
             with writing(path):
                 path.write_text(texts[0], encoding='utf-8')
-            with any_schema():
-                return read_robot_file(path), ''
+            return read_robot_file(path), ''
         description = read_robot_file(find_robot_file(namespace.strip('/')))
     except SoroError as error:
         raise UserError(

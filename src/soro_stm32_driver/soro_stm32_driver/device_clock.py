@@ -25,11 +25,6 @@ class DeviceClock:
         """Whether there was a round trip."""
         return bool(self._samples)
 
-    @property
-    def round_trip(self) -> float:
-        """The shortest round trip of late [s]."""
-        return min(self._samples)[0] if self._samples else float('nan')
-
     def sample(self, sent: float, arrived: float, device: int) -> None:
         """Take a round trip in: `device` is the device's time of the answer [ms]."""
         middle = 0.5 * (sent + arrived) * 1e3

@@ -97,8 +97,6 @@ def read_actuators(root: Section) -> tuple[Actuator, ...]:
             name = item.text('name')
             if not name.isidentifier():
                 raise item.error('name', 'write letters, digits and _ only, a letter first')
-            if name in [a.name for a in actuators]:
-                raise item.error('name', 'two drives have this name')
             kind = item.text('quantity', choices=COMPUTED)
             _, unit, rate_unit = QUANTITIES[kind]
             low = item.quantity('minimum', unit)
@@ -109,8 +107,6 @@ def read_actuators(root: Section) -> tuple[Actuator, ...]:
             start = min(max(0.0, low), high)
             rest = item.quantity('rest', unit, start, minimum=low, maximum=high)
         actuators.append(Actuator(name, kind, low, high, rate, rest))
-    if not actuators:
-        raise root.error('actuators', 'write at least one drive')
     return tuple(actuators)
 
 

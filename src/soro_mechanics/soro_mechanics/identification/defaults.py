@@ -10,7 +10,6 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.identification.parameters import Change, file_tree, FitParameter, leads
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import registry
-from soro_mechanics.robot_file.reader import OLD_SCHEMA
 
 
 def default_parameters(robot: Robot) -> list[FitParameter]:
@@ -20,12 +19,11 @@ def default_parameters(robot: Robot) -> list[FitParameter]:
     """
     section = registry.MODELS[robot.model][0]
     tree = file_tree(robot.description.file)
-    if section not in _DEFAULTS or tree.get('schema') == OLD_SCHEMA:
+    if section not in _DEFAULTS:
         raise InvalidInput(
             'parameters',
             robot.model,
-            f'paths of numbers in the robot file: {section!r} has no default list, nor has schema '
-            f'{OLD_SCHEMA} (docs/robot_file.md)',
+            f'paths of numbers in the robot file: {section!r} has no default list',
         )
     return _DEFAULTS[section](tree)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.identification.stretch_fit import LegFit
-from soro_mechanics.robot_file.reader import OLD_SCHEMA, RobotDescription
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.schema2.round_trip import RoundTrip
 
 
@@ -21,13 +21,9 @@ def write_identified(
 
     `target` may be the robot's own file.
 
-    Raises RobotFileError: the file is of schema 1, or does not hold the legs; nothing is written
-    then.
+    Raises RobotFileError: the file does not hold the legs; nothing is written then.
     """
     document = RoundTrip(robot.file)
-    if document.tree['schema'] == OLD_SCHEMA:
-        remedy = 'write schema 2 (docs/robot_file.md)'
-        raise RobotFileError('schema', OLD_SCHEMA, remedy, robot.file)
     for fit in fits:
         _put(document, fit, robot)
     return document.save(target)

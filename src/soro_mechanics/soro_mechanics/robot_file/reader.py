@@ -9,13 +9,11 @@ them with the same `Section` reader; here they are only kept.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from pathlib import Path
 import re
 from typing import Any
-import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,25 +30,12 @@ from soro_mechanics.robot_file import registry
 from soro_mechanics.robot_file.section import Provenance, Section
 
 SCHEMA = 2
-OLD_SCHEMA = 1  # read for one release
 LARGEST = 10**6  # bytes of a robot file
 MAX_ENTRIES = 20_000  # of a robot file, aliases written out
 FOREIGN_SECTIONS = ('driver', 'emulator')
 HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _OLD_NUMBER = re.compile(r'[-+]?0[0-7_]+|.*:.*')
-
-
-class OldSchema(FutureWarning):
-    """A robot file of schema 1 was read."""
-
-
-@contextmanager
-def any_schema() -> Iterator[None]:
-    """Read files that nobody is to upgrade, of recordings for example, without the note."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', OldSchema)
-        yield
 
 
 @dataclass(frozen=True)
@@ -68,7 +53,7 @@ class RobotDescription:
     structure: dict[str, Any]  # parsed family sections (for example ``segments``), by section name
     foreign: dict[str, Any]  # sections of other packages as YAML has them
     origins: tuple[Provenance, ...]  # where each number comes from
-    # parts of the family sections -> where the file states them; empty for schema 1
+    # parts of the family sections -> where the file states them
     paths: dict[str, str] = field(default_factory=dict)
 
     def written_path(self, path: str) -> str:
@@ -93,22 +78,9 @@ def describe_robot(data: Any, file: str) -> RobotDescription:
     Raises RobotFileError: as `read_robot_file`.
     """
     root = Section(data, '', file)
-    schema = root.integer('schema')
-    if schema not in (OLD_SCHEMA, SCHEMA):
-        raise root.error('schema', f'this version reads schema {SCHEMA}')
-    if schema == OLD_SCHEMA and 'body' in root and 'drives' in root:
-        raise root.error('schema', f'a file with a body is of schema {SCHEMA}; write that')
-    if schema == OLD_SCHEMA:
-        warnings.warn(
-            f'{file} is of schema 1, which the next release does not read; '
-            'write schema 2 (docs/robot_file.md)',
-            OldSchema,
-            stacklevel=3,
-        )
-        from soro_mechanics.robot_file.schema2.derive_muscles import one_body
-
-        old = _describe(root, root, file, {})
-        return replace(old, structure=one_body(old.structure))
+    if root.integer('schema') != SCHEMA:
+        remedy = f'this version reads schema {SCHEMA}; write it as docs/robot_file.md shows'
+        raise root.error('schema', remedy)
     from soro_mechanics.robot_file.schema2.check import check_table
     from soro_mechanics.robot_file.schema2.derive import derive
     from soro_mechanics.robot_file.schema2.tables import TOP
@@ -145,7 +117,6 @@ def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) ->
             if key in tree:
                 structure[key] = registry.resolve(reader)(tree, actuators)
         models = tree.texts('models')
-        _check_models(tree, models, structure)
         foreign = {key: tree.raw(key) for key in FOREIGN_SECTIONS if key in tree}
     return RobotDescription(
         name,
@@ -188,19 +159,6 @@ def _found(data: Any, path: str, value: Any) -> tuple[str, Any]:
         except (KeyError, IndexError, TypeError):
             return (path, None) if value is None else (path[:known], node)
     return path, node
-
-
-def _check_models(root: Section, models: tuple[str, ...], structure: dict[str, Any]) -> None:
-    if not models:
-        raise root.error('models', 'name at least one model')
-    for i, model in enumerate(models):
-        if model not in registry.MODELS:
-            known = ', '.join(registry.MODELS)
-            raise RobotFileError(f'models[{i}]', model, f'expected one of {known}', root.file)
-        needs = registry.MODELS[model][0]
-        if needs not in structure:
-            remedy = f'this model is built from the section {needs!r}, which is missing'
-            raise RobotFileError(f'models[{i}]', model, remedy, root.file)
 
 
 # libyaml's is ten times as fast, but not everywhere a part of PyYAML.

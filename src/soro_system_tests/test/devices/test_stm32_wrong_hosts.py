@@ -99,6 +99,5 @@ def test_a_clock_is_known_by_its_fastest_answer():
     for late in (0.09, 0.03, 0.05):
         # The device stood at 2^32 - 500 ms at our time 10 s; the answer took `late` to come back.
         clock.sample(10.0, 10.0 + 0.03 + late, (2**32 - 500 + 30) & 0xFFFFFFFF)
-    assert clock.round_trip == pytest.approx(0.06)
     assert clock.at(10.0) == pytest.approx(2**32 - 500, abs=1)
     assert clock.at(11.0) == pytest.approx(500, abs=1)

@@ -79,10 +79,6 @@ def read_segments(root: Section, actuators: tuple[Actuator, ...]) -> SegmentChai
         for item in section.sections('chain'):
             with item:
                 segments.append(_read_segment(item, actuators, [s.name for s in segments]))
-        if not segments:
-            raise section.error('chain', 'write at least one segment')
-        if segments[-1].link > 0.0:
-            raise section.error('chain', 'the last segment has a link with nothing behind it')
         used = {c.actuator for s in segments for c in s.chambers}
         for i, actuator in enumerate(actuators):
             if i not in used:
@@ -113,8 +109,6 @@ def _read_segment(item: Section, actuators: tuple[Actuator, ...], taken: list[st
     if not chambers:
         raise item.error('chambers', 'write at least one chamber')
     segment = read_record(item, Segment, name=name, chambers=tuple(chambers))
-    if segment.link_mass > 0.0 and segment.link <= 0.0:
-        raise item.error('link_mass', 'a mass without a link; write its length as link')
     radius = segment.radius
     for i, chamber in enumerate(chambers):
         if chamber.offset >= radius:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 import math
 from typing import Any
 
@@ -41,31 +40,6 @@ def derive(made: Derived) -> None:
         raise made.wrong('body.backbone.material', backbone['material'], remedy)
     for section in made.families:
         {'kirchhoff': _kirchhoff, 'network': _network}[section](made)
-
-
-def one_body(structure: dict[str, Any]) -> dict[str, Any]:
-    """Return what the parsers made of schema 1, its sections telling of one body."""
-    backbone, network = structure.get('kirchhoff'), structure.get('network')
-    if network is None or not {'ancf', 'kirchhoff'} & set(structure):
-        return structure
-    drives = [
-        replace(d, kind='unloaded_length') if d.kind == 'length' else d for d in network.drives
-    ]
-    network = replace(network, drives=tuple(drives))
-    structure = structure | {'network': network}
-    if backbone is None:
-        return structure
-    rods = {d.actuator: network.rods[d.rod] for d in drives if d.kind == 'unloaded_length'}
-    if sorted(rods) != list(range(3 * backbone.modules)):
-        return structure
-    bundles = tuple((t, t + 1, t + 2) for t in range(0, 3 * backbone.modules, 3))
-    section = rods[0].section
-    shaped = getattr(section, 'cross_section', None)  # of a shape and a material
-    axial = float((shaped() if shaped else section).stiffness[2])
-    return structure | {
-        'kirchhoff': replace(backbone, muscle_stiffness=axial),
-        'network': replace(network, bundles=bundles),
-    }
 
 
 def _kirchhoff(made: Derived) -> None:
