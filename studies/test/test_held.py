@@ -32,5 +32,5 @@ def test_limits_alone_do_not_keep_a_handle_quiet_that_nobody_holds(
     robot, report, signals, monkeypatch
 ):
     monkeypatch.setattr(OscillationWatch, 'update', lambda *_: None)
-    held = held_bench(robot, report.calibration(), signals, 'line', 'none', 'E')
+    held = held_bench(robot, report.calibration(), signals, 'circle', 'none', 'E')
     assert held.motion > MOTION

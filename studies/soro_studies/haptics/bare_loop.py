@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import gc
 import json
+import math
 import os
 from pathlib import Path
 import time
@@ -35,17 +36,11 @@ def bare_loop(
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
             asked = True
     gc.disable()
-    load, period, late = LoadMeter(), 1.0 / rate, []
-    slot = begin = time.monotonic()
-    missed = 0
-    while slot - begin < seconds:
-        slot += period
-        wait = slot - time.monotonic()
-        if wait < 0.0:  # these slots are over
-            over = int(-wait / period) + 1
-            missed, slot = missed + over, slot + over * period
-            wait = slot - time.monotonic()
-        time.sleep(max(0.0, wait))
+    load, total, number, late = LoadMeter(), round(seconds * rate), 0, []
+    begin = time.monotonic()
+    while (number := max(number, math.floor((time.monotonic() - begin) * rate)) + 1) <= total:
+        slot = begin + number / rate
+        time.sleep(max(0.0, slot - time.monotonic()))
         woke = time.monotonic()
         late.append(woke - slot)
         while time.monotonic() - woke < work:
@@ -60,7 +55,7 @@ def bare_loop(
         'seconds': seconds,
         'priority': priority if asked else 0,
         'ticks': len(late),
-        'missed': missed,
+        'missed': total - len(late),
         'late': parts,
         'work': work,
         'others': others,
