@@ -17,7 +17,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from soro_cli.tables import note
-from soro_node.executor.events_executor import cheap_executor
+from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware
 from soro_node.process.signal_handlers import interrupts_held_back
 from soro_node.user_errors import UserError
@@ -46,7 +46,7 @@ class RosSession(AbstractContextManager['RosSession']):
             start_parameter_services=False,
             enable_rosout=False,
         )
-        self._executor = cheap_executor(self._context)
+        self._executor = SingleExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._clients: dict[str, Any] = {}
         self._compiling: dict[str, bool] = {}  # by node, as far as heard
