@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-import math
 import threading
 import time
 import traceback
@@ -73,8 +72,7 @@ NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
 LEAD = 0.15  # s (assumed), from a command to the next step of a drive that has steps
 NEAR_STEPS, FAR_STEPS = 9.0, 45.0  # (assumed): a drive is where it shall be; it has to go on
-ARRIVED = 1e-3  # m (assumed), of the measured tip from where it shall be
-PATIENCE = 5.0  # s, after which a path begins though the tip is still being corrected
+PATIENCE = 5.0  # s, after which a path begins though they still correct the tip
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
@@ -157,7 +155,7 @@ class TipControl:
 
     @property
     def busy(self) -> bool:
-        """Whether the tip is still being corrected, for `PATIENCE` after the drives' target."""
+        """Whether drives with steps still correct the tip, for `PATIENCE` after their target."""
         held = self._looked - self._stream.started
         return self._moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
 
@@ -179,7 +177,7 @@ class TipControl:
         self._sent: Array | None = None  # to drives with steps
         self._unexplained: deque[TipSample] = deque(maxlen=REMEMBERED)
         self._explained: tuple[int, Array] | None = None  # last, and the model's tip then
-        self._moving = False  # the tip, or drives with steps
+        self._moving = False  # drives with steps are
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -259,10 +257,8 @@ class TipControl:
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
             turns = self._turns(aim, sample, seconds, gains)
             self._law.integrate(error, seconds, gains, turns)
-            self._moving = float(np.linalg.norm(error[:3])) > ARRIVED
         else:
             self._law.rest()
-            self._moving = True
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
@@ -325,13 +321,11 @@ class TipControl:
         return q if q is not None and q.status.converged else None
 
     def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
-        """Explain a measured tip by a load and gains."""
-        q, mode = self._model_at(sample), self._mode
-        swing = 0.0 if mode is None else 0.5 / (math.pi * mode.frequency)
+        """Explain a measured tip by a load."""
+        q = self._model_at(sample)
         try:
             if q is not None:
-                tip, robot = sample.pose[:3, 3], self._binding.robot
-                self.disturbance.see(robot, q, tip, seconds, rate, swing)
+                self.disturbance.see(self._binding.robot, q, sample.pose[:3, 3], seconds, rate)
         except SoroError:
             return
 
@@ -365,14 +359,14 @@ class TipControl:
             if wanted is None or wanted.model != robot.model:
                 return last
             there = nearest_feasible(robot, feedforward + self._answer)
-            if self.disturbance.covariance is not None:
+            if self.disturbance.force.any():
                 q = self.disturbance.loaded(robot, there, wanted)
             if (
                 last is None
                 or last[0].model != robot.model
                 or np.any(np.abs(last[0].actuation - q.actuation) > NEAR * self._ranges)
             ):
-                last = self._linear = q, robot.jacobian(q) * (1.0 + self.disturbance.gain)
+                last = self._linear = q, robot.jacobian(q)
             if q is not wanted:
                 step = self._law.step(last[1], q.tip, task, pose_error(wanted.tip, q.tip, True))
                 self._answer = nearest_feasible(robot, there + step) - feedforward
