@@ -164,7 +164,7 @@ def measure_dynamic(robot: Robot, store: Path, anew: bool) -> None:
     """Measure all groups of all columns, and store each; `anew`: forget what is stored."""
     found = [] if anew or not store.is_file() else read_dynamic(store)
     known = {(v.group, v.column) for v in found}
-    for group in (SPRING, CASES, SENSING, WIDTHS, *GROUPS):  # what tells most first
+    for group in dict.fromkeys((SPRING, CASES, SENSING, WIDTHS, *GROUPS)):  # what tells most first
         for column in COLUMNS:
             if (group, column) in known:
                 continue
