@@ -207,7 +207,7 @@ def write_dynamic_page(name: str, store: Path, page: Path) -> None:
         f'({name}_rendering.md#a-device-as-built) with inertia, held by an arm of 400 N/m with '
         'mass and damping; motors with inertia, 5 mN m of friction and 0.3 N m at most (assumed '
         'but the last); limits for a fingertip, energy monitor, rest rule and guard at the '
-        f"renderer's defaults, that [cap]({name}_held.md) stiffness. Where strips slide, the motors "
+        f"renderer's defaults, that [cap]({name}_held.md) stiffness. Where strips slide, motors "
         f'are on a [leash]({name}_drift.md). All numbers: [{store.name}]({store.name}).\n\n'
         f'{tables}\n',
         encoding='utf-8',
