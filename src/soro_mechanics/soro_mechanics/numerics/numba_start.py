@@ -6,7 +6,7 @@ The first kernel of a process makes Numba look for BLAS, which imports ``scipy.l
 half of SciPy and, by way of ``numpy.f2py``, a guesser of character sets: a fifth of the processor
 time that a node needs until its kernels run. No kernel of ours calls BLAS. SciPy is installed with
 this library, so the answer is known, and a kernel of somebody else that does call BLAS still
-imports it when it is compiled. A quarter of the import itself is coverage, which Numba takes where
+imports it when it is compiled. A seventh of the import itself is coverage, which Numba takes where
 it is installed, of use only where coverage is being measured.
 
 A third of a compilation was two things: the options of the compiler, 40 properties, were read at
