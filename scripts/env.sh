@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Use the built workspace in this shell:   source scripts/env.sh
-# Sets paths by looking at install/, so it costs no process; made for sh, bash and zsh.
+# Sets paths by looking at install/; made for sh, bash and zsh.
 # SORO_VENV, SORO_BUILD_ROOT: another environment and build folder (make test-jazzy uses them).
 
 if [ -n "${BASH_SOURCE:-}" ]; then
@@ -74,26 +74,6 @@ export SORO_KERNELS="${SORO_KERNELS:-compiled}"
 
 # Keep ROS traffic on this machine unless the caller wants otherwise: soro_node/middleware.py says
 # how, and does the same in every process of ours. Here for `ros2`, RViz and your own programs.
-_soro_range="${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}"
-_soro_profile="$SORO_WORKSPACE/src/soro_node/soro_node/soro_fastdds_loopback.xml"
-_soro_ros="/opt/ros/${ROS_DISTRO:-}"
-[ -e "$_soro_venv/share/rclpy/package.xml" ] && _soro_ros="$_soro_venv"
-_soro_variable=FASTDDS_DEFAULT_PROFILES_FILE
-if [ -d "$_soro_ros/share/fastrtps" ]; then # Fast DDS 2 knows no other name, 3 warns of it
-  _soro_variable=FASTRTPS_DEFAULT_PROFILES_FILE
-fi
-_soro_other="${FASTDDS_DEFAULT_PROFILES_FILE:-}${FASTRTPS_DEFAULT_PROFILES_FILE:-}${ROS_STATIC_PEERS:-}"
-case "${RMW_IMPLEMENTATION:-rmw_fastrtps_cpp}:$_soro_range:$_soro_other" in
-  rmw_fastrtps_*:LOCALHOST: | rmw_fastrtps_*:LOCALHOST:*/soro_fastdds_*.xml | rmw_fastrtps_*:SYSTEM_DEFAULT:*/soro_fastdds_*.xml)
-    unset ROS_LOCALHOST_ONLY FASTDDS_DEFAULT_PROFILES_FILE FASTRTPS_DEFAULT_PROFILES_FILE
-    export "$_soro_variable=$_soro_profile"
-    _soro_range=SYSTEM_DEFAULT
-    ;;
-  *:*:*/soro_fastdds_*.xml) # sourced again with another middleware or range
-    unset FASTDDS_DEFAULT_PROFILES_FILE FASTRTPS_DEFAULT_PROFILES_FILE
-    [ "$_soro_range" = SYSTEM_DEFAULT ] && _soro_range=LOCALHOST
-    ;;
-esac
-export ROS_AUTOMATIC_DISCOVERY_RANGE="$_soro_range"
-unset _soro_script _soro_venv _soro_root _soro_prefix _soro_name _soro_site _soro_old
-unset _soro_range _soro_profile _soro_other _soro_variable _soro_ros
+_soro_file="$SORO_WORKSPACE/src/soro_node/soro_node/middleware.py"
+[ -e "$_soro_file" ] && eval "$(python3 -S "$_soro_file")"
+unset _soro_script _soro_venv _soro_root _soro_prefix _soro_name _soro_site _soro_old _soro_file

@@ -6,7 +6,7 @@ Sockets. With ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS asks nobody outside of
 its Fast DDS still listens at every address: whoever knows the ports is a peer. rmw_fastrtps makes
 its transports itself in that range, after those of a profile. So for this machine alone a profile
 of ours says everything (addresses, peers, no multicast), and the range is SYSTEM_DEFAULT, for
-which rmw_fastrtps adds nothing. ``scripts/env.sh`` does the same for programs that are not ours.
+which rmw_fastrtps adds nothing. ``scripts/env.sh`` runs this file for programs that are not ours.
 
 Types. Fast DDS 3 asks every process that it finds how its messages are made. Nobody here wants the
 answers, ROS 2 compares its own hashes; but the thread that takes them crashes now and then while
@@ -23,6 +23,7 @@ from collections.abc import Mapping, MutableMapping
 from enum import Enum
 import os
 from pathlib import Path
+import shlex
 import sys
 
 FAST_DDS = ('', 'rmw_fastrtps_cpp', 'rmw_fastrtps_dynamic_cpp')
@@ -100,3 +101,19 @@ def _named(environment: Mapping[str, str]) -> str:
 def _is_ours(profile: str) -> bool:
     """Whether a profile is one of these, perhaps of another copy of the workspace."""
     return Path(profile).name in (LOOPBACK.name, NETWORK.name)
+
+
+def _shell_lines(before: Mapping[str, str]) -> str:
+    """Return what a shell has to evaluate for the environment of `set_middleware`."""
+    after = dict(before)
+    set_middleware(after)
+    names = (*VARIABLES, RANGE, DEPRECATED)
+    changed = [name for name in names if after.get(name) != before.get(name)]
+    return '\n'.join(
+        f'export {name}={shlex.quote(after[name])}' if name in after else f'unset {name}'
+        for name in changed
+    )
+
+
+if __name__ == '__main__':
+    print(_shell_lines(os.environ))
