@@ -163,16 +163,16 @@ class HapticControl(Law):
 
     def after_write(self) -> None:
         """Let the model follow, once the set-points are out."""
-        if math.isnan(self._computing):
-            return
+        if math.isnan(self._computing) or self.haptics.guard.doubtful:
+            return  # without an estimate, or with one that the model could be lost at
         if not math.isnan(self._sampled):
             self.times.hand_to_command.add(time.monotonic() - self._sampled)
-        begin, solves = time.perf_counter(), not self.haptics.loop.rests
-        code = self.haptics.loop.advance()
+        begin, loop = time.perf_counter(), self.haptics.loop
+        code = loop.advance()
         took = time.perf_counter() - begin
         if not math.isnan(self._sampled):
             self.times.tick.add(self._computing)
-            self.times.model.add(took if solves else math.nan)
+            self.times.model.add(took if loop.solved else math.nan)
             self.times.compute.add(self._computing + took)
         if code is Code.NONE:
             self._behind = 0

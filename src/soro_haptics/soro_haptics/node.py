@@ -216,7 +216,7 @@ class HapticRenderer(DriverNode):
         if slot == 0:
             self._pending = self._copies
         # After a solution of the model: the next tick has none.
-        if self._control.haptics.loop.rests and self._every >= 2 * len(self._copies):
+        if self._control.haptics.loop.solved and self._every >= 2 * len(self._copies):
             return ()
         due, self._pending = self._pending[:1], self._pending[1:]
         return due
