@@ -35,7 +35,8 @@ class DurationHistogram:
 
         Upper edges of bins: never better than it was. Safe from another thread.
         """
-        total = np.cumsum(self._counts)
+        used = min(int(self.largest / BIN), BINS - 1) + 1
+        total = np.cumsum(self._counts[:used])
         if total[-1] == 0:
             return tuple(math.nan for _ in shares)
         places = np.searchsorted(total, [share * total[-1] for share in shares])
