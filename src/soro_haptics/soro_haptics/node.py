@@ -63,7 +63,6 @@ from soro_node.robot_node import announce_kernels
 from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
 
-
 ROOM = 0.5  # of a period, after which a tick publishes nothing while others may
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from soro_haptics.node import HapticRenderer
 
-
 BUSY = [(10, 2), (10, 1), (5, 0), (5, 2), (5, 1), (8, 2), (4, 0), (4, 1), (2, 0), (2, 1)]
 
 

@@ -129,8 +129,10 @@ def slots_in_words(table: np.ndarray, period: float) -> str:
     gaps = np.round(np.diff(begins) / period) - 1.0
     missed = int(np.maximum(gaps, 0.0).sum())
     long = whole & (parts['wall'] > 1e3 * period)
-    lines = [f'{len(table)} slots, {missed} missed ({missed / (len(table) + missed):.3%}); '
-             f'{int(long.sum())} longer than the period']
+    lines = [
+        f'{len(table)} slots, {missed} missed ({missed / (len(table) + missed):.3%}); '
+        f'{int(long.sum())} longer than the period'
+    ]
     kinds = {
         'all': whole,
         'model': whole & (t['solved'] > 0),

@@ -103,7 +103,8 @@ TWO_RATES_HEAD = (
 )
 TWO_RATES_TEXT = (
     '## Model as the hand moves, and at 20 Hz\n\nThe model is solved where the handle has gone '
-    '1 mm or a motor 0.02 rad from the linearisation, at least at 20 Hz. The paper solves its model at 20 Hz and runs sensing '
+    '1 mm or a motor 0.02 rad from the linearisation, at least at 20 Hz. The paper solves its '
+    'model at 20 Hz and runs sensing '
     'and rendering on that linearisation at 500 Hz. The same here: what a solution gives comes 25 '
     'ticks after the measurement it began with. Circle: mean error; wall: the hand runs in at '
     f'{1e3 * SPEED:.0f} mm/s; sensing in free space: worst direction, of the workspace.'

@@ -64,7 +64,8 @@ class Plausibility:
         self._low = np.array([a.minimum for a in actuators])
         self._high = np.array([a.maximum for a in actuators])
         self._span = self._high - self._low
-        self._margin = limits.over_limit_margin * self._span
+        margin = limits.over_limit_margin * self._span
+        self._bottom, self._top = self._low - margin, self._high + margin
         vented = np.array([a.quantity == 'pressure' for a in actuators])
         rest = np.array([a.rest for a in actuators]) + limits.rest_margin * self._span
         self._highest_at_rest, self._vented = np.where(vented, rest, math.inf), bool(vented.any())
@@ -118,7 +119,7 @@ class Plausibility:
 
     def _check_over(self, measured: Array, now: float, flags: Flags) -> Array:
         with np.errstate(invalid='ignore'):
-            outside = (measured > self._high + self._margin) | (measured < self._low - self._margin)
+            outside = (measured > self._top) | (measured < self._bottom)
         if outside.any():
             flags[outside] |= np.uint16(Flag.OVER_LIMIT)
         return self._over.update(outside, now)
