@@ -4,7 +4,7 @@
 
 A tick senses and renders on the linearisation at an earlier sample's estimate, so the command is
 out soon; `advance` then solves the nonlinear model at the new estimate, where that has gone `FAR`
-from the linearisation. So a handle at rest, or led slowly, costs a tenth of the time.
+from the linearisation: a tenth of the solutions, where the handle rests or is led slowly.
 """
 
 from __future__ import annotations
