@@ -23,7 +23,6 @@ import numpy as np
 SLOTS = 300_000
 STAGES = ('begin', 'read', 'law', 'sent', 'model', 'copies')  # when each was over [s]
 COLUMNS = ('late', *STAGES, 'cpu', 'others', 'queued', 'switched', 'pushed', 'faults', 'solved')
-MISSING = 0.5e-3  # s late at the end of a slot that the next one feels
 
 
 class SlotProbe:
