@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What slots are made of: rows of the probe, and what is said about them."""
 
-import time
-
 import numpy as np
 
 from soro_studies.haptics.slot_probe import COLUMNS, SlotProbe, slots_in_words, STAGES
@@ -11,7 +9,7 @@ from soro_studies.haptics.slot_probe import COLUMNS, SlotProbe, slots_in_words, 
 
 def test_every_slot_gets_a_row_with_the_stages_in_order(tmp_path):
     probe = SlotProbe(tmp_path / 'slots.npy')
-    calls = [probe.stamped(lambda: time.sleep(1e-4), stage) for stage in STAGES[1:]]
+    calls = [probe.stamped(lambda: None, stage) for stage in STAGES[1:]]
     step = probe.slot(lambda loop, lateness: [call() for call in calls])
     for _ in range(3):
         step(None, 0.25)
@@ -19,8 +17,8 @@ def test_every_slot_gets_a_row_with_the_stages_in_order(tmp_path):
     table = np.load(tmp_path / 'slots.npy')
     assert table.shape == (3, len(COLUMNS))
     assert (table[:, 0] == 0.25).all()
-    assert (np.diff(table[:, 1 : 1 + len(STAGES)], axis=1) >= 1e-4).all()
-    assert (table[:, COLUMNS.index('switched')] >= len(calls)).all()
+    assert (np.diff(table[:, 1 : 1 + len(STAGES)], axis=1) >= 0.0).all()
+    assert (np.diff(table[:, 1]) > 0.0).all() and (table[:, COLUMNS.index('cpu')] > 0.0).all()
 
 
 def test_missed_slots_are_counted_and_the_slot_before_them_is_shown():
