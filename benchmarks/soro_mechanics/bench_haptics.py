@@ -127,19 +127,21 @@ def full_model(count):
     setup = rendering_setup(0.002, device.motor_limits(), 17.0)
     loop = HapticLoop(device, sensing_setup(device.ports, 2.7e-4, 2e-5), setup)
     loop.start(np.zeros(6))
-    model = []
+    model, solved = [], []
 
     def tick(i):
         sensed = loop.tick(*samples[i % 500])
         start = time.perf_counter_ns()
         followed = loop.advance()
         model.append((time.perf_counter_ns() - start) / 1e3)
+        solved.append(loop.solved)
         if (sensed, followed) != (Code.NONE, Code.NONE):
             raise SystemExit(f'tick {i}: {sensed}, {followed}')
 
     total = time_calls(tick, count)
     report('full model: measurement to command', total - np.array(model[2:]))
-    report('full model: following the hand', np.array(model[2:]))
+    report('full model: following the hand', np.array(model[2:])[solved[2:]])
+    print(f'full model: followed in {np.mean(solved):.1%} of the ticks')
     report('full model: whole tick', total)
 
 

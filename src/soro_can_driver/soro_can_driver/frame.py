@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 import struct
 from typing import ClassVar, TypeVar
 
 from soro_can_driver.board import BoardState, MAX_GROUPS, Mode, TTL_MS
 
 F = TypeVar('F', bound='Frame')
+# Looked up, not searched: this is done in every tick of a loop.
+MODES, STATES = {int(m): m for m in Mode}, {int(s): s for s in BoardState}
 
 
 class ProtocolError(ValueError):
@@ -84,12 +87,13 @@ class Control:
     @classmethod
     def from_byte(cls, value: int) -> Control:
         """Read a control byte."""
-        mode = value >> 1 & 3
-        if mode not in tuple(Mode) or value & 0xC0:
+        mode = MODES.get(value >> 1 & 3)
+        if mode is None or value & 0xC0:
             raise ProtocolError(f'control byte {value:#04x}')
-        return cls(bool(value & 1), Mode(mode), value >> 3 & 7)
+        return cls(bool(value & 1), mode, value >> 3 & 7)
 
 
+@lru_cache(maxsize=8)
 def ttl_code(seconds: float) -> int:
     """Return the code of the longest time to live that is not above `seconds` (least 4 ms)."""
     codes = [i for i, ms in enumerate(TTL_MS) if ms * 1e-3 <= seconds * (1.0 + 1e-9)]
@@ -111,7 +115,7 @@ def status_of(value: int) -> int:
 
 def state_of(status: int) -> BoardState:
     """Return the state in a status byte."""
-    value = status & 7
-    if value not in tuple(BoardState):
-        raise ProtocolError(f'board state {value}')
-    return BoardState(value)
+    state = STATES.get(status & 7)
+    if state is None:
+        raise ProtocolError(f'board state {status & 7}')
+    return state

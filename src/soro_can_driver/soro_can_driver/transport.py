@@ -26,6 +26,9 @@ COUNT = math.radians(0.1)  # rad of the motor per count
 HEARTBEAT, LAST_HEARTBEAT = 0.05, 0.3  # s: ours, and the age of the board's that ends it
 SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
 ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for may be asked twice
+# As numbers: whatever is an enumeration costs a microsecond, in every tick.
+SATURATED, TORN = int(f4.Status.SATURATED), int(f4.Status.TORN)
+FLEX_FAULTY = int(f4.FlexFlag.STUCK | f4.FlexFlag.OUT_OF_RANGE)
 MAX_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
 
@@ -350,11 +353,11 @@ class CanTransport:
         counts = angles[: here.stop - first]
         self.angles[here] = self.wiring.zero[here] + self._per_count[here] * counts
         self.status, self.state = status, state_of(status)
-        self.saturated[here] = bool(status & f4.Status.SATURATED)
-        self.torn += bool(status & f4.Status.TORN)
+        self.saturated[here] = bool(status & SATURATED)
+        self.torn += bool(status & TORN)
 
     def _flexed(self, first: int, samples: tuple[int, ...]) -> None:
         raw = np.array(samples[: max(0, self._sensors - first)], int)
         here = slice(first, first + raw.size)
         self.flex[here] = raw & f4.FLEX_MASK
-        self.flex_faulty[here] = (raw & (f4.FlexFlag.STUCK | f4.FlexFlag.OUT_OF_RANGE)) != 0
+        self.flex_faulty[here] = (raw & FLEX_FAULTY) != 0

@@ -77,6 +77,8 @@ class HapticControl(Law):
         Ticks in a row whose command was kept, because the law found none.
     refusal : Code
         Why, in the last of them.
+    last_tick : float
+        When the last law began [s, steady clock].
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class HapticControl(Law):
         self._restart_at = -math.inf
         self._computing = math.nan
         self._sampled = math.nan
-        self._last_tick = math.nan
+        self.last_tick = math.nan
         self._last_sensed = math.nan
 
     # The law -----------------------------------------------------------------------------------
@@ -113,8 +115,8 @@ class HapticControl(Law):
     def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Sense and render one sample."""
         self._sampled, self._computing, self.estimated = math.nan, math.nan, False
-        self.times.period.add(now - self._last_tick)
-        self._last_tick = now
+        self.times.period.add(now - self.last_tick)
+        self.last_tick = now
         encoder = reading.measured
         if not self._ready(encoder, accepting, now):
             return None
@@ -167,12 +169,12 @@ class HapticControl(Law):
             return
         if not math.isnan(self._sampled):
             self.times.hand_to_command.add(time.monotonic() - self._sampled)
-        begin, solves = time.perf_counter(), not self.haptics.loop.rests
-        code = self.haptics.loop.advance()
+        begin, loop = time.perf_counter(), self.haptics.loop
+        code = loop.advance()
         took = time.perf_counter() - begin
         if not math.isnan(self._sampled):
             self.times.tick.add(self._computing)
-            self.times.model.add(took if solves else math.nan)
+            self.times.model.add(took if loop.solved else math.nan)
             self.times.compute.add(self._computing + took)
         if code is Code.NONE:
             self._behind = 0
@@ -181,7 +183,7 @@ class HapticControl(Law):
             self._behind += 1
             if self._behind > MAX_BEHIND:
                 self._broken = 'the model does not follow what is measured'
-        elif self.estimated:  # otherwise nothing was sensed, and the model stays where it is
+        elif self.estimated or self._ended:  # otherwise nothing was sensed, and the model stays
             self._broken = 'the model has no stable equilibrium at what was measured'
         self._computing = self._sampled = math.nan  # of a tick that the next one may not have
 
@@ -193,7 +195,7 @@ class HapticControl(Law):
     def disengaged(self) -> None:
         """Stay silent until a person arms the device anew."""
         self._ended, self._moving = True, False
-        self.unrendered, self._last_tick = 0, math.nan
+        self.unrendered, self.last_tick = 0, math.nan
         self.motion.end()
         self.haptics.loop.law.restart()
 
@@ -263,7 +265,7 @@ class HapticControl(Law):
     def clear_timing(self) -> None:
         """Begin the statistics of the stages anew."""
         self.times.clear()
-        self._last_tick = math.nan
+        self.last_tick = math.nan
 
     # --------------------------------------------------------------------------------------------
 

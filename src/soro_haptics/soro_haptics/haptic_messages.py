@@ -35,9 +35,8 @@ def estimate_message(
     nothing is known of it, instead of the zero that the five alone would leave there. `relative`
     is what the force errs by as a whole, with the modulus of the material.
     """
-    axis = np.cross(sensing.ports.axes[3:, 3], sensing.ports.axes[3:, 4])
-    unsensed = np.zeros((6, 6))
-    unsensed[3:, 3:] = np.outer(axis, axis)
+    across, unsensed = sensing.ports.axes[3:, 3:], np.zeros((6, 6))
+    unsensed[3:, 3:] = np.eye(3) - across @ across.T  # about the axis that is across both
     wrench_covariance = sensing.wrench_covariance + UNSENSED_MOMENT**2 * unsensed
     wrench_covariance += relative**2 * np.outer(sensing.wrench, sensing.wrench)
     message = TipEstimate(

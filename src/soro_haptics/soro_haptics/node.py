@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import gc
+import sys
 import time
 import traceback
 from typing import Any
@@ -38,7 +39,7 @@ from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import haptic_statuses
 from soro_haptics.haptic_setup import known_calibration, make_haptics
 from soro_haptics.motor_motion import MotorMotion
-from soro_haptics.real_time import favour_threads, lock_memory
+from soro_haptics.real_time import favour_threads, lock_memory, SWITCH_INTERVAL
 from soro_haptics.stage_times import CollectorWatch, StageTimes
 from soro_haptics.streams import Streams
 from soro_haptics.timed_calls import with_times
@@ -61,6 +62,8 @@ from soro_node.robot_binding import read_description
 from soro_node.robot_node import announce_kernels
 from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
+
+ROOM = 0.5  # of a period, after which a tick publishes nothing while others may
 
 
 class HapticRenderer(DriverNode):
@@ -172,6 +175,7 @@ class HapticRenderer(DriverNode):
         if self._table.priority:
             lock_memory()
             favour_threads(self._table.priority - 1)
+            sys.setswitchinterval(SWITCH_INTERVAL)
         return control
 
     def use_law(self, law: Any) -> None:
@@ -197,7 +201,8 @@ class HapticRenderer(DriverNode):
         """Let the model follow, then publish copies, not necessarily of every tick."""
         self._control.after_write()
         begin = time.perf_counter()
-        due = self._due(tick)
+        took = time.monotonic() - self._control.last_tick
+        due = self._due(tick, self._control.haptics.loop.solved or took > ROOM * self._period)
         if not due:
             return
         stamp = self._stamps.stamp(tick.time)
@@ -205,8 +210,8 @@ class HapticRenderer(DriverNode):
             part(tick, stamp)
         self._times.copies.add(time.perf_counter() - begin)
 
-    def _due(self, tick: Tick) -> Sequence[Callable[[Tick, TimeMessage], None]]:
-        """Return what is published in this tick: where ticks are enough, one that has time."""
+    def _due(self, tick: Tick, busy: bool) -> Sequence[Callable[[Tick, TimeMessage], None]]:
+        """Return what is published in this tick: where ticks are enough, none in a busy one."""
         slot, self._count = self._count % self._every, self._count + 1
         if tick.state is not self._last_state:
             self._pending = ()
@@ -215,8 +220,7 @@ class HapticRenderer(DriverNode):
             return self._copies if slot == 0 else ()
         if slot == 0:
             self._pending = self._copies
-        # After a solution of the model: the next tick has none.
-        if self._control.haptics.loop.rests and self._every >= 2 * len(self._copies):
+        if busy and slot + len(self._pending) < self._every:
             return ()
         due, self._pending = self._pending[:1], self._pending[1:]
         return due

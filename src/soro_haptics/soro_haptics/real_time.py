@@ -9,6 +9,9 @@ import ctypes
 import os
 from pathlib import Path
 
+# s: every kernel gives the interpreter away, and the loop waits as long for it each time while
+# another thread is at work (diagnostics: a millisecond every second).
+SWITCH_INTERVAL = 2e-5
 MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT = 1, 2, 4  # sys/mman.h
 
 

@@ -21,6 +21,7 @@ from soro_haptics.haptic_report import sensor_status
 from soro_haptics.motor_motion import LINGER
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.loop import LONGEST
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_msgs.msg import ActuatorState, FlexState
 from soro_node.diagnostics import Level
@@ -234,7 +235,7 @@ def test_a_model_follows_motors_that_were_not_measured_for_a_while(plant):
     np.testing.assert_array_equal(ports.angle, before)
     rig.angle = 0.5 * np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     rig.plant.restart(rig.angle)
-    for _ in range(10):
+    for _ in range(10 + round(LONGEST / PERIOD)):
         assert rig.tick() is not None
     np.testing.assert_allclose(ports.angle, rig.angle, atol=1e-4)
     np.testing.assert_allclose(ports.force, 0.0, atol=0.01)

@@ -53,5 +53,6 @@ def as_built_text(found: AsBuilt) -> str:
         f'{1e3 * e.strip:.0f} mm along the leg and between the nodes of the model, the plant '
         f'meshed with nodes of its own. Strips slide with friction: a dead band of +-'
         f'{1e3 * e.play:.2f} mm of elongation, sized until the six sensors had about the '
-        'published error of the calibration on average, 4.6 %. All sizes are assumed.'
+        'published error of the calibration on average, 4.6 %, where its fit knows no dead band; '
+        'the fit below finds it. All sizes are assumed.'
     )

@@ -268,7 +268,7 @@ def _yardsticks(load: Loader) -> list[Row]:
         yardstick(
             'rate of the model',
             '20 Hz',
-            f'every tick, {medians["model"]}, median',
+            f'20 to 500 Hz, {medians["model"]}, median',
             f'theirs of SOFA in a loop of its own; ours on the computer of {HAPTIC_LOOP}',
         ),
     ]

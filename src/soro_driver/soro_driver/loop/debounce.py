@@ -20,10 +20,15 @@ class Debounce:
 
     def __init__(self, count: int, hold: float) -> None:
         self._since = np.full(count, math.nan)
-        self._hold = hold
+        self._hold, self._waits = hold, False
+        self._never = np.zeros(count, bool)
 
     def update(self, condition: Conditions, now: float) -> Conditions:
         """Return for which actuators it counts, shape (count,)."""
+        any_holds = bool(condition.any())
+        if not any_holds and not self._waits:
+            return self._never.copy()
+        self._waits = any_holds
         self._since[~condition] = math.nan
         self._since[condition & np.isnan(self._since)] = now
         with np.errstate(invalid='ignore'):

@@ -64,9 +64,11 @@ class Plausibility:
         self._low = np.array([a.minimum for a in actuators])
         self._high = np.array([a.maximum for a in actuators])
         self._span = self._high - self._low
+        margin = limits.over_limit_margin * self._span
+        self._bottom, self._top = self._low - margin, self._high + margin
         vented = np.array([a.quantity == 'pressure' for a in actuators])
         rest = np.array([a.rest for a in actuators]) + limits.rest_margin * self._span
-        self._highest_at_rest = np.where(vented, rest, math.inf)
+        self._highest_at_rest, self._vented = np.where(vented, rest, math.inf), bool(vented.any())
         self.restart()
 
     def restart(self) -> None:
@@ -116,13 +118,15 @@ class Plausibility:
         return Finding(flags, faults, '; '.join(words))
 
     def _check_over(self, measured: Array, now: float, flags: Flags) -> Array:
-        margin = self._limits.over_limit_margin * self._span
         with np.errstate(invalid='ignore'):
-            outside = (measured > self._high + margin) | (measured < self._low - margin)
-        flags[outside] |= np.uint16(Flag.OVER_LIMIT)
+            outside = (measured > self._top) | (measured < self._bottom)
+        if outside.any():
+            flags[outside] |= np.uint16(Flag.OVER_LIMIT)
         return self._over.update(outside, now)
 
     def _check_rest(self, measured: Array, now: float, at_rest: bool) -> Array:
+        if not self._vented:
+            return np.zeros(len(self._span), bool)
         if not at_rest:
             self._lowest[:] = math.inf
         with np.errstate(invalid='ignore'):
@@ -132,13 +136,15 @@ class Plausibility:
         return self._up.update(up & at_rest, now)
 
     def _frozen(self, measured: Array, now: float) -> bool:
+        hold = self._limits.frozen_for
+        if hold == 0.0:
+            return False
         known = measured[~np.isnan(measured)]
         moved = not np.array_equal(measured, self._last, equal_nan=True)
         if moved or not known.size or math.isnan(self._changed):
             self._last[:] = measured
             self._changed = now
-        hold = self._limits.frozen_for
-        return hold > 0.0 and now - self._changed >= hold
+        return now - self._changed >= hold
 
     def _check_following(self, reading: Reading, armed: bool, flags: Flags) -> Array:
         limits, measured = self._limits, reading.measured
