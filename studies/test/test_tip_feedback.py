@@ -44,6 +44,13 @@ def test_a_load_that_bends_the_robot_by_a_third_of_its_length_is_answered_along_
     assert feedback < 0.15 * feedforward
 
 
+def test_a_body_softer_than_told_is_waited_for_and_found_out():
+    """It still swung by centimetres from the approach when its path began."""
+    scene = next(s for s in SCENES_OF_TIPS if s.robot == 'stiff_flop_two_segment')
+    mean, largest = path(plant_of(scene, 'stiffness - 20 %'), 'feedback', 'circle', 0.01, 0.15)
+    assert mean < 2e-3 and largest < 5e-3
+
+
 @pytest.mark.parametrize('name', ['emulated robot of the file', 'hysteresis 10 %'])
 def test_muscles_that_move_by_steps_hold_the_tip_by_those_near_it(name):
     muscles = plant_of(next(s for s in SCENES_OF_TIPS if s.robot == 'pam_continuum'), name)

@@ -405,6 +405,7 @@ def computed(
                 )
             why = row.get('refused') or refused.get(plant, '')
             row |= {'date': date.today().isoformat(), 'refused': why}
+            row['gains'] = row.get('gains', False) or CONTROLS[1] in lacking
             print(row, flush=True)
             if row is new:
                 rows.append(row)
@@ -433,7 +434,8 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         f'{lacking if len(found) < every else ""}`delay`: {said}. Mean (largest) in mm.',
         'Feedback at least halves the mean error of',
         f'feedforward or leaves less than {1e3 * NOISE:.1f} mm, and at 4 cm/s is not worse: in',
-        f'{" and ".join(counts)}. `!`: it is not so.',
+        f'{" and ".join(counts)}. `!`: it is not so. `*`: of the',
+        f'{sum(bool(row.get("gains")) for row in found)} rows whose controller estimates gains.',
         '',
         '| Robot, plant | Motion | Feedforward | Compensation | Feedback | Both |',
         '|---|---|---|---|---|---|',
@@ -444,6 +446,7 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         cells = []
         for c in COLUMNS:
             misses = '!' if c in ('feedback', BOTH) and not kept_to(row, c) else ''
+            misses += '*' if c == CONTROLS[1] and row.get('gains') else ''
             text = f'{1e3 * row[c]:.2f} ({1e3 * row[f"{c}_peak"]:.2f}){misses}'
             cells.append('refused' if c in BARE and row['refused'] else text)
         name = f'{row["robot"]}, {row["plant"]}'
