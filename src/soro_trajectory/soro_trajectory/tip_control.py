@@ -73,7 +73,7 @@ NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
 LEAD = 0.15  # s (assumed), from a command to the next step of a drive that has steps
 NEAR_STEPS, FAR_STEPS = 9.0, 45.0  # (assumed): a drive is where it shall be; it has to go on
-ARRIVED = 1e-3  # m (assumed), of the measured tip from where it shall be
+ARRIVED, CALM = 1e-3, 0.5  # m, s (assumed): so near for so long the tip is where it shall be
 PATIENCE = 5.0  # s, after which a path begins though the tip is still being corrected
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
@@ -121,8 +121,7 @@ class TipControl:
         self._law = TipFeedback(robot.description, length, longest)
         self._defaults = robot.description.structure.get('control', ClosedLoop())
         mode = self._mode = lowest_mode(robot)
-        swing = 0.0 if mode is None else 0.5 / (math.pi * mode.frequency)
-        self.disturbance = TipDisturbance(longest, swing)
+        self.disturbance = TipDisturbance(longest, 0.5 / math.pi / mode.frequency if mode else 0.0)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
         self._forget()
         self._aim: Aim | None = None
@@ -160,7 +159,8 @@ class TipControl:
     def busy(self) -> bool:
         """Whether the tip is still being corrected, for `PATIENCE` after the drives' target."""
         held = self._looked - self._stream.started
-        return self._moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
+        moving = self._moving or self._looked - self._astray < CALM
+        return moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
 
     def aim(self, motion: int, desired: Desired, task: Task, feedback: bool) -> None:
         """Tell what the motion under way is for; the same motion may get a new aim."""
@@ -181,7 +181,8 @@ class TipControl:
         self._sent: Array | None = None  # to drives with steps
         self._unexplained: deque[TipSample] = deque(maxlen=REMEMBERED)
         self._explained: tuple[int, Array] | None = None  # last, and the model's tip then
-        self._moving = False  # the tip, or drives with steps
+        self._moving = False  # drives with steps are
+        self._astray = -math.inf  # s, when the tip was last
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -262,13 +263,14 @@ class TipControl:
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
-            self._moving = float(np.linalg.norm(error[:3])) > ARRIVED
+            if float(np.linalg.norm(error[:3])) > ARRIVED:
+                self._astray = now
             error[:3] += self._pending
             turns = self._turns(aim, sample, seconds, acts)
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
-            self._moving = True
+            self._astray = now
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)

@@ -10,8 +10,7 @@ random walks, are seen as
 so that both are found while the tip moves, and no delay counts. Most of what may be wrong with
 gains is the same for all drives: softer material than was told. Walks are such that the
 direction of the tip that each moves most follows at a given rate, others more slowly. Both begin
-with less than is not known of them: what is seen at first may be a swing, and gains a load. What
-is seen of a swing is noise: its speed over the frequency of the mode.
+with less than is not known. What is seen of a swing is noise: its speed over the frequency.
 """
 
 from __future__ import annotations
@@ -81,9 +80,8 @@ class TipDisturbance:
         softest = float(np.linalg.norm(soft, 2))
         if not (softest > 0.0 and reach > 0.0):
             return np.zeros(3)
-        away = tip - q.tip[:3, 3]
         slope = np.hstack([soft, rows * (known.actuation - [a.rest for a in robot.actuators])])
-        gained = min(rate * seconds, 1.0)
+        away, gained = tip - q.tip[:3, 3], min(rate * seconds, 1.0)
         unit = (NOISE / softest) ** 2 * forces + (NOISE / reach) ** 2 * gains
         if self.covariance is None:  # whatever is believed in; gains of the filter by less
             self._whole = (self._longest / softest) ** 2 * forces + GAIN**2 * gains
