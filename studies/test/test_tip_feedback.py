@@ -5,13 +5,14 @@
 from dataclasses import replace
 import json
 
+import numpy as np
 import pytest
 
 from soro_studies.system import tip_feedback
 from soro_studies.system.muscle_errors import parts
 from soro_studies.system.plant_assumptions import DELAY, SCENES
 from soro_studies.system.plant_assumptions import PLANTS as MOVING
-from soro_studies.system.tip_feedback import at_rest, path, plant_of, PLANTS
+from soro_studies.system.tip_feedback import at_rest, path, plant_of, PLANTS, VirtualTip
 from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 
@@ -42,6 +43,57 @@ def test_a_load_that_bends_the_robot_by_a_third_of_its_length_is_answered_along_
     plant = PLANTS['0.5 N that nobody knows of']
     feedforward, feedback = (path(plant, c, 'spiral', 0.04, DELAY)[0] for c in FIRST)
     assert feedback < 0.15 * feedforward
+
+
+# Robot, plant, and by how much of the error feedback overshot, and after how long it left 10 % (or
+# 0.3 mm), when what it answers was integrated too and no gains were estimated.
+SWITCHED = [
+    ('stiff_flop', '0.2 N that nobody knows of', 0.48, 0.88),
+    ('stiff_flop', '0.5 N that nobody knows of', 0.99, 1.72),
+    ('stiff_flop', 'stiffness - 20 %', 0.32, 3.28),
+    ('stiff_flop_two_segment', 'stiffness - 20 %', 0.38, 2.78),
+    ('soft_parallel', 'lag doubled', 0.23, 1.88),
+]
+
+
+@pytest.mark.parametrize(('robot', 'name', 'overshoot', 'seconds'), SWITCHED)
+def test_feedback_that_is_switched_on_does_not_integrate_what_it_answers(
+    robot, name, overshoot, seconds, monkeypatch
+):
+    scene = next(s for s in SCENES_OF_TIPS if s.robot == robot)
+    tip, pose = VirtualTip(plant_of(scene, name), FIRST[0]), np.eye(4)
+    pose[:3, 3] = target = np.array(scene.target)
+    actuation, shape, seen = tip.robot.inverse(target).actuation, tip.shape, []
+
+    def look(felt):
+        q = shape(felt)
+        seen.append((tip.now, q.tip[:3, 3] - target))
+        return q
+
+    monkeypatch.setattr(tip, 'shape', look)
+    tip.go_to(actuation, pose)
+    tip.run(4.0)
+    begin, first = tip.now, np.mean([error for _, error in seen[-9:]], axis=0)
+    tip._feedback = True
+    tip.go_to(actuation, pose)
+    tip.run(4.0)
+    size = np.linalg.norm(first)
+    assert size > 3e-3
+    after = [(time - begin, error) for time, error in seen if time > begin]
+    assert max(-error @ first for _, error in after) < overshoot * size**2
+    left = [time for time, error in after if np.linalg.norm(error) > max(0.1 * size, 0.3e-3)]
+    assert left[-1] < seconds
+
+
+def test_a_jump_of_the_tracker_that_is_believed_moves_the_tip_little_farther():
+    assert held('jump of 5 mm')['largest'] < 6e-3
+
+
+def test_a_body_softer_than_told_is_waited_for_and_found_out():
+    """It still swung by centimetres from the approach when its path began."""
+    scene = next(s for s in SCENES_OF_TIPS if s.robot == 'stiff_flop_two_segment')
+    mean, largest = path(plant_of(scene, 'stiffness - 20 %'), 'feedback', 'circle', 0.01, 0.15)
+    assert mean < 2e-3 and largest < 5e-3
 
 
 @pytest.mark.parametrize('name', ['emulated robot of the file', 'hysteresis 10 %'])

@@ -96,7 +96,7 @@ def test_feedback_carries_an_unknown_load_and_rests_when_its_tracker_fails(tmp_p
         )
         targets.publish(goal)
         robot.wait(lambda: error() < feedforward / 10, PATIENCE, 'tip at its goal')
-        assert says('trajectory_planner: control', 'feedback')
+        robot.wait(lambda: says('trajectory_planner: control', 'feedback'), PATIENCE, 'feedback')
         for kind, words in FAULTS.items():
             inject(fault='tracker', kind=kind, by=0.1)
             robot.wait(lambda w=words: says('kinematics_solver: tracker', w), PATIENCE, words)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+import math
 import threading
 import time
 import traceback
@@ -72,7 +73,8 @@ NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
 LEAD = 0.15  # s (assumed), from a command to the next step of a drive that has steps
 NEAR_STEPS, FAR_STEPS = 9.0, 45.0  # (assumed): a drive is where it shall be; it has to go on
-PATIENCE = 5.0  # s, after which a path begins though they still correct the tip
+ARRIVED, CALM = 1e-3, 0.5  # m, s (assumed): so near for so long the tip is where it shall be
+PATIENCE = 5.0  # s, after which a path begins though the tip is still being corrected
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
@@ -117,9 +119,9 @@ class TipControl:
         length = body_length(robot)
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
-        self.disturbance = TipDisturbance(longest)
         self._defaults = robot.description.structure.get('control', ClosedLoop())
-        self._mode = lowest_mode(robot)
+        mode = self._mode = lowest_mode(robot)
+        self.disturbance = TipDisturbance(longest, 0.5 / math.pi / mode.frequency if mode else 0.0)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
         self._forget()
         self._aim: Aim | None = None
@@ -155,9 +157,10 @@ class TipControl:
 
     @property
     def busy(self) -> bool:
-        """Whether drives with steps still correct the tip, for `PATIENCE` after their target."""
+        """Whether the tip is still being corrected, for `PATIENCE` after the drives' target."""
         held = self._looked - self._stream.started
-        return self._moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
+        moving = self._moving or self._looked - self._astray < CALM
+        return moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
 
     def aim(self, motion: int, desired: Desired, task: Task, feedback: bool) -> None:
         """Tell what the motion under way is for; the same motion may get a new aim."""
@@ -174,10 +177,12 @@ class TipControl:
         self.disturbance.reset()
         self._shaped = ShapedValue(len(self._ranges))
         self._answer: Array = np.zeros(len(self._ranges))  # to the unknown load
+        self._pending: Array = np.zeros(3)  # m, of the tip: answered, but not seen yet
         self._sent: Array | None = None  # to drives with steps
         self._unexplained: deque[TipSample] = deque(maxlen=REMEMBERED)
         self._explained: tuple[int, Array] | None = None  # last, and the model's tip then
         self._moving = False  # drives with steps are
+        self._astray = -math.inf  # s, when the tip was last
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -247,7 +252,10 @@ class TipControl:
             return
         gains = self._gains()
         seconds = 0.0 if before is None else (sample.stamp - before.stamp) * 1e-9
+        times, parts = gains.pieces
+        acts = self.measured.latency + DEAD + self._node.table.response_time + times @ parts
         if seconds > 0.0:
+            self._pending = self._pending * math.exp(-seconds / acts)
             self._observe(sample, seconds, SHARE * gains.integral)
         linear = self._linearised(feedforward, aim.task)
         if linear is None:
@@ -255,10 +263,14 @@ class TipControl:
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
-            turns = self._turns(aim, sample, seconds, gains)
+            if float(np.linalg.norm(error[:3])) > ARRIVED:
+                self._astray = now
+            error[:3] += self._pending
+            turns = self._turns(aim, sample, seconds, acts)
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
+            self._astray = now
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
@@ -321,24 +333,23 @@ class TipControl:
         return q if q is not None and q.status.converged else None
 
     def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
-        """Explain a measured tip by a load."""
+        """Explain a measured tip by a load and gains."""
         q = self._model_at(sample)
         try:
             if q is not None:
-                self.disturbance.see(self._binding.robot, q, sample.pose[:3, 3], seconds, rate)
+                tip, robot = sample.pose[:3, 3], self._binding.robot
+                self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
         except SoroError:
             return
 
     def _turns(
-        self, aim: Aim, sample: TipSample, since: float, gains: Gains
+        self, aim: Aim, sample: TipSample, since: float, acts: float
     ) -> tuple[Turn, Turn] | None:
         """Return how the path has turned `since` [s], and will until a correction acts."""
 
         def at(time: float) -> Array:
             return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
 
-        times, parts = gains.pieces
-        acts = self.measured.latency + DEAD + self._node.table.response_time + times @ parts
         follows = self._stream.phase is Phase.FOLLOW
         return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None
 
@@ -359,14 +370,14 @@ class TipControl:
             if wanted is None or wanted.model != robot.model:
                 return last
             there = nearest_feasible(robot, feedforward + self._answer)
-            if self.disturbance.force.any():
+            if self.disturbance.covariance is not None:
                 q = self.disturbance.loaded(robot, there, wanted)
             if (
                 last is None
                 or last[0].model != robot.model
                 or np.any(np.abs(last[0].actuation - q.actuation) > NEAR * self._ranges)
             ):
-                last = self._linear = q, robot.jacobian(q)
+                last = self._linear = q, robot.jacobian(q) * (1.0 + self.disturbance.gain)
             if q is not wanted:
                 step = self._law.step(last[1], q.tip, task, pose_error(wanted.tip, q.tip, True))
                 self._answer = nearest_feasible(robot, there + step) - feedforward

@@ -64,7 +64,7 @@ def scene():
 def test_feedback_reaches_the_measured_target_and_rests_where_the_tracker_is_lost(scene):
     target = scene.robot.forward(MIDDLE).tip[:3, 3]
     scene.send_pose(target)
-    wait_until(scene.held)
+    wait_until(lambda: scene.held(MIDDLE))
     assert scene.away(target) == pytest.approx(np.linalg.norm(OFF), abs=NEAR)
     wait_until(lambda: scene.said and scene.said[-1].control == ControlState.FEEDFORWARD)
     scene.decide('feedback')

@@ -12,7 +12,7 @@ separate motion of the same plant, before; where its data cannot tell creep, the
 and nothing where they are refused that too, or what was held out is met no better. The controller
 has its defaults; `delay` is that of `DELAYS` with which feedforward follows a circle of a robot's
 first plant best, and stays. Rows that the JSON beside the page has are not computed again, but
-for columns named by `--again`.
+for columns named by `--again`, and feedback of a `CONTROLLER` before.
 """
 
 from __future__ import annotations
@@ -71,6 +71,9 @@ CONTROLS = ('feedforward', 'feedback')
 COMPENSATED, BOTH = 'compensation', 'both'
 COLUMNS = ('feedforward', COMPENSATED, 'feedback', BOTH)
 BARE = {COMPENSATED: 'feedforward', BOTH: 'feedback'}  # the same, where it is refused
+CORRECTED = ('feedback', BOTH)
+CONTROLLER = 'gains'  # of rows; those of another one are computed again
+BEFORE = 'a load is estimated, but no gains of the drives'
 NOISE = 3.0 * 0.2e-3  # m: three sigma of the tracker
 KEYS = ('robot', 'plant', 'motion', 'speed')
 MOST = 200  # characters of a reason
@@ -172,7 +175,7 @@ class VirtualTip:
         self.values, self.tracker = values, EmulatedTracker(values, settings.seed)
         self._sample: TipSample | None = None
         self._next_truth = self._next_look = self._next_seen = 0.0
-        self._feedback = control in ('feedback', BOTH)
+        self._feedback = control in CORRECTED
         self.now = 1.0
         self.stream = CommandStream(self.robot, SOURCE, STEP, 0.8, 3.0)
         self.control = self._controller(plant.gain)
@@ -386,7 +389,8 @@ def computed(
     for scene in (s for s in SCENES if s.robot in robots):
         for new in rows_of(scene, names):
             row = known.get(tuple(new[k] for k in KEYS), new)
-            lacking = [c for c in COLUMNS if c in again or c not in row]
+            of = CORRECTED if row.get('controller') != CONTROLLER else ()
+            lacking = [c for c in COLUMNS if c in again or c in of or c not in row]
             if not lacking:
                 continue
             if scene.robot not in delays:
@@ -404,7 +408,7 @@ def computed(
                     zip((control, f'{control}_peak'), done or at_rest(plant, control), strict=True)
                 )
             why = row.get('refused') or refused.get(plant, '')
-            row |= {'date': date.today().isoformat(), 'refused': why}
+            row |= {'date': date.today().isoformat(), 'refused': why, 'controller': CONTROLLER}
             print(row, flush=True)
             if row is new:
                 rows.append(row)
@@ -423,8 +427,9 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
     said = ', '.join(f'{robot} {delay:g} s' for robot, delay in delays.items())
     counts = [
         f'{sum(kept_to(row, c) for row in found)} of {len(found)} rows ({words})'
-        for c, words in (('feedback', 'feedback'), (BOTH, 'with compensation'))
+        for c, words in zip(CORRECTED, ('feedback', 'with compensation'), strict=True)
     ]
+    old = sum(row.get('controller') != CONTROLLER for row in found)
     every = sum(len(list(rows_of(scene, PLANTS))) for scene in SCENES)
     lacking = f'Of {every} rows {len(found)} are here; the command computes the others. '
     out = [
@@ -434,6 +439,11 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         'Feedback at least halves the mean error of',
         f'feedforward or leaves less than {1e3 * NOISE:.1f} mm, and at 4 cm/s is not worse: in',
         f'{" and ".join(counts)}. `!`: it is not so.',
+        *(
+            [f'{old} rows are of the controller before: {BEFORE}; they are marked `*`.']
+            if old
+            else []
+        ),
         '',
         '| Robot, plant | Motion | Feedforward | Compensation | Feedback | Both |',
         '|---|---|---|---|---|---|',
@@ -443,7 +453,8 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         speed = f', {100 * row["speed"]:g} cm/s' if row['speed'] else ''
         cells = []
         for c in COLUMNS:
-            misses = '!' if c in ('feedback', BOTH) and not kept_to(row, c) else ''
+            misses = '!' if c in CORRECTED and not kept_to(row, c) else ''
+            misses += '*' if c in CORRECTED and row.get('controller') != CONTROLLER else ''
             text = f'{1e3 * row[c]:.2f} ({1e3 * row[f"{c}_peak"]:.2f}){misses}'
             cells.append('refused' if c in BARE and row['refused'] else text)
         name = f'{row["robot"]}, {row["plant"]}'
