@@ -95,6 +95,7 @@ def test_losing_the_device_disarms_in_every_state(state):
     safety.lost('cable')
     safety.opened()
     assert not safety.armed
+    assert ('device lost: cable' in safety.reason) is (state in (DeviceState.ACTIVE, DeviceState.SAFE))
     with_latch = {DeviceState.FAULT: DeviceState.FAULT, DeviceState.ESTOP: DeviceState.ESTOP}
     assert safety.state is with_latch.get(state, DeviceState.INACTIVE)
 

@@ -35,9 +35,14 @@ compdef _soro soro
 """,
     'fish': """\
 function _soro
-  soro completion --words (commandline -opc)[2..] (commandline -ct) 2>/dev/null
+  set -l found (soro completion --words (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  if string length -q -- $found
+    string join \\n -- $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c soro -a '(_soro)'
+complete -c soro -f -a '(_soro)'
 """,
 }
 
