@@ -95,7 +95,8 @@ def test_a_refusal_gives_the_reason_of_the_driver(make_robot, capsys, words):
 
     def refuse(handle):
         handle.abort()
-        return TrackTrajectory.Result(error_code=ErrorCode.DEVICE_FAULT, error_message='refused: find the cause')
+        code, text = ErrorCode.DEVICE_FAULT, 'refused: find the cause'
+        return TrackTrajectory.Result(error_code=code, error_message=text)
 
     ActionServer(planner, TrackTrajectory, '/arm/trajectory_planner/track_trajectory', refuse)
     publisher = planner.create_publisher(DiagnosticArray, '/diagnostics', 10)
