@@ -162,10 +162,8 @@ def test_the_scripts_are_of_their_shell(shell, tmp_path):
         for typed, expected in (('soro mo', ['more', 'move']), ('soro i ', ['file'])):
             test = f"{said}{SCRIPTS['fish']}complete -C '{typed}'"
             (tmp_path / 'file').touch()
-            done = subprocess.run(
-                [program, '--no-config', '-c', test], cwd=tmp_path, capture_output=True,
-                text=True, timeout=20, check=True,
-            )  # fmt: skip
+            words = [program, '--no-config', '-c', test]
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=20)
             assert done.stdout.split() == expected, done.stderr
     elif program:
         script = tmp_path / 'script'

@@ -36,11 +36,7 @@ compdef _soro soro
     'fish': """\
 function _soro
   set -l found (soro completion --words (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
-  if string length -q -- $found
-    string join \\n -- $found
-  else
-    __fish_complete_path (commandline -ct)
-  end
+  string length -q -- $found; and printf '%s\\n' $found; or __fish_complete_path (commandline -ct)
 end
 complete -c soro -f -a '(_soro)'
 """,
