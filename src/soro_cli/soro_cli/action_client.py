@@ -17,8 +17,10 @@ from uuid import uuid4
 from action_msgs.msg import GoalInfo, GoalStatus
 from rclpy.action import ActionClient
 
+from soro_cli.motion import MotionWatch
 from soro_cli.robot_choice import running_robot, RunningRobot
 from soro_cli.ros_session import CANCELED, DISCOVERY, RosSession, TIMED_OUT
+from soro_mechanics.core.status import Code
 from soro_node.process.signal_handlers import handled
 from soro_node.user_errors import UserError
 
@@ -82,13 +84,16 @@ def run_shown(
     `goal` makes the goal once the robot is known, `said` tells what a feedback message says.
     """
     with running_robot(arguments) as robot, progress_bar(title) as report:
-        return run_action(
+        result = run_action(
             robot.session,
             kind,
             f'{robot.namespace}/{name}',
             goal(robot),
             lambda feedback: report(feedback.progress, said(feedback)),
         )
+        if result.error_code in (Code.NOT_ACTIVE, Code.DEVICE_FAULT):
+            result.error_message = MotionWatch(robot).explained(result.error_message)
+        return result
 
 
 class _Goal:

@@ -18,6 +18,7 @@ from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.inputs.driver_constants import STOPPED_BIT
 
 ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
+REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 SEEN = 1.0  # s: a measured tip that is older is of a tracker that was lost
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -142,6 +143,11 @@ class MotionWatch:
     def with_cause(self, said: str) -> str:
         """Add to a sentence about the driver what the driver says itself."""
         return f'{said} ({self.cause})' if self.cause and self.cause not in said else said
+
+    def explained(self, said: str) -> str:
+        """Wait for what the driver says of its state, and add it."""
+        self._robot.session.spin_until(lambda: self.cause, REFUSAL)
+        return self.with_cause(said)
 
     def near_actuation(self, target: Sequence[float], share: float) -> bool:
         """Whether the command has got there and the measurement is within a share of the range."""

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
+from rclpy.action import ActionServer
 from rclpy.node import Node
 
 from soro_cli.main import main
-from soro_msgs.msg import ActuatorCommand, SolverStatus, TipTarget
+from soro_msgs.action import TrackTrajectory
+from soro_msgs.msg import ActuatorCommand, ErrorCode, SolverStatus, TipTarget
 from soro_msgs.srv import SolveForward, SolveInverse
 from soro_rigs.ros_session import own_domain, RosSession, wait_until
 
 MOVE = ('move', '--pose', '10mm', '0', '45mm', '--no-wait')
+TRACK = ('track', 'circle', '--centre', '0', '0', '45mm', '--size', '5mm')
 
 
 class Robot:
@@ -86,8 +89,16 @@ def test_what_the_model_doubts_is_said_before_the_target_is_sent(
     assert ('warning: soon unstable' in capsys.readouterr().err) is bool(warnings)
 
 
-def test_a_refusal_gives_the_reason_of_the_driver(make_robot, capsys):
+@pytest.mark.parametrize('words', [('move', '--rest'), TRACK])
+def test_a_refusal_gives_the_reason_of_the_driver(make_robot, capsys, words):
     planner = make_robot('position').planner
+
+    def refuse(handle):
+        handle.abort()
+        code, text = ErrorCode.DEVICE_FAULT, 'refused: find the cause'
+        return TrackTrajectory.Result(error_code=code, error_message=text)
+
+    ActionServer(planner, TrackTrajectory, '/arm/trajectory_planner/track_trajectory', refuse)
     publisher = planner.create_publisher(DiagnosticArray, '/diagnostics', 10)
     target = DiagnosticStatus(
         level=b'\2', name='/arm/trajectory_planner: target', message='refused: find the cause'
@@ -97,8 +108,8 @@ def test_a_refusal_gives_the_reason_of_the_driver(make_robot, capsys):
     )
     said = DiagnosticArray(status=[target, device])
     planner.create_timer(0.1, lambda: publisher.publish(said))
-    assert main(('move', '--rest')) == 1
-    assert 'not moved: refused: find the cause (no air)' in capsys.readouterr().err
+    assert main(words) == 1
+    assert 'refused: find the cause (no air)' in capsys.readouterr().err
 
 
 def test_of_actuators_that_do_not_arrive_those_that_are_off_are_named(

@@ -145,7 +145,7 @@ def test_words_are_completed():
 
 @pytest.mark.parametrize('shell', SCRIPTS)
 def test_the_scripts_are_of_their_shell(shell, tmp_path):
-    """bash completes with it; the other shells read it, where they are installed."""
+    """bash completes with it, and so does fish, zsh reads it, where they are installed."""
     program = shutil.which(shell)
     if shell == 'bash':
         test = (
@@ -157,6 +157,14 @@ def test_the_scripts_are_of_their_shell(shell, tmp_path):
             [program, '--norc', '-c', test], capture_output=True, text=True, timeout=20, check=True
         )
         assert done.stdout.split() == ['move', 'more'], done.stderr
+    elif program and shell == 'fish':
+        said = 'function soro; contains i $argv || printf "move\nmore\n"; end\n'
+        for typed, expected in (('soro mo', ['more', 'move']), ('soro i ', ['file'])):
+            test = f"{said}{SCRIPTS['fish']}complete -C '{typed}'"
+            (tmp_path / 'file').touch()
+            words = [program, '--no-config', '-c', test]
+            done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=20)
+            assert done.stdout.split() == expected, done.stderr
     elif program:
         script = tmp_path / 'script'
         script.write_text(SCRIPTS[shell], encoding='utf-8')

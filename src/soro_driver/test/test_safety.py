@@ -95,6 +95,8 @@ def test_losing_the_device_disarms_in_every_state(state):
     safety.lost('cable')
     safety.opened()
     assert not safety.armed
+    was_armed = state in (DeviceState.ACTIVE, DeviceState.SAFE)
+    assert ('device lost: cable' in safety.reason) is was_armed
     with_latch = {DeviceState.FAULT: DeviceState.FAULT, DeviceState.ESTOP: DeviceState.ESTOP}
     assert safety.state is with_latch.get(state, DeviceState.INACTIVE)
 

@@ -57,7 +57,7 @@ from soro_node.frames import frames_for
 from soro_node.lifecycle import NotActive
 from soro_node.main import run
 from soro_node.qos import LOSSY, NEWEST
-from soro_node.replies import answering
+from soro_node.replies import answering, internal
 from soro_node.robot_binding import read_description
 from soro_node.robot_node import announce_kernels
 from soro_node.transforms import TransformListener
@@ -297,7 +297,7 @@ class HapticRenderer(DriverNode):
             response.success, response.message = False, str(error)
         except Exception as error:  # noqa: BLE001 - who asked would wait for ever
             self.get_logger().error(traceback.format_exc())
-            response.success, response.message = False, f'internal error: {error!r}'
+            response.success, response.message = False, internal(error)
         return response
 
     def _reload(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_node.replies import fill_code, fill_error
+from soro_node.replies import fill_code, fill_error, internal
 
 
 class OneGoal:
@@ -61,7 +61,7 @@ class OneGoal:
         except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
             name = self._kind.__name__
             self._node.get_logger().error(f'{name}:\n{traceback.format_exc()}')
-            fill_code(result, Code.UNKNOWN, f'internal error: {error!r}')
+            fill_code(result, Code.UNKNOWN, internal(error))
         if result.error_code == Code.NONE:
             handle.succeed()
         elif result.error_code == Code.CANCELED and handle.is_cancel_requested:

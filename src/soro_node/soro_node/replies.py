@@ -40,6 +40,11 @@ def fill_status(response: Any, status: SolverStatus) -> Any:
     return fill_code(response, status.code, message)
 
 
+def internal(error: Exception) -> str:
+    """Say that a program error, which no user can mend, has ended something."""
+    return f'internal error: {error!r}; try again, and report it with the traceback in the log'
+
+
 def answering(callback: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a service method, response last, so that errors become replies.
 
@@ -59,6 +64,6 @@ def answering(callback: Callable[..., Any]) -> Callable[..., Any]:
             self.get_logger().error(
                 f'{callback.__name__} failed unexpectedly:\n{traceback.format_exc()}'
             )
-            return fill_code(response, Code.UNKNOWN, f'internal error: {error!r}')
+            return fill_code(response, Code.UNKNOWN, internal(error))
 
     return wrapped

@@ -113,7 +113,7 @@ def test_the_switch_opens_to_a_network():
 @pytest.mark.parametrize('times', [1, 2])
 def test_programs_that_are_not_ours_are_loopback_too_in_a_shell_of_the_workspace(times):
     sourced = f'. {ENV}; ' * times + 'exec "$@"'
-    workspace = {'SORO_WORKSPACE': str(ENV.parents[1])}
+    workspace = {'SORO_WORKSPACE': str(ENV.parents[1]), 'SORO_VENV': sys.prefix}
     found = in_a_process(THEIRS, ('sh', '-c', sourced, 'sh'), **workspace)
     if is_fastdds(found):
         assert found['udp'] and outside(found) == []

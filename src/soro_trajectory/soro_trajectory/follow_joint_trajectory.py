@@ -21,6 +21,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.inputs.polled_feedback import PolledFeedback
+from soro_node.replies import internal
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.joint_trajectory import goal_of_trajectory, seconds
 from soro_trajectory.stream_action import check_goes_on, LOOK_PERIOD
@@ -68,7 +69,7 @@ class FollowAction:
         except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
             ours = isinstance(error, SoroError)
             result.error_code = getattr(error, 'result_code', result.INVALID_GOAL)
-            result.error_string = str(error) if ours else f'internal error: {error!r}'
+            result.error_string = str(error) if ours else internal(error)
             end = handle.abort if result.error_code else handle.canceled
             text = error if ours else traceback.format_exc()
             self._node.get_logger().warning(f'follow_joint_trajectory: {text}')

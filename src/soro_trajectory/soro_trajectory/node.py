@@ -34,7 +34,7 @@ from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import Parameter
 from soro_node.qos import NEWEST
-from soro_node.replies import fill_code, fill_error
+from soro_node.replies import fill_code, fill_error, internal
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_trajectory.bench_action import BenchAction
@@ -314,7 +314,7 @@ class TrajectoryPlanner(RobotNode):
 
     def _thread_failed(self, error: Exception) -> None:
         self._failure = error  # first: whatever is accepted before is ended by the stop
-        self._stream.stop(Code.UNKNOWN, f'internal error: {error!r}')
+        self._stream.stop(Code.UNKNOWN, internal(error))
         self.get_logger().fatal('command stream:\n' + ''.join(traceback.format_exception(error)))
 
     def _on_estop(self, pressed: bool, sender: str) -> None:
@@ -368,7 +368,7 @@ class TrajectoryPlanner(RobotNode):
             )
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end the stream
             self.get_logger().error(f'{topic}:\n{traceback.format_exc()}')
-            reason = f'internal error: {error!r}'
+            reason = internal(error)
             self.diagnostics.report('target', Level.ERROR, 'refused: UNKNOWN', reason=reason)
         else:
             level = Level.WARN if doubt else Level.OK

@@ -30,12 +30,14 @@ from soro_msgs.msg import ControlState
 from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import LatestFeedback, NANOSECONDS
 from soro_node.parameters import Parameter
+from soro_node.replies import internal
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
 from soro_trajectory.input_shaping import ShapedValue
 from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.nearest_feasible import nearest_feasible
+from soro_trajectory.stream_error import NO_TRACKER
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.tip_disturbance import TipDisturbance
 from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error, TipFeedback, Turn
@@ -78,7 +80,6 @@ PATIENCE = 5.0  # s, after which a path begins though the tip is still being cor
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
-LOST = 'no tip_measured'
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
 Desired = Callable[[int], Array]
@@ -227,8 +228,8 @@ class TipControl:
             sample = self.measured.fresh()
             if sample is None:
                 self.lost += seconds
-                last = ' with the last correction' if np.any(self._law.offset) else ''
-                self._state = ControlState.FEEDFORWARD, f'{LOST}{last}'
+                last = '; the last correction is kept' if np.any(self._law.offset) else ''
+                self._state = ControlState.FEEDFORWARD, f'{NO_TRACKER}{last}'
                 return
             self._state = ControlState.FEEDBACK, ''
             if sample is not self._used:
@@ -387,7 +388,7 @@ class TipControl:
 
     def _failed(self, error: Exception) -> None:
         self._aim = None
-        self._state = ControlState.FEEDFORWARD, f'internal error: {error!r}'
+        self._state = ControlState.FEEDFORWARD, internal(error)
         self._node.get_logger().error(
             'feedback on the measured tip:\n' + ''.join(traceback.format_exception(error))
         )

@@ -35,9 +35,10 @@ compdef _soro soro
 """,
     'fish': """\
 function _soro
-  soro completion --words (commandline -opc)[2..] (commandline -ct) 2>/dev/null
+  set -l found (soro completion --words (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  string length -q -- $found; and printf '%s\\n' $found; or __fish_complete_path (commandline -ct)
 end
-complete -c soro -a '(_soro)'
+complete -c soro -f -a '(_soro)'
 """,
 }
 

@@ -25,7 +25,6 @@ examples:
 A pose is typed as for soro ik. Without --quaternion any orientation will do.
 """
 TURNED = 0.05  # rad; assumed: with an orientation, arrived when the tip is turned this little
-REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,7 +156,7 @@ def _send(
 ) -> int:
     import time
 
-    from soro_cli.motion import ACTIVE, ESTOP, MotionWatch
+    from soro_cli.motion import ACTIVE, ESTOP, MotionWatch, REFUSAL
     from soro_cli.ros_session import DISCOVERY, TIMED_OUT
     from soro_mechanics.core.status import Code
 
@@ -176,8 +175,7 @@ def _send(
     if not watch.ready(DISCOVERY) and not arguments.no_wait:
         raise UserError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
-        session.spin_until(lambda: watch.cause, REFUSAL)
-        raise UserError(f'not moved: {watch.with_cause(watch.reasons()[0])}', Code.NOT_ACTIVE)
+        raise UserError(f'not moved: {watch.explained(watch.reasons()[0])}', Code.NOT_ACTIVE)
     message.header.stamp = session.node.get_clock().now().to_msg()
     message.stops = 0 if watch.state is None else watch.state.stops
     publisher.publish(message)

@@ -127,10 +127,10 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
             ('not reachable', str(len(result.failed_points))),
             ('duration', f'{seconds:.1f} s'),
         ]
-        if not arguments.plan_only:
+        if against:  # else nothing has moved
             rows += [(f'{name} error', shown(value, 'm')) for name, value in errors.items()]
             rows += [('relative error', f'{100.0 * result.relative_error:.2f} %')]
-            rows += [('errors against', REFERENCES.get(against, 'nothing'))]
+            rows += [('errors against', REFERENCES[against])]
         print_table(arguments.curve, ('', ''), rows)
     if result.error_code == 0 and (result.warnings or result.error_message):
         words = result.error_message or ', '.join(warning_names(result.warnings))

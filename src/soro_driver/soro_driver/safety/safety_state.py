@@ -66,7 +66,8 @@ class SafetyState:
     @property
     def reason(self) -> str:
         """Why the state is what it is, for a person; empty while nothing is wrong."""
-        return '; '.join(part for part in (self._cause, self._loss) if part)
+        now = '; '.join(part for part in (self._cause, self._loss) if part)
+        return now or self.latches.stopped
 
     @property
     def present_faults(self) -> int:

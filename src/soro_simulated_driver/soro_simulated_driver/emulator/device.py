@@ -165,6 +165,8 @@ class SimulatedEmulator(DeviceEmulator):
     def _accept(self, now: float) -> None:
         """Take a client; a second one is turned away."""
         client, _ = self._listener.accept()
+        while self._client is not None and select.select([self._client], [], [], 0.0)[0]:
+            self._receive(now)  # the one before may have gone
         if self._client is not None:
             client.close()
             self._log.write('turned_away', now)
