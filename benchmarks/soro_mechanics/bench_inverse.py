@@ -33,6 +33,7 @@ class Timed:
         self.kernel = kernel
 
     def __call__(self, *values):
+        """Call the kernel."""
         if Timed.inside:
             return self.kernel(*values)
         Timed.inside, began = True, time.perf_counter()

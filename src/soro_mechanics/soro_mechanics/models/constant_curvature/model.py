@@ -94,7 +94,8 @@ class ConstantCurvature(Model):
         x = self.to_arc @ free
         iterations, residual = 0, 0.0
         if applied is not None:
-            x, iterations, residual = self._equilibrium(free, applied, x if first is None else first)
+            first = x if first is None else first
+            x, iterations, residual = self._equilibrium(free, applied, first)
         numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
         status = SolverStatus(Code.NONE, '', *numbers)
         if residual > _TOLERANCE:
