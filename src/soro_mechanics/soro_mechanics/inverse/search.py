@@ -155,8 +155,9 @@ class Search:
         limits = self._limits
         z = limits.rest if guess is None else limits.scaled(guess.actuation)
         kept = limits.kept(z)
-        left: Left | None = guess.search if guess is not None and kept else None
-        if left is not None and left.model is self.model and guess.load.like(self.load):
+        left: Left | None = None if guess is None else guess.search
+        own = left is not None and left.model is self.model
+        if guess is not None and left is not None and own and kept and guess.load.like(self.load):
             rows = left.rows if left.task is self.target.task else None
             if rows is not None:
                 rows = rows / self._unit[:, None] * limits.scale

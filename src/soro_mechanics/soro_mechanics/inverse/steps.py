@@ -22,7 +22,7 @@ def free_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float
 ) -> Array | None:
     """Return the step that leaves the least of the task, where no limit or trust region binds."""
-    step: Array = np.linalg.lstsq(rows, residual, rcond=None)[0]
+    step: Array = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
     near = max(map(abs, step.tolist())) <= trust
     return step if near and limits.kept(z + step, 0.0) else None
 
