@@ -207,6 +207,19 @@ def test_solutions_may_be_continued_more_than_once(stewart):
     np.testing.assert_array_equal(s.configuration.state.track.memory, before)
 
 
+def test_a_solve_that_leaves_the_numbers_is_no_answer(stewart):
+    """Shapes that overflow have no size of their own: not a number is not below a tolerance."""
+    first, second, third = wandering(40)[:3]
+    s = stewart.inverse(second, guess=stewart.inverse(first))
+    good = stewart.inverse(third, guess=s)
+    solution = s.configuration.state
+    assert np.isfinite(solution.state.wrench).all()  # what the general inverse begins from
+    solution.track.memory[0, POSE + 2 :] = 1e200
+    again = stewart.inverse(third, guess=s)
+    assert again.status.code is Code.NONE
+    assert_allclose(again.actuation, good.actuation, atol=1e-6)
+
+
 def test_one_solver_serves_several_loads_in_turn(stewart):
     """Two paths under different loads, point by point: each as if it were alone."""
     loads = [np.zeros(6), np.array([0.4, 0.0, 0.0, 0.0, 0.0, 0.0])]

@@ -40,11 +40,11 @@ class Limits:
         free = np.full_like(self.low, np.inf)
         return replace(self, low=-free, high=free)
 
-    def kept(self, z: Array) -> bool:
+    def kept(self, z: Array, slack: float = LIMIT_SLACK) -> bool:
         """Whether z keeps every limit, but for rounding."""
         value = self.rows @ z
-        above = np.all(value >= self.low - LIMIT_SLACK)
-        return bool(above and np.all(value <= self.high + LIMIT_SLACK))
+        above = (value >= self.low - slack).all()
+        return bool(above and (value <= self.high + slack).all())
 
     def touching(self, z: Array) -> tuple[str, ...]:
         """Name the limits that z touches."""

@@ -135,6 +135,7 @@ class Configuration:
     #: (4, 4); rigid bodies: platforms, handles, cranks
     bodies: dict[str, Array] = field(default_factory=dict)
     state: Any = None  #: the model's own solution, reused as a warm start; not for users
+    search: Any = None  #: what an inverse has left for the next one from here; not for users
 
     @property
     def wrench(self) -> Array:

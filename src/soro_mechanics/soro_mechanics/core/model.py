@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.actuation_limits import limits_of
 from soro_mechanics.core.actuators import limit_violations
 from soro_mechanics.core.array_input import all_finite
 from soro_mechanics.core.configuration import (
@@ -53,6 +54,7 @@ class Model(ABC):
     def __init__(self, description: RobotDescription) -> None:
         self.description = description
         self._fine: Model | None = None
+        self.limits = limits_of(description)
 
     @abstractmethod
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:

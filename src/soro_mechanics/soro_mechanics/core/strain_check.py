@@ -6,28 +6,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.status import OUTSIDE, Warnings
+from soro_mechanics.numerics.bending_kernels import outer_strain
 
 STRAIN_LIMIT = 0.2  # no solid keeps a linear law beyond (assumed)
 
 
 def bending_strain(q: Configuration) -> tuple[float, str]:
-    """Return the largest strain of an outer fibre by bending, and the backbone it is of.
-
-    The radius times the turn of the axis between two stations over their distance.
-    """
-    # All rods at once, after every solve; what lies between two rods is no part of either.
-    between = np.cumsum([len(poses) for poses in q.backbones])[:-1] - 1
-    steps = np.diff(np.concatenate(q.backbones)[:, :3, 2:4], axis=0)  # of axis and place
-    chord, way = np.sqrt(np.einsum('nik,nik->kn', steps, steps))
-    turn = 2.0 * np.arcsin(np.minimum(0.5 * chord, 1.0))  # the chord is 2 sin(turn / 2)
-    strain = np.concatenate(q.radii)[1:] * turn / way
-    strain[between] = 0.0
-    worst = int(strain.argmax())
-    return float(strain[worst]), q.backbone_names[int(np.searchsorted(between, worst))]
+    """Return the largest strain of an outer fibre by bending, and the backbone it is of."""
+    strains = [outer_strain(*rod) for rod in zip(q.backbones, q.radii, strict=True)]
+    worst = max(strains)
+    return worst, q.backbone_names[strains.index(worst)]
 
 
 def judged(q: Configuration, limit: float = STRAIN_LIMIT) -> Configuration:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+import math
 import time
 from typing import Protocol
 
 import numpy as np
 
-from soro_mechanics.core.actuation_limits import Limits, limits_of
+from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
@@ -23,12 +24,12 @@ from soro_mechanics.core.configuration import (
     InverseSolution,
     LoadCase,
     Target,
+    Task,
 )
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import steps
 from soro_mechanics.inverse.steps import inside, nearest_allowed
 from soro_mechanics.inverse.task_error import miss_sentence, task_error, task_rows
-from soro_mechanics.robot_file.reader import RobotDescription
 
 ITERATIONS, BEYOND = 60, 20  # within the limits, and to see what is beyond them
 TRUST = 0.5  # first step, in ranges of the actuators
@@ -46,13 +47,26 @@ REFINING = 8  # iterations at most from the caller's tolerances to the default o
 class Searched(Protocol):
     """What the search needs of a `Model`."""
 
-    description: RobotDescription
+    limits: Limits
 
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve the equilibrium."""
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist per actuation unit."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a search leaves with its solution for the next one: the way on, solved and known."""
+
+    model: Searched  # whose solution it is
+    task: Task
+    rows: Array | None  # (task, m) SI; of the Jacobian, as far as steps have shown them
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Stay behind when the solution crosses a wire."""
+        return type(None), ()
 
 
 @dataclass(frozen=True)
@@ -85,12 +99,19 @@ def solve_inverse(
     return Search(model, target, load).solve(guess)
 
 
+def follow_guess(
+    model: Searched, target: Target, load: LoadCase, guess: Configuration
+) -> InverseSolution | None:
+    """Return the solution next to a guess, None where a few steps do not lead to one."""
+    return Search(model, target, load).follow(guess)
+
+
 class Search:
     """One target of one model, and the iterations spent on it."""
 
     def __init__(self, model: Searched, target: Target, load: LoadCase) -> None:
         self.model, self.target, self.load = model, target, load
-        self._limits = limits_of(model.description)
+        self._limits = model.limits
         self._aim = target  # what a point is judged by
         self._count = 0
         self._began = time.perf_counter()
@@ -98,12 +119,10 @@ class Search:
     def solve(self, guess: Guess) -> InverseSolution:
         """Search from a guess; see `solve_inverse`."""
         limits = self._limits
-        start = nearest_allowed(
-            limits, limits.rest if guess is None else limits.scaled(guess.actuation)
-        )
+        start = self._start(guess)
         if start is None:
             return self._no_start()
-        best, settled = self._search(limits, self._at(start, guess))
+        best, settled = self._search(limits, start)
         middle = None
         if not (best.met or SEARCH in self.target.nearest):
             self.target.nearest[SEARCH] = np.inf
@@ -122,6 +141,30 @@ class Search:
             return self._solution(best, Code.NOT_CONVERGED, 'another search has ended nearer')
         return self._short(best, settled)
 
+    def follow(self, guess: Configuration) -> InverseSolution | None:
+        """Search near a guess; see `follow_guess`."""
+        start = self._start(guess)
+        if start is None:
+            return None
+        best, _ = self._search(self._limits, start, REFINING)
+        found = self._solution(self._refined(best)) if best.met else None
+        return found if found is not None and found.status.code is Code.NONE else None
+
+    def _start(self, guess: Guess) -> Point | None:
+        """Return the guess or the rest, moved into the limits; None where these leave nothing."""
+        limits = self._limits
+        z = limits.rest if guess is None else limits.scaled(guess.actuation)
+        kept = limits.kept(z)
+        left: Left | None = None if guess is None else guess.search
+        own = left is not None and left.model is self.model
+        if guess is not None and left is not None and own and kept and guess.load.like(self.load):
+            rows = left.rows if left.task is self.target.task else None
+            if rows is not None:
+                rows = rows / self._unit[:, None] * limits.scale
+            return self._point(z, guess, rows)
+        start = z if kept else nearest_allowed(limits, z)
+        return None if start is None else self._at(start, guess)
+
     def _short(self, best: Point, settled: bool) -> InverseSolution:
         """Say why a target is missed, by a search without limits."""
         beyond, well = self._search(self._limits.without(), best, BEYOND)
@@ -139,15 +182,16 @@ class Search:
 
     def _at(self, z: Array, near: Guess) -> Point:
         """Solve an actuation in units of the ranges."""
-        q = self.model.forward(self._limits.actuation(z), self.load, near)
-        error = task_error(q.tip, self.target)
-        errors = float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
-        return self._judged(Point(z, q, error / self._unit, errors, False))
+        return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
-    def _judged(self, point: Point) -> Point:
-        """Return the same point, met or not."""
-        near = all(e <= t for e, t in zip(point.errors, self._aim.tolerances, strict=True))
-        return replace(point, met=near and point.q.status.converged)
+    def _point(self, z: Array, q: Configuration, rows: Array | None = None) -> Point:
+        error = task_error(q.tip, self.target)
+        errors = math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
+        return Point(z, q, error / self._unit, errors, self._meets(q, errors), rows)
+
+    def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
+        near = all(e <= t for e, t in zip(errors, self._aim.tolerances, strict=True))
+        return near and q.status.converged
 
     @cached_property
     def _unit(self) -> Array:
@@ -167,7 +211,7 @@ class Search:
         redundant = size > point.residual.size
         trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
         rows = point.rows
-        exact = rows is None
+        exact = redundant or rows is None
         lowest, since = point.size, 0
         for iteration in range(iterations):
             self._count += 1
@@ -181,12 +225,15 @@ class Search:
                 return point, True
             if rows is None:
                 rows = self._rows(point)
-            step, multiplier = steps.landing_step(
-                limits, rows, point.z, point.residual, trust, curvature
-            )
+                point = replace(point, rows=rows)
+            task = limits, rows, point.z, point.residual, trust
+            step = None if redundant or bend.any() else steps.free_step(*task)
+            if step is None:
+                step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
-                step = steps.approach_step(limits, rows, point.z, point.residual, trust, bend)
+                step = steps.approach_step(*task, bend)
+            if not landing:
                 left = float(np.linalg.norm(point.residual - rows @ step))
                 promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
@@ -194,7 +241,7 @@ class Search:
                     continue
                 if promise <= STATIONARY:
                     return point, True
-            elif redundant:
+            else:
                 penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
                 if point.met and np.abs(step).max() <= SETTLED:
                     return point, True
@@ -220,7 +267,7 @@ class Search:
                 if landing:
                     _learn(curvature, moved, moved - (following - rows).T @ multiplier)
                 trust = max(trust, 2.0 * float(np.abs(step).max()))
-                point, rows = trial, following
+                point, rows = replace(trial, rows=following), following
             elif not exact:
                 rows, exact = None, True
             else:
@@ -232,12 +279,11 @@ class Search:
     def _refined(self, best: Point) -> Point:
         """Go on from a point that is near enough for the caller; return the better one."""
         self._aim = self.target.finer
-        start = self._judged(best)
-        if start.met:
+        if self._meets(best.q, best.errors):
             return best
-        found, _ = self._search(self._limits, start, REFINING)
+        found, _ = self._search(self._limits, replace(best, met=False), REFINING)
         self._aim = self.target
-        found = self._judged(found)
+        found = replace(found, met=self._meets(found.q, found.errors))
         as_good = found.met and found.q.status.code in (Code.NONE, best.q.status.code)
         return found if as_good and found.size < best.size else best
 
@@ -262,12 +308,16 @@ class Search:
             iterations=self._count,
             solve_time=seconds,
         )
-        q = replace(best.q, status=replace(inner, solve_time=seconds))
+        rows = best.rows
+        if rows is not None:
+            rows = rows * self._unit[:, None] / self._limits.scale
+        left = Left(self.model, self.target.task, rows)
+        q = replace(best.q, status=replace(inner, solve_time=seconds), search=left)
         actuation = self._limits.actuation(best.z)
         return InverseSolution(actuation, q, *best.errors, at_limit, status)
 
     def _no_start(self) -> InverseSolution:
-        names = tuple(c.name for c in self.model.description.coupled_limits)
+        names = self._limits.names[self._limits.rest.size :]
         message = 'the limits of this robot contradict each other'
         return self._solution(self._at(self._limits.rest, None), Code.AT_LIMIT, message, names)
 

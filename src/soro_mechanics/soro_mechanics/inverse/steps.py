@@ -18,6 +18,15 @@ from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, worksp
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
 
+def free_step(
+    limits: Limits, rows: Array, z: Array, residual: Array, trust: float
+) -> Array | None:
+    """Return the step that leaves the least of the task, where no limit or trust region binds."""
+    step: Array = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
+    near = max(map(abs, step.tolist())) <= trust
+    return step if near and limits.kept(z + step, 0.0) else None
+
+
 def landing_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Array
 ) -> tuple[Array | None, Array]:

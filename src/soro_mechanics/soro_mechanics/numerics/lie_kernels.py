@@ -6,9 +6,7 @@ Twists are linear first, angular second. `out` must not share memory with an arg
 checked here; `soro_mechanics.numerics.lie` holds the checked wrappers with the same names.
 
 Every coefficient is one of Stumpff's functions c_n(x) = sum_k (-x)^k / (2k + n)!, x = angle^2,
-which have no singularity at zero. se(3) is so(3) over the dual numbers, so the coupling block of
-an SE(3) Jacobian is the derivative of the SO(3) one along the linear part; with
-c_n' = (n c_(n+2) - c_(n+1)) / 2 it needs no further function.
+which have no singularity at zero.
 """
 
 import math
@@ -51,11 +49,9 @@ def stumpff(x):
 
 @kernel
 def inverse_jacobian_coefficient(x):
-    """Return b and db/dx of J_l^-1 = 1 - W/2 + b W^2, x = angle^2 < (2 pi)^2."""
-    _, _, c2, c3, c4, c5, c6 = stumpff(x)
-    b = (c3 - 2.0 * c4) / (2.0 * c2)
-    numerator = 2.5 * c5 - 0.5 * c4 - 4.0 * c6
-    return b, (numerator - b * (2.0 * c4 - c3)) / (2.0 * c2)
+    """Return b of J_l^-1 = 1 - W/2 + b W^2, x = angle^2 < (2 pi)^2."""
+    _, _, c2, c3, c4, _, _ = stumpff(x)
+    return (c3 - 2.0 * c4) / (2.0 * c2)
 
 
 @kernel
@@ -87,43 +83,6 @@ def _quadratic(x, y, z, first, second, third, out):
     out[2, 0] = third * x * z - second * y
     out[1, 2] = third * y * z - second * x
     out[2, 1] = third * y * z + second * x
-
-
-@kernel
-def _coupling(v, w, sign, first, second, d_first, d_second, out):
-    """Write the derivative of first * W + second * W^2 along v into the upper right block.
-
-    d_first and d_second are the derivatives of the coefficients by angle^2; `sign` is that of w
-    and v, so that J_r(xi) = J_l(-xi) needs no copy.
-    """
-    dot = w[0] * v[0] + w[1] * v[1] + w[2] * v[2]
-    skew_v = sign * first
-    skew_w = sign * 2.0 * d_first * dot
-    square = 2.0 * d_second * dot
-    angle2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    diagonal = -2.0 * second * dot - square * angle2
-    for i in range(3):
-        for j in range(3):
-            out[i, 3 + j] = second * (v[i] * w[j] + w[i] * v[j]) + square * w[i] * w[j]
-        out[i, 3 + i] += diagonal
-    x = skew_v * v[0] + skew_w * w[0]
-    y = skew_v * v[1] + skew_w * w[1]
-    z = skew_v * v[2] + skew_w * w[2]
-    out[0, 4] -= z
-    out[1, 3] += z
-    out[0, 5] += y
-    out[2, 3] -= y
-    out[1, 5] -= x
-    out[2, 4] += x
-
-
-@kernel
-def _complete(out):
-    """Copy the upper left block to the lower right one and clear the lower left one."""
-    for i in range(3):
-        for j in range(3):
-            out[3 + i, 3 + j] = out[i, j]
-            out[3 + i, j] = 0.0
 
 
 @kernel
@@ -172,32 +131,16 @@ def so3_log(r, out):
 
 
 @kernel
-def so3_left_jacobian(w, out):
-    """Write J_l: exp(w + dw) = exp(J_l dw) exp(w)."""
-    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    _, _, c2, c3, _, _, _ = stumpff(x)
-    _quadratic(w[0], w[1], w[2], 1.0, c2, c3, out)
-
-
-@kernel
-def so3_right_jacobian(w, out):
-    """Write J_r: exp(w + dw) = exp(w) exp(J_r dw)."""
-    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    _, _, c2, c3, _, _, _ = stumpff(x)
-    _quadratic(w[0], w[1], w[2], 1.0, -c2, c3, out)
-
-
-@kernel
 def so3_left_jacobian_inverse(w, out):
     """Write J_l^-1 for an angle below 2 pi."""
-    b, _ = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     _quadratic(w[0], w[1], w[2], 1.0, -0.5, b, out)
 
 
 @kernel
 def so3_right_jacobian_inverse(w, out):
     """Write J_r^-1 for an angle below 2 pi."""
-    b, _ = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     _quadratic(w[0], w[1], w[2], 1.0, 0.5, b, out)
 
 
@@ -228,7 +171,7 @@ def se3_log(g, out):
     """Write the twist (6,) of the pose g, angle in [0, pi]."""
     w = out[3:6]
     so3_log(g, w)
-    b, _ = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     p0 = g[0, 3]
     p1 = g[1, 3]
     p2 = g[2, 3]
@@ -290,54 +233,20 @@ def adjoint_inverse(g, out):
 
 
 @kernel
+def _complete(out):
+    """Copy the upper left block to the lower right one and clear the lower left one."""
+    for i in range(3):
+        for j in range(3):
+            out[3 + i, 3 + j] = out[i, j]
+            out[3 + i, j] = 0.0
+
+
+@kernel
 def small_adjoint(xi, out):
     """Write ad_xi = [[w^, v^], [0, w^]]."""
     hat3(xi[3:6], out)
     _complete(out)
     hat3(xi[0:3], out[0:3, 3:6])
-
-
-@kernel
-def se3_left_jacobian(xi, out):
-    """Write J_l (6, 6): exp(xi + dxi) = exp(J_l dxi) exp(xi)."""
-    _se3_jacobian(xi, 1.0, out)
-
-
-@kernel
-def se3_right_jacobian(xi, out):
-    """Write J_r (6, 6): exp(xi + dxi) = exp(xi) exp(J_r dxi)."""
-    _se3_jacobian(xi, -1.0, out)
-
-
-@kernel
-def _se3_jacobian(xi, sign, out):
-    w = xi[3:6]
-    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    _, _, c2, c3, c4, c5, _ = stumpff(x)
-    _quadratic(w[0], w[1], w[2], 1.0, sign * c2, c3, out)
-    _complete(out)
-    _coupling(xi[0:3], w, sign, c2, c3, c4 - 0.5 * c3, 0.5 * (3.0 * c5 - c4), out)
-
-
-@kernel
-def se3_left_jacobian_inverse(xi, out):
-    """Write J_l^-1 (6, 6) for an angle below 2 pi."""
-    _se3_jacobian_inverse(xi, 1.0, out)
-
-
-@kernel
-def se3_right_jacobian_inverse(xi, out):
-    """Write J_r^-1 (6, 6) for an angle below 2 pi."""
-    _se3_jacobian_inverse(xi, -1.0, out)
-
-
-@kernel
-def _se3_jacobian_inverse(xi, sign, out):
-    w = xi[3:6]
-    b, d_b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    _quadratic(w[0], w[1], w[2], 1.0, -0.5 * sign, b, out)
-    _complete(out)
-    _coupling(xi[0:3], w, sign, -0.5, b, 0.0, d_b, out)
 
 
 @kernel

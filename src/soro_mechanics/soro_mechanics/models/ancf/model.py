@@ -39,6 +39,8 @@ from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, solve_equatio
 from soro_mechanics.models.ancf.stretch_kernels import pressure_at, stretch_at
 from soro_mechanics.robot_file.reader import RobotDescription
 
+_ARM = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
+_UNIT = np.outer(_ARM, _ARM)
 _LOAD_STEPS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 
 
@@ -276,8 +278,7 @@ def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
 def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float) -> SolverStatus:
     if not outcome.converged:
         return status_of(outcome.numbers(tolerance, seconds), FAILURE)
-    unit = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
-    scaled = state.tangent / np.outer(unit, unit)
+    scaled = state.tangent / _UNIT
     smallest = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
     stable = outcome.negative == 0 and smallest > 0.0
     said = 'the robot would leave this equilibrium'

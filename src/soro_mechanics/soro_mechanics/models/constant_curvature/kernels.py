@@ -87,6 +87,14 @@ def arc_pose(u, v, s, pose):
 
 
 @kernel
+def arc_poses(u, v, s, poses):
+    """Write poses (n, 4, 4) evenly along an arc, from the base to the tip."""
+    for i in range(poses.shape[0]):
+        part = i / (poses.shape[0] - 1.0)
+        arc_pose(part * u, part * v, part * s, poses[i])
+
+
+@kernel
 def arc_through(px, py, pz):
     """Return (u, v, s) of the arc, tangent to z at the origin, that ends at a point.
 

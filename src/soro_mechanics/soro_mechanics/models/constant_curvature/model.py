@@ -56,6 +56,14 @@ class ConstantCurvature(Model):
             [-arm.offset * np.cos(arm.angles), -arm.offset * np.sin(arm.angles), np.ones(3)]
         )
         self.to_arc = np.linalg.inv(self.to_lengths)
+        stiffness = arm.axial_stiffness or 0.0
+        self._spring = stiffness * (self.to_lengths.T @ self.to_lengths)  # (3, 3) on x
+        unit = np.array([1.0, 1.0, 1.0 / arm.offset])
+        self._unit = np.outer(unit, unit) * abs(self._spring[0, 0])
+        self._arc = np.linspace(0.0, arm.rest_length, arm.stations)
+        self._radii = np.full(arm.stations, arm.radius)
+        for shared in (self._arc, self._radii):  # by every configuration
+            shared.setflags(write=False)
 
     # ---- closed forms ----------------------------------------------------------------------
 
@@ -75,22 +83,25 @@ class ConstantCurvature(Model):
 
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the arc: closed form without load, Newton with load."""
-        start = time.perf_counter()
+        first = None if guess is None else np.array(guess.state)
+        return self._solved(actuation, load, first, time.perf_counter())
+
+    def _solved(
+        self, actuation: Array, load: LoadCase, first: Array | None, start: float
+    ) -> Configuration:
         free = self.free_lengths(actuation)
         applied = self._applied(load)
         x = self.to_arc @ free
         iterations, residual = 0, 0.0
         if applied is not None:
-            first = x if guess is None else np.array(guess.state)
+            first = x if first is None else first
             x, iterations, residual = self._equilibrium(free, applied, first)
         numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
         status = SolverStatus(Code.NONE, '', *numbers)
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')
         elif self.arm.axial_stiffness is not None:
-            scale = np.array([1.0, 1.0, 1.0 / self.arm.offset])
-            scaled = self._tangent(x, applied) / np.outer(scale, scale)
-            scaled /= np.abs(self._spring()[0, 0])
+            scaled = self._tangent(x, applied) / self._unit
             least = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
             said = 'the arm would leave this equilibrium'
             status = status_of(numbers, '', least > 0.0, least, said)
@@ -124,7 +135,7 @@ class ConstantCurvature(Model):
             )
         x = np.array(q.state)
         applied = self._applied(q.load)
-        tangent = self._spring() if method == 'integral' else self._tangent(x, applied)
+        tangent = self._spring if method == 'integral' else self._tangent(x, applied)
         flexibility = np.linalg.inv(tangent)
         out = np.zeros((self.arm.stations, 6, 6))
         for i, fraction in enumerate(np.linspace(0.0, 1.0, self.arm.stations)):
@@ -145,14 +156,12 @@ class ConstantCurvature(Model):
                 free = free - pull / self.arm.axial_stiffness
             actuation = self.actuation_for(free)
             if self.within_limits(actuation):
-                hint = self._configuration(actuation, x, load, SolverStatus())
-                q = self.forward(actuation, load, hint)
+                q = self._solved(actuation, load, x, start)
                 error, turn = task_errors(q.tip, target)
                 # Only one arc ends there: where geometry excludes it, no search finds another.
                 allowed = q.status.code in (Code.NONE, Code.OUT_OF_RANGE)
                 if allowed and turn <= target.tolerances[1]:
-                    status = replace(q.status, solve_time=time.perf_counter() - start)
-                    return InverseSolution(actuation, q, error, turn, (), status)
+                    return InverseSolution(actuation, q, error, turn, (), q.status)
         return super().inverse(target, load, guess)
 
     # ---- inside ------------------------------------------------------------------------------
@@ -160,7 +169,7 @@ class ConstantCurvature(Model):
     def _excluded(self, x: Array) -> str:
         """Return why no arm can be like this (Akbari 2021, section 4), empty where one can."""
         lengths = self.to_lengths @ x
-        if not np.all((lengths > self.arm.shortest) & (lengths < self.arm.longest)):
+        if not (lengths.min() > self.arm.shortest and lengths.max() < self.arm.longest):
             return 'an actuator is shorter or longer than the arm allows'
         u, v, s = x.tolist()
         theta = math.hypot(u, v)
@@ -198,14 +207,9 @@ class ConstantCurvature(Model):
             local.append(pull.axes is LoadAxes.LOCAL)
         return np.array(fractions), np.array(wrenches), np.array(local), weight
 
-    def _spring(self) -> Array:
-        """Stiffness (3, 3) of the actuators on x."""
-        stiffness = self.arm.axial_stiffness or 0.0
-        return stiffness * (self.to_lengths.T @ self.to_lengths)
-
     def _tangent(self, x: Array, applied: tuple[Array, Array, Array, Array] | None) -> Array:
         """Stiffness (3, 3) of the loaded equilibrium, exact by the complex step."""
-        tangent = self._spring()
+        tangent = self._spring.copy()
         if applied is not None:
             step = 1e-30
             for j in range(3):
@@ -246,10 +250,8 @@ class ConstantCurvature(Model):
     def _configuration(
         self, actuation: Array, x: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
-        fractions = np.linspace(0.0, 1.0, self.arm.stations)
         poses = np.empty((self.arm.stations, 4, 4))
-        for i, fraction in enumerate(fractions):
-            kernels.arc_pose(*(fraction * x), poses[i])
+        kernels.arc_poses(*x, poses)
         if not status.converged:
             poses[:] = np.nan  # no solution: nothing that could be taken for one
         return Configuration(
@@ -259,8 +261,8 @@ class ConstantCurvature(Model):
             tip=poses[-1].copy(),
             backbones=(poses,),
             backbone_names=(BACKBONE,),
-            arc_lengths=(fractions * self.arm.rest_length,),
-            radii=(np.full(self.arm.stations, self.arm.radius),),
+            arc_lengths=(self._arc,),
+            radii=(self._radii,),
             status=status,
             state=tuple(float(value) for value in x),
         )

@@ -12,8 +12,8 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.models.kirchhoff.muscle_kernels import muscle_angle, muscle_lengths
-from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
+from soro_mechanics.models.kirchhoff.muscle_kernels import muscle_angle, shape_lengths
+from soro_mechanics.models.kirchhoff.rod_kernels import station_poses
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 
 BACKBONE = 'backbone'
@@ -104,16 +104,8 @@ class KirchhoffBackbone:
 
     def lengths_of(self, q: Array) -> Array:
         """Return the muscle lengths (modules, 3) [m] of a shape, eqs (52)-(54)."""
-        modules = self.body.modules
-        per = self.body.elements // modules
-        rho = np.empty((modules, 3))
-        module_vectors(q, self.element, modules, rho)
-        lengths = np.empty((modules, 3))
-        disks = np.empty((modules + 1, 3, 3))
-        for t in range(modules + 1):
-            rotation_of(q[t * per], disks[t])
-        for t in range(modules):
-            muscle_lengths(rho[t], disks[t], disks[t + 1], t, self.body.muscle_radius, lengths[t])
+        lengths = np.empty((self.body.modules, 3))
+        shape_lengths(q, self.element, self.body.muscle_radius, lengths)
         return lengths
 
     def commands(self, state: RodState) -> Array:
@@ -124,9 +116,6 @@ class KirchhoffBackbone:
 
     def tip(self, state: RodState) -> Array:
         """Return the pose (4, 4) of the tip."""
-        tip = np.eye(4)
-        rotation_of(state.q[-1], tip[:3, :3])
-        rho = np.empty((1, 3))
-        module_vectors(state.q, self.element, 1, rho)
-        tip[:3, 3] = rho[0]
-        return tip
+        ends = np.empty((2, 4, 4))
+        station_poses(state.q, self.element, self.body.elements, ends)
+        return ends[1]

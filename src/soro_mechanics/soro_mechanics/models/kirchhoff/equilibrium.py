@@ -14,7 +14,6 @@ from soro_mechanics.core.increments import FAILURE, Outcome
 from soro_mechanics.core.status import SolverStatus, status_of
 from soro_mechanics.inverse.task_error import task_error, task_errors, task_rows
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState, unsolved
-from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of
 from soro_mechanics.models.kirchhoff.steps import hold, Loads
 
 TOLERANCE = 1e-9  # of the scaled residual: moments over A / L, bends over the disk radius
@@ -73,7 +72,7 @@ def correct(
     """
     shape, lengths, reaction = published
     modules = rod.body.modules
-    bends = np.array([bends_of(row, t) for t, row in enumerate(lengths)])
+    bends = np.einsum('tci,ti->tc', rod.combine, lengths)
     state = unsolved(shape, np.tile(reaction, (modules, 1)), *loads, bends)
     settled = state, _, outcome, _ = settle(rod, state, loads, bends)
     tip = rod.tip(state)

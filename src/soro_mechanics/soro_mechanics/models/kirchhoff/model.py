@@ -28,7 +28,7 @@ from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import correct, examined, settle
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState, nearer
-from soro_mechanics.models.kirchhoff.rod_kernels import positions, rotation_of
+from soro_mechanics.models.kirchhoff.rod_kernels import station_poses
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 from soro_mechanics.models.muscle_means import mean_remark
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -49,6 +49,11 @@ class Kirchhoff(Model):
         super().__init__(description)
         self.backbone: MuscleBackbone = self._choose(description.structure['kirchhoff'])
         self.rod = KirchhoffBackbone(self.backbone)
+        self._arc = self.rod.arc[:: self.rod.every].copy()
+        self._radii = np.full(len(self._arc), 0.5 * self.backbone.rod_diameter)
+        for shared in (self._arc, self._radii):  # by every configuration
+            shared.setflags(write=False)
+        self._disks = tuple(f'disk_{t}' for t in range(self.backbone.modules + 1))
 
     def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
         return backbone
@@ -177,18 +182,12 @@ class Kirchhoff(Model):
     def _configuration(
         self, actuation: Array, load: LoadCase, state: RodState, status: SolverStatus
     ) -> Configuration:
-        points = np.empty((len(state.q), 3))
-        positions(state.q, self.rod.element, points)
-        nodes = range(0, len(state.q), self.rod.every)
-        poses = np.zeros((len(nodes), 4, 4))
-        for i, n in enumerate(nodes):
-            rotation_of(state.q[n], poses[i, :3, :3])
-        poses[:, :3, 3] = points[:: self.rod.every]
-        poses[:, 3, 3] = 1.0
+        poses = np.empty((len(self._radii), 4, 4))
+        station_poses(state.q, self.rod.element, self.rod.every, poses)
         if not status.converged:
             poses[:] = np.nan  # no solution: nothing that could be taken for one
         per = self.backbone.stations_per_module
-        bodies = {f'disk_{t}': poses[t * per].copy() for t in range(self.backbone.modules + 1)}
+        disks = poses[::per].copy()
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),
@@ -196,10 +195,10 @@ class Kirchhoff(Model):
             tip=poses[-1].copy(),
             backbones=(poses,),
             backbone_names=(BACKBONE,),
-            arc_lengths=(self.rod.arc[:: self.rod.every].copy(),),
-            radii=(np.full(len(nodes), 0.5 * self.backbone.rod_diameter),),
+            arc_lengths=(self._arc,),
+            radii=(self._radii,),
             status=status,
-            bodies=bodies,
+            bodies=dict(zip(self._disks, disks, strict=True)),
             state=state,
         )
 

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
 from soro_mechanics.numerics.kernels import kernel
 
 
@@ -33,6 +34,19 @@ def muscle_lengths(rho, start, end, module, radius, lengths):
             d = rho[k] + (end[k, 0] - start[k, 0]) * x + (end[k, 1] - start[k, 1]) * y
             total += d * d
         lengths[i] = math.sqrt(total)
+
+
+@kernel
+def shape_lengths(q, h, radius, lengths):
+    """Write the muscle lengths (modules, 3) of a shape, eqs (52)-(54)."""
+    modules = lengths.shape[0]
+    per = (q.shape[0] - 1) // modules
+    rho, start, end = np.empty((modules, 3)), np.empty((3, 3)), np.empty((3, 3))
+    module_vectors(q, h, modules, rho)
+    for t in range(modules):
+        rotation_of(q[t * per], start)
+        rotation_of(q[(t + 1) * per], end)
+        muscle_lengths(rho[t], start, end, t, radius, lengths[t])
 
 
 @kernel

@@ -328,6 +328,19 @@ def back_substitute(first, per, factor, start, end, force, with_gradient, out):
 
 
 @kernel
+def station_poses(q, h, every, poses):
+    """Write the poses (stations, 4, 4) of every so many nodes."""
+    points = np.empty((q.shape[0], 3))
+    positions(q, h, points)
+    for k in range(poses.shape[0]):
+        rotation_of(q[k * every], poses[k])
+        for i in range(3):
+            poses[k, i, 3] = points[k * every, i]
+            poses[k, 3, i] = 0.0
+        poses[k, 3, 3] = 1.0
+
+
+@kernel
 def positions(q, h, out):
     """Write node positions (n, 3): Simpson over pairs of elements, its half-step rule between."""
     count = q.shape[0]

@@ -19,6 +19,7 @@ from soro_mechanics.core.configuration import (
     Task,
 )
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.inverse.search import follow_guess
 from soro_mechanics.models.network.description.spec import GROUND, LENGTHS
 from soro_mechanics.models.network.drive_values import driven_ranges
 from soro_mechanics.models.network.equilibrium import Equilibrium
@@ -47,6 +48,10 @@ class Network(ForwardNetwork):
                 found = follower.follow(self, target, load, guess)
                 if found is not None:
                     return found
+        if guess is not None and (self.bundles or len(self.rest) < target.size):
+            near = follow_guess(self, target, load, guess)
+            if near is not None:
+                return near
         if self.bundles:
             return self._inverse_of_bundles(target, load, guess)
         return solve_inverse(self, target, load, guess)

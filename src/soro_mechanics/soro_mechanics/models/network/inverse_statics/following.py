@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cached_property
 import math
-from operator import gt, lt
+from operator import le
 import time
 
 import numpy as np
@@ -124,9 +124,9 @@ class Follower:
         return InverseSolution(length, q, 0.0, 0.0, (), status)
 
     def _beyond(self, length: Array) -> bool:
-        """Whether an actuator would leave its limits."""
+        """Whether an actuator would leave its limits, or the solve has left the numbers."""
         values = length.tolist()
-        return any(map(lt, values, self._low)) or any(map(gt, values, self._high))
+        return not (all(map(le, self._low, values)) and all(map(le, values, self._high)))
 
     def _configuration(
         self,

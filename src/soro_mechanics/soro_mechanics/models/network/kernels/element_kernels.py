@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relative pose and logarithm of two frames, with the coefficients that its derivatives need."""
 
-import math
-
 from soro_mechanics.numerics.kernels import fused_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log, SERIES_BELOW, stumpff
 
@@ -104,9 +102,3 @@ def relative_twist(ga, gb, h, d):
     """Write h = ga^-1 gb (4, 4) and d = log(h) (6,)."""
     relative_pose(ga, gb, h)
     se3_log(h, d)
-
-
-@fused_kernel
-def has_log(angle2):
-    """Whether an element may still take this rotation: log is singular at pi."""
-    return angle2 < (0.9 * math.pi) ** 2

@@ -1,0 +1,105 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Time warm forward and inverse of every robot, and what part of them is outside kernels.
+
+Targets are tips of actuations on a small circle about a fifth of the range, a step of it after the
+other. Asked: an inverse in 1.3 of the robot's own forward, a third of the time outside kernels.
+"""
+
+from dataclasses import replace
+import sys
+import time
+
+from numba.core.dispatcher import Dispatcher
+import numpy as np
+
+from soro_mechanics import load_robot
+from soro_studies.mechanics.benchmark_rows import measure, report
+
+ROBOTS = (
+    'haptic_5dof', 'stewart_gough', 'soft_parallel', 'soft_parallel:network', 'stiff_flop',
+    'stiff_flop:network', 'stiff_flop_two_segment', 'pam_continuum', 'spatial_cc',
+)  # fmt: skip
+CALLS = 200
+RATIO, OUTSIDE = 1.3, 1.0 / 3.0
+
+
+class Timed:
+    """A kernel that adds up the time which its outermost calls take."""
+
+    spent, inside = 0.0, False
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __call__(self, *values):
+        """Call the kernel."""
+        if Timed.inside:
+            return self.kernel(*values)
+        Timed.inside, began = True, time.perf_counter()
+        try:
+            return self.kernel(*values)
+        finally:
+            Timed.inside, Timed.spent = False, Timed.spent + time.perf_counter() - began
+
+    def __getattr__(self, name):
+        return getattr(self.kernel, name)
+
+
+def outside(call):
+    """Return the part of the time of calls that is spent outside kernels."""
+    loaded = [m for name, m in list(sys.modules.items()) if name.startswith('soro_mechanics')]
+    kernels = [(m, k, v) for m in loaded for k, v in vars(m).items() if isinstance(v, Dispatcher)]
+    for module, name, kernel in kernels:
+        setattr(module, name, Timed(kernel))
+    Timed.spent, began = 0.0, time.perf_counter()
+    for k in range(CALLS):
+        call(k)
+    share = 1.0 - Timed.spent / (time.perf_counter() - began)
+    for module, name, kernel in kernels:
+        setattr(module, name, kernel)
+    return share
+
+
+def rows(name):
+    """Return the rows of one robot."""
+    robot = load_robot(*name.split(':'))
+    low, high = robot.limits.T
+    rest = np.array([a.rest for a in robot.actuators])
+    centre = rest + 0.2 * (np.where(high - rest >= rest - low, high, low) - rest)
+    size = (0.001 if name == 'pam_continuum' else 0.004) * (high - low)
+    path = [
+        centre + size * np.sin(2.0 * np.pi * k / CALLS + np.arange(len(rest)))
+        for k in range(CALLS)
+    ]
+    near, tips = {'q': robot.forward(path[0])}, []
+
+    def forward(k):
+        near['q'] = robot.forward(path[k % CALLS], guess=near['q'])
+        return near['q']
+
+    def inverse(target):
+        near['q'] = robot.inverse(target, guess=near['q'])
+        return near['q']
+
+    for k in range(CALLS):
+        tips.append(forward(k).tip)
+    calls = {
+        'forward': forward,
+        'pose': lambda k: inverse(tips[k % CALLS]),
+        'position': lambda k: inverse(tips[k % CALLS][:3, 3]),
+    }
+    found, own = [], 0.0  # processor time of a forward
+    for what, call in calls.items():
+        row = measure(f'{name}: warm {what}', call, CALLS, RATIO * own or np.inf, warm_up=CALLS)
+        own = own or row.processor
+        share = outside(call)
+        late = ', missed' if share > OUTSIDE else ''
+        note = f'{row.processor / own:.2f} of forward (1.3), {share:.0%} outside (33 %{late})'
+        found.append(replace(row, note=note))
+        near['q'] = robot.forward(path[0]) if what == 'forward' else near['q']
+    return found
+
+
+if __name__ == '__main__':
+    report([row for name in ROBOTS for row in rows(name)])
