@@ -8,6 +8,7 @@ from lie_jacobians import jacobian
 import numpy as np
 import pytest
 
+from soro_mechanics import load_robot
 from soro_mechanics.models.network.kernels import (
     element_flexibility_kernels as flexibility_kernels,
 )
@@ -19,9 +20,11 @@ from soro_mechanics.models.network.kernels import (
 )
 from soro_mechanics.models.network.kernels import element_lane_kernels as elements
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import evaluate, residual
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import (
     factorise_six,
+    larger,
     negative_pivots,
     row_times,
     solve_in_place,
@@ -316,3 +319,24 @@ def piece_flexibility(strain, soft, slopes, h, parts=200):
     twist = lie.se3_log(pose)
     back = jacobian('se3_left_jacobian_inverse', twist)
     return np.concatenate([twist / h, soft, [0.0]]), back @ total @ back.T
+
+
+def test_no_residual_with_a_value_that_is_not_a_number_is_small():
+    nan = float('nan')
+    assert all(np.isnan([larger(nan, 1.0), larger(1.0, nan), larger(nan, nan)]))
+    assert (larger(1.0, 2.0), larger(2.0, 1.0)) == (2.0, 2.0)
+    robot = load_robot('stewart_gough')
+    linear = robot.model_object.linearise(robot.forward([0.25] * 6))
+    s, x, state, w = linear.layout.structure, linear._x, linear.state, linear.work
+    assert evaluate(s, x, state, w, True, True, LANES) < 1e-6
+    w.closure[:] = np.nan
+    assert np.isnan(residual(s, x, state, w))
+    for place in np.ndindex(s.counts[1], 6):  # the rods, each of one piece
+        w.closure[:] = 0.0
+        w.closure[place] = np.nan
+        assert np.isnan(residual(s, x, state, w)), place
+    w.closure[:] = 0.0
+    for place in np.ndindex(s.counts[1], 6):
+        kept, w.raw[place[0], 6 + place[1]] = w.raw[place[0], 6 + place[1]], np.nan
+        assert np.isnan(residual(s, x, state, w)), place
+        w.raw[place[0], 6 + place[1]] = kept

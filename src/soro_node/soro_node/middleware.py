@@ -107,11 +107,10 @@ def _shell_lines(before: Mapping[str, str]) -> str:
     """Return what a shell has to evaluate for the environment of `set_middleware`."""
     after = dict(before)
     set_middleware(after)
-    names = (*VARIABLES, RANGE, DEPRECATED)
-    changed = [name for name in names if after.get(name) != before.get(name)]
     return '\n'.join(
         f'export {name}={shlex.quote(after[name])}' if name in after else f'unset {name}'
-        for name in changed
+        for name in (*VARIABLES, RANGE, DEPRECATED)
+        if after.get(name) != before.get(name)
     )
 
 

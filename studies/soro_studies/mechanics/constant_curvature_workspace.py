@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.array_input import finite_rows
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.model import ConstantCurvature
+from soro_studies.mechanics.constant_curvature_kernels import forward_batch, inverse_batch
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def length_workspace(
     arcs = lengths @ to_arc.T
     theta = np.hypot(arcs[:, 0], arcs[:, 1])
     poses = np.empty((len(lengths), 4, 4))
-    kernels.forward_batch(lengths, to_arc, poses)
+    forward_batch(lengths, to_arc, poses)
     return LengthWorkspace(
         lengths, poses[:, :3, 3].copy(), arcs[:, 2] <= radius * theta, theta >= np.pi
     )
@@ -90,7 +90,7 @@ def poses_of(model: ConstantCurvature, lengths: Array) -> Array:
     """Return tip poses (n, 4, 4) for actuator lengths (n, 3) [m]."""
     lengths = finite_rows('lengths', lengths, 3)
     out = np.empty((len(lengths), 4, 4))
-    kernels.forward_batch(lengths, model.to_arc, out)
+    forward_batch(lengths, model.to_arc, out)
     return out
 
 
@@ -102,5 +102,5 @@ def lengths_through(model: ConstantCurvature, points: Array) -> Array:
         expected = 'points that an arc reaches: none at the origin or behind it on the axis'
         raise InvalidInput('points', points[behind], expected)
     out = np.empty((len(points), 3))
-    kernels.inverse_batch(points, model.to_lengths, out)
+    inverse_batch(points, model.to_lengths, out)
     return out

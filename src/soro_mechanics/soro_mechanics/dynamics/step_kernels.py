@@ -46,6 +46,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.borrow_kernels import borrowed
+from soro_mechanics.numerics.dense_kernels import larger
 from soro_mechanics.numerics.kernels import kernel
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
@@ -268,7 +269,7 @@ def _change(mass, law, move, free, past):
         return 0.0
     worst = 0.0
     for i in range(3):
-        worst = max(worst, abs(law[2, 0] * move[i] + free[2, i] - past[2, i]))
+        worst = larger(worst, abs(law[2, 0] * move[i] + free[2, i] - past[2, i]))
     return worst
 
 
@@ -306,10 +307,10 @@ def take_step(s, x, damped, state, w, m, lanes):
     error = 0.0
     for k in range(s.counts[2]):
         change = _change(m.node_mass[k], m.law, m.node_move[k], m.node_free[k], m.node_past[k])
-        error = max(error, change)
+        error = larger(error, change)
     for b in range(1, s.counts[0]):
         change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
-        error = max(error, change)
+        error = larger(error, change)
     error *= limits[ERROR]
     taken = outcome == CONVERGED and error <= limits[MOST_ERROR]
     if taken:

@@ -232,7 +232,7 @@ def _correction(w, twist):
 def assemble(s, x, w, state, lanes):
     """Assemble and eliminate with motor columns; returns status and residual."""
     error = evaluate(s, x, state, w, True, False, lanes)
-    if error >= 1e300:
+    if not error < 1e300:
         return NOT_SOLVED, error
     if condense(s, x, state, w, True, False) == SINGULAR:
         return NOT_STABLE, error

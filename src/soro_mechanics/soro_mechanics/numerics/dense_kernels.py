@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Small dense elimination: no allocation, in place."""
+"""Small dense elimination: no allocation, in place; and the largest of residuals."""
 
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
@@ -153,3 +153,9 @@ def row_times(c, i, first, b, row):
         row[j] = (
             c0 * b[0, j] + c1 * b[1, j] + c2 * b[2, j] + c3 * b[3, j] + c4 * b[4, j] + c5 * b[5, j]
         )
+
+
+@fused_kernel
+def larger(worst, value):
+    """Return the larger of two numbers, NaN where one is: a residual with NaN is not small."""
+    return worst if worst >= value or worst != worst else value

@@ -131,13 +131,6 @@ def so3_log(r, out):
 
 
 @kernel
-def so3_left_jacobian_inverse(w, out):
-    """Write J_l^-1 for an angle below 2 pi."""
-    b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    _quadratic(w[0], w[1], w[2], 1.0, -0.5, b, out)
-
-
-@kernel
 def so3_right_jacobian_inverse(w, out):
     """Write J_r^-1 for an angle below 2 pi."""
     b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])

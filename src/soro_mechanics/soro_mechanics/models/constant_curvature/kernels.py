@@ -119,28 +119,6 @@ def arc_through(px, py, pz):
 
 
 @kernel
-def forward_batch(lengths, to_arc, poses):
-    """Write poses (n, 4, 4) of actuator lengths (n, 3); `to_arc` (3, 3) maps lengths to x."""
-    for i in range(lengths.shape[0]):
-        l0 = lengths[i, 0]
-        l1 = lengths[i, 1]
-        l2 = lengths[i, 2]
-        u = to_arc[0, 0] * l0 + to_arc[0, 1] * l1 + to_arc[0, 2] * l2
-        v = to_arc[1, 0] * l0 + to_arc[1, 1] * l1 + to_arc[1, 2] * l2
-        s = to_arc[2, 0] * l0 + to_arc[2, 1] * l1 + to_arc[2, 2] * l2
-        arc_pose(u, v, s, poses[i])
-
-
-@kernel
-def inverse_batch(points, to_lengths, lengths):
-    """Write actuator lengths (n, 3) that bring the tip to points (n, 3)."""
-    for i in range(points.shape[0]):
-        u, v, s = arc_through(points[i, 0], points[i, 1], points[i, 2])
-        for j in range(3):
-            lengths[i, j] = to_lengths[j, 0] * u + to_lengths[j, 1] * v + to_lengths[j, 2] * s
-
-
-@kernel
 def arc_jacobian(x):
     """Return (6, 3): tip twist, linear first, at the tip, base axes, per change of (u, v, s)."""
     u, v, s = x[0], x[1], x[2]

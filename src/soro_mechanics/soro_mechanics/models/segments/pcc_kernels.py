@@ -19,7 +19,7 @@ from soro_mechanics.models.segments.cosserat_kernels import (
     PUBLISHED,
     ramp_pass,
 )
-from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 
 
@@ -100,7 +100,7 @@ def _fill_system(whole, part, arcs, tip, d_tip, a, b):
         )
         row = 3 + 3 * i
         b[row, 0] = s - x[i, 0]
-        worst = max(worst, abs(b[row, 0]))
+        worst = larger(worst, abs(b[row, 0]))
         for c in range(size):
             a[row, c] = -s_n * d_mean[i, 0, c]
         a[row, row] += 1.0
@@ -112,7 +112,7 @@ def _fill_system(whole, part, arcs, tip, d_tip, a, b):
             give = sections[i, 1]
             b[row + r, 0] = old[i, 3 + r] + bend * give * change - x[i, r]
             # curvature times its radius of gyration length: compared with the stretch
-            worst = max(worst, abs(b[row + r, 0]) * np.sqrt(sections[i, 0] / give))
+            worst = larger(worst, abs(b[row + r, 0]) * np.sqrt(sections[i, 0] / give))
             for c in range(size):
                 a[row + r, c] = -bend * give * d_mean[i, r, c] - (
                     give * change * b_s * s_n * d_mean[i, 0, c]
@@ -190,7 +190,7 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
             _means(chain, at, d_at, mean, d_mean)
             residual = _fill_system(whole, part, arcs, y, cols, a, b)
             for r in range(3):
-                residual = max(residual, abs(y[3 + r]) / scale)
+                residual = larger(residual, abs(y[3 + r]) / scale)
             if not residual < np.inf or solve_in_place(a, a.shape[0], b, b.shape[1]) == 0:
                 return passes, np.nan
             if residual <= tolerance:

@@ -38,7 +38,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     subtract_load,
     subtract_weight,
 )
-from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
+from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose
 
@@ -74,7 +74,7 @@ def renew(s, x, state, w, flat_maps, lanes):
     stiffness and the sign of det Phi. Where a rod, held at both ends, becomes critical, det Phi
     passes through zero and that stiffness through infinity.
     """
-    if evaluate(s, x, state, w, True, False, lanes) >= 1e300:
+    if not evaluate(s, x, state, w, True, False, lanes) < 1e300:
         return False
     negative = condense(s, x, state, w, True, True)
     if negative == SINGULAR:
@@ -160,7 +160,8 @@ def shape_residual(s, x, state, w, lanes):
         closure(y, r % 8, h, w.scratch[0:8, 0:4], w.closure[r])
         end_forces(y, load, r % 8, h, w.scratch[0:1, 0:6], w.raw[r])
         for i in range(3):
-            worst = max(worst, abs(w.closure[r, i]) / length, abs(w.closure[r, 3 + i]))
+            worst = larger(worst, abs(w.closure[r, i]) / length)
+            worst = larger(worst, abs(w.closure[r, 3 + i]))
         basis = w.basis[r, 1]
         for j in range(6 + 2 * s.joint_kind[r, 1]):
             if j == 6:
@@ -171,9 +172,10 @@ def shape_residual(s, x, state, w, lanes):
             if j < 6:
                 w.balance[1, j] += v
             else:
-                worst = max(worst, abs(v) / (size * length))
+                worst = larger(worst, abs(v) / (size * length))
     for i in range(3):
-        worst = max(worst, abs(w.balance[1, i]) / size, abs(w.balance[1, 3 + i]) / (size * length))
+        worst = larger(worst, abs(w.balance[1, i]) / size)
+        worst = larger(worst, abs(w.balance[1, 3 + i]) / (size * length))
     return worst
 
 

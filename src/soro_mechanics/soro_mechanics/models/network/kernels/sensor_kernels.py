@@ -24,11 +24,7 @@ from soro_mechanics.models.network.kernels.response_kernels import (
 )
 from soro_mechanics.numerics.dense_kernels import substitute_six
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
-from soro_mechanics.numerics.lie_kernels import (
-    so3_left_jacobian_inverse,
-    so3_log,
-    so3_right_jacobian_inverse,
-)
+from soro_mechanics.numerics.lie_kernels import so3_log, so3_right_jacobian_inverse
 
 
 class Sensors(NamedTuple):
@@ -57,9 +53,8 @@ def _turn(ga, gb, axis, scratch, row_a, row_b):
     so3_right_jacobian_inverse(turn, scratch)
     for j in range(3):
         row_b[j] = axis[0] * scratch[0, j] + axis[1] * scratch[1, j] + axis[2] * scratch[2, j]
-    so3_left_jacobian_inverse(turn, scratch)
-    for j in range(3):
-        row_a[j] = -(axis[0] * scratch[0, j] + axis[1] * scratch[1, j] + axis[2] * scratch[2, j])
+        # J_l is the transpose of J_r
+        row_a[j] = -(axis[0] * scratch[j, 0] + axis[1] * scratch[j, 1] + axis[2] * scratch[j, 2])
     return axis[0] * turn[0] + axis[1] * turn[1] + axis[2] * turn[2]
 
 

@@ -15,7 +15,7 @@ from soro_mechanics.models.network.kernels.rod_kernels import (
     subtract_load,
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import leave_tendons
-from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
 
@@ -56,7 +56,7 @@ def subtract_weight(g, mass, centre, gravity, force, tangent):
 
 @kernel
 def residual(s, x, state, w):
-    """Return the largest scaled residual: nodes, joints, bodies that are solved for, closures.
+    """Return the largest scaled residual, or NaN: nodes, joints, unknown bodies, closures.
 
     w.balance (bodies, 6) is left with the internal minus the applied wrench on every body, in the
     body's axes at its origin.
@@ -78,12 +78,14 @@ def residual(s, x, state, w):
         last = s.rod_piece[r + 1] - 1
         for p in range(p0, last + 1):
             for i in range(3):
-                worst = max(worst, abs(w.closure[p, i]) / length, abs(w.closure[p, 3 + i]))
+                worst = larger(worst, abs(w.closure[p, i]) / length)
+                worst = larger(worst, abs(w.closure[p, 3 + i]))
             if p < last:
                 for i in range(6):
                     f[i] = w.raw[p, 6 + i] + w.raw[p + 1, i]
                 for i in range(3):
-                    worst = max(worst, abs(f[i]) / size, abs(f[3 + i]) / (size * length))
+                    worst = larger(worst, abs(f[i]) / size)
+                    worst = larger(worst, abs(f[3 + i]) / (size * length))
         for e in range(2):
             b = s.rod_body[r, e]
             p = p0 if e == 0 else last
@@ -94,13 +96,12 @@ def residual(s, x, state, w):
                 if j < 6:
                     w.balance[b, j] += v
                 elif j > 6:
-                    worst = max(worst, abs(v) / (size * length))
+                    worst = larger(worst, abs(v) / (size * length))
     for b in range(s.counts[0]):
         if x.unknown[b] == 1:
             for i in range(3):
-                worst = max(
-                    worst, abs(w.balance[b, i]) / size, abs(w.balance[b, 3 + i]) / (size * length)
-                )
+                worst = larger(worst, abs(w.balance[b, i]) / size)
+                worst = larger(worst, abs(w.balance[b, 3 + i]) / (size * length))
     return worst
 
 
