@@ -37,13 +37,13 @@ DEVICES = 'soro_devices'
 # Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
 # processes, so that both cores are busy when those tests have ended.
 BESIDE = ('soro_mechanics',)
-# The same beside whole robots, on what these leave over: it never runs when one of them wants to.
-BESIDE_LAST = ('studies',)
+# The same on what all others leave over: it never runs when one of them wants to.
+IDLE = ('studies',)
 GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '10'))
-GIVES_WAY |= dict.fromkeys(BESIDE_LAST, ('chrt', '--idle', '0'))
+GIVES_WAY |= dict.fromkeys(IDLE, ('chrt', '--idle', '0'))
 # Among the first, what waits for other processes; computation alone has no second chance.
 WITH_DEADLINES = ('test_first_calls',)
-IN_HALVES = (*BESIDE, *BESIDE_LAST, DEVICES)
+IN_HALVES = (*BESIDE, *IDLE, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 2
@@ -237,29 +237,43 @@ def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
     return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
 
 
+def start_beside(
+    names: Sequence[str], folders: dict[str, Path], where: int, options: dict[str, list[str]]
+) -> dict[int | str, PackageRun]:
+    """Start packages that give way to others; return the run of each part."""
+    parts = [(n, *part) for n in names for part in parts_of(n, folders[n]).items()]
+    return {
+        part: start_package(part, folders[n], environment(where), options[n], True, files=files)
+        for n, part, files in parts
+    }
+
+
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
-    Packages with nodes run in lanes, each with a domain of its own, with computation beside them,
-    and whole robots at the end with the machine for themselves but for what never disturbs them.
+    What never disturbs the others begins with them: two lanes leave over a fifth of two cores.
     """
-    beside_last = [name for name in folders if name in BESIDE_LAST and LAST in folders]
-    together = [name for name in folders if name != LAST and name not in beside_last]
+    idle = [name for name in folders if name in IDLE and LAST in folders]
+    with own_domain() as other:
+        computing = start_beside(idle, folders, other, options)
+        yield from run_others({n: f for n, f in folders.items() if n not in idle}, domain, options)
+        for name, run in computing.items():
+            yield name, *run.finish()
 
-    def begin_beside(names: Sequence[str], where: int) -> dict[int | str, PackageRun]:
-        parts = [(n, *part) for n in names for part in parts_of(n, folders[n]).items()]
-        return {
-            part: start_package(
-                part, folders[n], environment(where), options[n], True, files=files
-            )
-            for n, part, files in parts
-        }
 
+def run_others(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
+    """Yield name, exit code and counts of every package.
+
+    Packages with nodes run in lanes, each with a domain of its own, with computation beside them,
+    and whole robots at the end with the machine for themselves.
+    """
+    together = [name for name in folders if name != LAST]
     if len(together) > 1:
         waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
-            running = begin_beside([name for name in waiting if name in BESIDE], domain)
+            beside = [name for name in waiting if name in BESIDE]
+            running = start_beside(beside, folders, domain, options)
             parts = [
                 (name, part, files)
                 for name in waiting
@@ -284,13 +298,9 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
                     yield run.name, *run.finish()
                 time.sleep(0.1)
         together = []
-    with own_domain() as other:
-        computing = begin_beside(beside_last, other)
-        for name in [*together, *(name for name in folders if name == LAST)]:
-            run = start_package(name, folders[name], environment(domain), options[name], False)
-            yield name, *run.finish()
-        for name, run in computing.items():
-            yield name, *run.finish()
+    for name in [*together, *(name for name in folders if name == LAST)]:
+        run = start_package(name, folders[name], environment(domain), options[name], False)
+        yield name, *run.finish()
 
 
 def failed_in(part: str) -> dict[str, str]:

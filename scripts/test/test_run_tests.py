@@ -93,18 +93,21 @@ def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsy
     assert '1 passed, 1 failed' in printed
 
 
-def test_computation_beside_whole_robots_never_runs_when_they_want_to(tmp_path, monkeypatch):
-    bodies = {
-        'studies': 'def test_it(tmp_path):\n'
+def test_computation_never_runs_when_others_want_to_and_begins_with_them(tmp_path, monkeypatch):
+    idle = (
+        'def test_it():\n'
         '    assert os.sched_getscheduler(0) == os.SCHED_IDLE\n'
-        "    pathlib.Path('mark').write_text(os.environ['ROS_DOMAIN_ID'])\n",
-        run_tests.LAST: 'def test_it(tmp_path):\n'
+        "    pathlib.Path('mark').write_text(os.environ['ROS_DOMAIN_ID'])\n"
+    )
+    beside_it = (
+        'def test_it():\n'
         '    assert os.sched_getscheduler(0) == os.sched_getscheduler(os.getppid())\n'
         '    end = time.monotonic() + 60.0\n'
         "    while not (mark := pathlib.Path('mark')).exists() or not mark.read_text():\n"
         '        assert time.monotonic() < end\n'
-        "    assert mark.read_text() != os.environ['ROS_DOMAIN_ID']\n",
-    }
+        "    assert mark.read_text() != os.environ['ROS_DOMAIN_ID']\n"
+    )
+    bodies = {'studies': idle} | dict.fromkeys(('soro_a', 'soro_b', run_tests.LAST), beside_it)
     bodies = {name: f'import os, pathlib, time\n{body}' for name, body in bodies.items()}
     assert run_packages(tmp_path, monkeypatch, bodies) == 0
 

@@ -32,3 +32,8 @@ class EventReader:
             self._taken += sum(map(len, complete))
             self._events += map(json.loads, complete)
         return [e for e in self._events if not event or e['event'] == event]
+
+    def forget(self) -> None:
+        """Forget the events up to now."""
+        self.read()
+        self._events.clear()

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-import signal
 
 import pytest
 
@@ -84,13 +82,6 @@ def test_a_robot_file_is_launched_like_the_catalogue(tmp_path):
         assert_vented(robot)
 
 
-def test_sigterm_stops_a_robot_as_ctrl_c_does(tmp_path):
-    with launched_robot(['stiff_flop'], tmp_path) as robot:
-        robot.move((6.0e4, 0.0, 0.0))
-        assert robot.process.stop(signal.SIGTERM) == 0, robot.process.output
-        assert_vented(robot)
-
-
 def test_autostart_can_be_left_to_a_person(tmp_path):
     from soro_cli.robot_choice import RunningRobot
     from soro_cli.robot_process import RobotProcess
@@ -115,12 +106,3 @@ def test_autostart_can_be_left_to_a_person(tmp_path):
         robot = RunningRobot('/stiff_flop', description, session)
         assert robot.namespace in session.running_robots()
         assert process.stop() == 0, process.output
-
-
-def test_log_names_every_process(tmp_path: Path):
-    with launched_robot(['stiff_flop'], tmp_path) as robot:
-        assert robot.process.stop() == 0, robot.process.output
-        output = robot.process.output
-    for name in ('emulator', 'driver', 'kinematics_solver', 'compliance', 'trajectory_planner'):
-        assert f'[launch] [{name}] started, pid ' in output
-        assert f'[launch] [{name}] ended with 0' in output

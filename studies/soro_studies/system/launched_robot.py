@@ -118,6 +118,14 @@ class LaunchedRobot:
         """Receive for a while, for checks that something does not happen."""
         self.session.spin_until(lambda: False, seconds)
 
+    def go_to_rest(self) -> None:
+        """Arm the robot, bring it to rest, and forget what its emulated device has noted."""
+        if self.state() != DeviceState.ACTIVE:
+            self.clear()
+        self.move([a.rest for a in self.robot.description.actuators])
+        assert not self.process.ended_nodes, self.process.output
+        self._events.forget()
+
     def send(self, actuation: Sequence[float]) -> None:
         """Send a target [SI]."""
         actuators = self.robot.description.actuators
@@ -220,17 +228,33 @@ def launched_robot(
     clearing : bool
         Whether a robot that trips while its nodes load is cleared, and started so all the same.
     """
-    space = namespace or robot
-    log = folder / f'{space}.jsonl'
-    words = [*words, f'emulator_log:={log}', '--runner', 'soro']
     if namespace:
-        words.append(f'namespace:={namespace}')
-    description = read_robot_file(find_robot_file(robot))
+        words = [*words, f'namespace:={namespace}']
+    space = namespace or robot
     started = time.monotonic()
-    environment = {'ROS_LOG_DIR': str(folder / 'log')}
-    with (
-        RobotProcess(words, folder / f'{space}.txt', environment) as process,
-        RosSession() as session,
-    ):
+    with robot_process(words, folder, space) as process:
+        with watched_robot(process, folder, space, robot, started, patience, clearing) as watched:
+            yield watched
+
+
+def robot_process(words: Sequence[str], folder: Path, space: str) -> RobotProcess:
+    """Return the process of `launched_robot`, not started yet."""
+    words = [*words, f'emulator_log:={folder / space}.jsonl', '--runner', 'soro']
+    return RobotProcess(words, folder / f'{space}.txt', {'ROS_LOG_DIR': str(folder / 'log')})
+
+
+@contextmanager
+def watched_robot(
+    process: RobotProcess,
+    folder: Path,
+    space: str,
+    robot: str,
+    started: float,
+    patience: float = START,
+    clearing: bool = False,
+) -> Iterator[LaunchedRobot]:
+    """Watch and drive a robot that `robot_process` runs, as a client of its own."""
+    description, log = read_robot_file(find_robot_file(robot)), folder / f'{space}.jsonl'
+    with RosSession() as session:
         running = RunningRobot(f'/{space}', description, session)
         yield LaunchedRobot(process, session, running, log, started, patience, clearing)

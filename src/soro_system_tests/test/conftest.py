@@ -1,0 +1,93 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""A launched robot that goes from test to test, for those that a robot at rest is enough for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+import time
+
+import pytest
+
+from soro_cli.robot_process import RobotProcess
+from soro_studies.system.launched_robot import LaunchedRobot, robot_process, watched_robot
+
+MARK = 'robot(name): which robot `running` is; stiff_flop where nothing is said'
+
+
+def pytest_configure(config):
+    config.addinivalue_line('markers', MARK)
+
+
+def robot_of(item) -> str:
+    """Return the robot that a test takes over, or nothing."""
+    marker = item.get_closest_marker('robot')
+    name = marker.args[0] if marker else 'stiff_flop'
+    return name if 'running' in getattr(item, 'fixturenames', ()) else ''
+
+
+def pytest_collection_modifyitems(items):
+    """Let those that share a robot follow one another; their order among each other stays."""
+    items.sort(key=robot_of)
+
+
+class KeptRobot:
+    """The robot that runs now: whole, armed, at rest, unless the last test has ended it."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._name, self._folder = '', Path()
+        self._process: RobotProcess | None = None
+
+    @contextmanager
+    def watched(self, name: str) -> Iterator[LaunchedRobot]:
+        """Hand the robot over to a new client; another one, or one that has ended, is launched."""
+        if self._process is not None and name != self._name:
+            self.end(in_order=True)
+        kept = self._process is not None and self._process.running
+        started = time.monotonic()
+        if not kept:
+            self._name, self._folder = name, self._factory.mktemp(name)
+            self._process = robot_process([name], self._folder, name)
+            self._process.__enter__()
+        # What a busy computer has tripped meanwhile is cleared, as a person would.
+        watched = watched_robot(self._process, self._folder, name, name, started, clearing=kept)
+        with watched as robot:
+            if kept:
+                robot.go_to_rest()
+            yield robot
+
+    def end(self, in_order: bool) -> None:
+        """End the robot; in order is with 0."""
+        process, self._process = self._process, None
+        if process is not None and process.running:
+            assert process.stop() == 0 or not in_order, process.output
+
+
+@pytest.fixture(scope='session')
+def kept_robot(tmp_path_factory):
+    kept = KeptRobot(tmp_path_factory)
+    yield kept
+    kept.end(in_order=True)
+
+
+@pytest.fixture
+def running(request, kept_robot):
+    """Return a launched robot, ACTIVE and at rest; it may be stopped and broken.
+
+    A start takes seconds of two cores. One that still runs after its test has to come to rest
+    again, by which the next one gets it; after a test that failed it is ended.
+    """
+    failed, whole = request.session.testsfailed, False
+    try:
+        with kept_robot.watched(robot_of(request.node)) as robot:
+            yield robot
+            if request.session.testsfailed == failed:
+                if robot.process.running:
+                    robot.go_to_rest()
+                whole = True
+    finally:
+        if not whole:
+            kept_robot.end(in_order=False)
