@@ -69,4 +69,4 @@ def test_rows_are_made_of_what_the_study_keeps(tmp_path, monkeypatch):
     assert rows['calibration of the flex sensors, mean error'].ours == '4.3 %'
     assert rows['sensed pose of the hand, mean error'].ours == '3.0 % motors off, 3.0 % held'
     assert '6.0 % of what is pressed' in rows['sensed force of the hand, Fig. 11'].ours
-    assert rows['rate of the model'].ours == 'every tick, not measured, median'
+    assert rows['rate of the model'].ours == '20 to 500 Hz, not measured, median'

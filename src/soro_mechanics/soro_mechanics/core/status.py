@@ -9,6 +9,7 @@ from enum import IntEnum, IntFlag
 import math
 
 OUTSIDE = 'outside the theory'  # how sentences about OUTSIDE_THEORY begin
+STRAIN_LIMIT = 0.2  # no solid keeps a linear law beyond (assumed)
 
 
 class Code(IntEnum):

@@ -7,10 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from soro_mechanics.core.configuration import Configuration
-from soro_mechanics.core.status import OUTSIDE, Warnings
+from soro_mechanics.core.status import OUTSIDE, STRAIN_LIMIT, Warnings
 from soro_mechanics.numerics.bending_kernels import outer_strain
-
-STRAIN_LIMIT = 0.2  # no solid keeps a linear law beyond (assumed)
 
 
 def bending_strain(q: Configuration) -> tuple[float, str]:

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.strain_check import STRAIN_LIMIT
+from soro_mechanics.core.status import STRAIN_LIMIT
 from soro_mechanics.robot_file.section import Section
 
 SHAPES = ('circle', 'tube', 'rectangle')
