@@ -21,6 +21,7 @@ from lifecycle_msgs.srv import ChangeState, GetState
 import numpy as np
 import rclpy
 from rclpy.context import Context
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
@@ -38,6 +39,8 @@ BAR = 1e5
 BENCH = Path(__file__).resolve().parents[3] / 'soro_emulation/test/rig.yaml'
 NAMES = ('left', 'middle', 'right')
 STREAM_PERIOD = 0.02  # s
+# Whether a message names its publisher: not with the rclpy of Jazzy (docs/interfaces.md).
+SENDERS_NAMED = b'publisher_gid' in Path(rclpy_implementation.__file__).read_bytes()
 ACTIVATE, DEACTIVATE, CLEANUP, CONFIGURE = 3, 4, 2, 1
 _numbers = itertools.count()
 
@@ -156,6 +159,7 @@ class RobotProcesses:
         self.get = node.create_client(GetState, 'driver/get_state')
         self.stop_client = node.create_client(Trigger, 'driver/stop')
         self.clear_client = node.create_client(Trigger, 'driver/clear_fault')
+        self.release_client = node.create_client(Trigger, 'driver/release_estop')
         node.create_timer(STREAM_PERIOD, self._stream)
 
     def _on_state(self, message: ActuatorState) -> None:
@@ -438,8 +442,12 @@ class RobotProcesses:
         return self.call(self.clear_client, Trigger.Request())
 
     def press_estop(self, pressed: bool) -> None:
-        """Publish the emergency stop."""
+        """Publish the emergency stop; where nobody's false releases, release it by hand."""
         self.estop_publisher.publish(Bool(data=pressed))
+        stopped = self.state is not None and self.state.device_state == DeviceState.ESTOP
+        if stopped and not (pressed or SENDERS_NAMED):
+            self.spin(0.2)  # a press that is heard later would latch anew
+            self.call(self.release_client, Trigger.Request())
 
     def repair(self) -> None:
         """End every injected fault; a new emulator has to be found by the topics first."""
