@@ -35,15 +35,6 @@ def robot(rig):
     return rig.robot
 
 
-def release_estop(robot):
-    """Call driver/release_estop."""
-    client = robot.node.create_client(Trigger, 'driver/release_estop')
-    try:
-        return robot.call(client, Trigger.Request())
-    finally:
-        robot.node.destroy_client(client)
-
-
 def here(robot):
     """Return where the robot is: what a polite controller begins with."""
     state = robot.state
@@ -227,14 +218,14 @@ def test_a_press_of_every_quality_of_service_is_heard(rig, robot, quality):
         node.say('press')
         device_safe(robot, since, 0.2)
         robot.wait_state(DeviceState.ESTOP)
-        reply = release_estop(robot)
+        reply = robot.release_estop()
         assert not reply.success and 'still there' in reply.message
         node.vanish()
         robot.spin(1.0)
         refused = robot.clear()
         assert not refused.success and 'release_estop' in refused.message
     assert robot.state.device_state == DeviceState.ESTOP
-    robot.wait_for(lambda: release_estop(robot).success, 30.0, 'a sender that is gone')
+    robot.wait_for(lambda: robot.release_estop().success, 30.0, 'a sender that is gone')
     assert robot.state.device_state == DeviceState.ESTOP
     robot.wait_for(lambda: robot.clear().success, 30.0, 'cleared')
     robot.wait_state(DeviceState.ACTIVE)
@@ -295,10 +286,10 @@ def test_a_restarted_driver_remembers_the_emergency_stop(rig, robot, number, goe
         assert rig.rearmed(since) == []
         assert not robot.clear().success and not robot.transition(ACTIVATE)
         if not goes:
-            assert not release_estop(robot).success
+            assert not robot.release_estop().success
             node.say('release')
             robot.spin(0.3)
-    robot.wait_for(lambda: release_estop(robot).success, 30.0, 'released')
+    robot.wait_for(lambda: robot.release_estop().success, 30.0, 'released')
     robot.wait_for(lambda: robot.clear().success, 60.0, 'cleared')
     robot.wait_state(DeviceState.ACTIVE)
 

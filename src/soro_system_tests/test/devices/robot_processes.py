@@ -441,13 +441,17 @@ class RobotProcesses:
         """Call driver/clear_fault."""
         return self.call(self.clear_client, Trigger.Request())
 
+    def release_estop(self) -> Any:
+        """Call driver/release_estop."""
+        return self.call(self.release_client, Trigger.Request())
+
     def press_estop(self, pressed: bool) -> None:
         """Publish the emergency stop; where nobody's false releases, release it by hand."""
         self.estop_publisher.publish(Bool(data=pressed))
         stopped = self.state is not None and self.state.device_state == DeviceState.ESTOP
         if stopped and not (pressed or SENDERS_NAMED):
             self.spin(0.2)  # a press that is heard later would latch anew
-            self.call(self.release_client, Trigger.Request())
+            self.release_estop()
 
     def repair(self) -> None:
         """End every injected fault; a new emulator has to be found by the topics first."""
