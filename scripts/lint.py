@@ -25,6 +25,10 @@ import package_rules
 from project_files import tree
 import targets_page
 
+from soro_studies.validation.provenance import digests
+from soro_studies.validation.results import read_results, ROWS_FILE
+from soro_studies.validation.stored import PAGES
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -80,6 +84,14 @@ def import_contracts(files: list[Path]) -> Iterator[str]:
         yield from lines[lines.index('Contracts') if 'Contracts' in lines else 0 :]
 
 
+def validation_rows(files: list[Path]) -> Iterator[str]:
+    """Check that the stored rows are as new as the robot files and the studies they read."""
+    kept = read_results(ROWS_FILE)['computed_with']
+    for what, digest in digests(PAGES).items():
+        if '.py` files' not in what and kept.get(what) != digest:
+            yield f'docs/evidence/validation/rows.json is older than {what}: make validate'
+
+
 CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'ruff check': ruff_check,
     'ruff format': ruff_format,
@@ -91,6 +103,7 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'dependencies': dependency_audit.check,
     'targets': targets_page.check,
     'generated tables': generated_tables.check,
+    'validation': validation_rows,
     'mypy': types,
 }
 
