@@ -62,7 +62,6 @@ def test_a_robot_that_nobody_has_is_gone_at_once(name):
         robot.inverse(found.configuration.tip, guess=found)
         robot.compliance(q)
         gone = weakref.ref(robot.model_object)
-        gc.collect()
         gc.disable()
         try:
             del robot, q, found

@@ -59,6 +59,7 @@ class Valves:
         self._properties, self.pairing = properties, pairing
         self._switch, self._vented = switch, vented
         self.muscles = [_Muscle() for _ in range(pairing.count)]
+        self._working: set[int] = set()  # muscles with something to do, or that just ended it
         self.coils = 0
         self._venting_until: int | None = None
         self._pull_in = 0
@@ -72,7 +73,7 @@ class Valves:
     @property
     def busy(self) -> bool:
         """Whether any coil is on or anything waits."""
-        return self.coils != 0 or any(m.queue for m in self.muscles)
+        return self.coils != 0 or any(self.muscles[i].queue for i in self._working)
 
     @property
     def active(self) -> int:
@@ -103,6 +104,7 @@ class Valves:
         """Let an action wait behind those of its muscle."""
         if action.action != f3.Action.HOLD:
             self.muscles[action.muscle].queue.append(action)
+            self._working.add(action.muscle)
 
     def step(self, tick: int) -> None:
         """Pass one millisecond."""
@@ -113,9 +115,11 @@ class Valves:
                 self._off(i, m)
                 m.net = 0.0
             self._vented()
-        for i, m in enumerate(self.muscles):
-            if m.busy:
-                self._work(i, m, tick)
+        for i in sorted(self._working):
+            if self.muscles[i].busy:
+                self._work(i, self.muscles[i], tick)
+            else:
+                self._working.remove(i)
 
     def drop(self) -> None:
         """Close every valve and forget what waits."""
@@ -140,8 +144,8 @@ class Valves:
         # The last relay pulls in after its pause and all the staggering.
         last = f3.MIN_ACTION + self.pairing.count * STAGGER
         self._venting_until = tick + self._properties.vent_time + last
-        for i, m in enumerate(self.muscles):
-            m.queue.append(f3.Timed(i, f3.Action.DEFLATE, self._properties.vent_time + last))
+        for i in range(self.pairing.count):
+            self.append(f3.Timed(i, f3.Action.DEFLATE, self._properties.vent_time + last))
 
     def set_bitmap(self, coils: int) -> None:
         """Set coils directly; the caller has checked the interlock."""
