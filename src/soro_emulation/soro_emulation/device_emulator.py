@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_driver.endpoint import Endpoint
+from soro_emulation.body_time import BodyTime
 from soro_emulation.event_log import EventLog
 from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -85,6 +86,11 @@ class DeviceEmulator(ABC):
         """
         for axis, load in zip(self.axes, reaction.tolist(), strict=False):
             axis.load = load
+
+    @property
+    def body_time(self) -> BodyTime | None:
+        """How far a moving body of its own has come against the clock, where it has one."""
+        return None
 
     @property
     def error(self) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
@@ -45,6 +46,8 @@ from soro_node.transforms import TransformListener
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s
+NOTED_STALL, TOLD_STALL = 0.1, 1.0  # s without a look at the clock: in the log file; to people
+SILENT = 2.0  # s without an answer of the body
 COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
 
 
@@ -60,7 +63,7 @@ class EmulatorNode(Node):
         self._log = EventLog(self._values['log_file'])
         self._diagnostics = Diagnostics(self)
         self._body: BodyProcess | None = None
-        self._speed = SpeedWatch()
+        self._speed, self._answered = SpeedWatch(), math.inf
         self._tip = np.eye(4)
         self.transforms = TransformListener(self)
         self._wrench = WrenchInput(self, self._values['wrench_timeout'], self._frames)
@@ -159,8 +162,10 @@ class EmulatorNode(Node):
         counted = last
         while not self._stopping.wait(step):
             now = time.monotonic()
-            if now - last > 0.1:
+            if now - last > NOTED_STALL:
                 self._log.write('stall', now, duration=now - last)
+            if now - last > TOLD_STALL:
+                self.get_logger().warning(f'stood still for {now - last:.1f} s: devices make it up')
             last = now
             self._device.advance(now)
             self._publish_seen(now)
@@ -181,22 +186,26 @@ class EmulatorNode(Node):
         body = self._body
         if body is None:
             return
-        answer = body.shape()
+        answer, now = body.shape(), time.monotonic()
         if answer is not None:
+            self._answered = now
             self._publish(*answer)
+        elif now - self._answered > SILENT:
+            late = f'no answer for {now - self._answered:.1f} s'
+            self._diagnostics.report('body', Level.WARN, late)
         error = body.error or self._device.error
         if error:
             self._diagnostics.report('body', Level.ERROR, error)
         else:
-            actuation = self._device.actuation(time.monotonic())
+            actuation = self._device.actuation(now)
             wrench = self._wrench.at_tip(self._tip) + self._table.hidden_wrench
-            tag = self.get_clock().now().to_msg(), time.monotonic()
+            tag = self.get_clock().now().to_msg(), now
             body.ask_shape(actuation, self._device.load(wrench), tag)
 
     def _publish(
         self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None, reaction: Array
     ) -> None:
-        stamp, measured = tag
+        (stamp, measured), body = tag, self._device.body_time or body
         if q.status.converged:
             self._tip = q.tip
             self._device.bear(reaction, 1.0 / self._values['rate'])

@@ -16,6 +16,7 @@ from soro_can_driver.emulator.firmware_board import FirmwareBoard
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import read_wiring
+from soro_emulation.body_time import BodyTime
 from soro_emulation.bus_faults import EmulatedBus
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.haptic_plant import (
@@ -139,6 +140,11 @@ class CanEmulator(WiredEmulator):
             self._hand = read_hand(values, time.monotonic())
         else:
             super().inject(fault, values)
+
+    @property
+    def body_time(self) -> BodyTime:
+        """How far the plant has come."""
+        return self._plant.state.time
 
     @property
     def error(self) -> str:
