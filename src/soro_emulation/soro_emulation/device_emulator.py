@@ -42,6 +42,7 @@ class DeviceEmulator(ABC):
     """
 
     axes: Sequence[PositionDrive] = ()  #: in the order of the actuators, of a device with motors
+    body_time: BodyTime | None = None  #: of a device with a moving body of its own
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""
@@ -86,11 +87,6 @@ class DeviceEmulator(ABC):
         """
         for axis, load in zip(self.axes, reaction.tolist(), strict=False):
             axis.load = load
-
-    @property
-    def body_time(self) -> BodyTime | None:
-        """How far a moving body of its own has come against the clock, where it has one."""
-        return None
 
     @property
     def error(self) -> str:

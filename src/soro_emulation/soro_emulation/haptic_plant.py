@@ -108,10 +108,10 @@ class HapticPlant:
         """
         moving = self._moving
         force = hand.force if wrench is None else hand.force + moving.axes.T @ wrench
-        last = now if self._last is None else self._last
-        self._last, past = max(now, last), min(now - last, MAX_STALL)
-        t = self._time
-        self._time = BodyTime(t.virtual + max(0.0, past), t.wall + self._last - last)
+        last, t = now if self._last is None else self._last, self._time
+        self._last = max(now, last)
+        past = min(self._last - last, MAX_STALL)
+        self._time = BodyTime(t.virtual + past, t.wall + self._last - last)
         moving.advance(angle, replace(hand, force=force), past)
         pushed = moving.axes @ moving.hand_force
         return PlantState(moving.elongation(), moving.place, pushed, self._time)

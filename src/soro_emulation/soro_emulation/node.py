@@ -22,7 +22,7 @@ from soro_driver.endpoint import derive
 from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
-from soro_emulation.body_time import BodyTime, SpeedWatch
+from soro_emulation.body_time import BodyTime, SpeedWatch, WINDOW
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.emulated_sensor import EmulatedForceSensor
 from soro_emulation.emulated_sensor import FRAME as FORCE_FRAME
@@ -47,7 +47,6 @@ from soro_node.transforms import TransformListener
 GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s
 NOTED_STALL, TOLD_STALL = 0.1, 1.0  # s without a look at the clock: in the log file; to people
-SILENT = 2.0  # s without an answer of the body
 COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
 
 
@@ -146,10 +145,8 @@ class EmulatorNode(Node):
         """Publish what the sensors have measured and had no time to say."""
         for felt in () if self._felt is None else self._felt.due(now):
             message = WrenchStamped(wrench=wrench_to_message(felt.wrench))
-            message.header.frame_id, message.header.stamp = (
-                self._frames.body(FORCE_FRAME),
-                felt.stamp,
-            )
+            message.header.frame_id = self._frames.body(FORCE_FRAME)
+            message.header.stamp = felt.stamp
             self._wrenches.publish(message)
         for seen in () if self._tracker is None else self._tracker.due(now):
             message = PoseStamped(pose=pose_to_message(seen.pose))
@@ -162,11 +159,11 @@ class EmulatorNode(Node):
         counted = last
         while not self._stopping.wait(step):
             now = time.monotonic()
-            if now - last > NOTED_STALL:
-                self._log.write('stall', now, duration=now - last)
-            if now - last > TOLD_STALL:
-                self.get_logger().warning(f'stood still for {now - last:.1f} s: devices make it up')
-            last = now
+            late, last = now - last, now
+            if late > NOTED_STALL:
+                self._log.write('stall', now, duration=late)
+            if late > TOLD_STALL:
+                self.get_logger().warning(f'stood still for {late:.1f} s: the device makes it up')
             self._device.advance(now)
             self._publish_seen(now)
             if now - counted >= COUNT_PERIOD:
@@ -190,9 +187,8 @@ class EmulatorNode(Node):
         if answer is not None:
             self._answered = now
             self._publish(*answer)
-        elif now - self._answered > SILENT:
-            late = f'no answer for {now - self._answered:.1f} s'
-            self._diagnostics.report('body', Level.WARN, late)
+        elif now - self._answered > WINDOW:
+            self._diagnostics.report('body', Level.WARN, f'no answer for {WINDOW:g} s')
         error = body.error or self._device.error
         if error:
             self._diagnostics.report('body', Level.ERROR, error)

@@ -122,9 +122,10 @@ def section(found: dict[str, dict[str, Any]]) -> str:
     out = [
         f'## {TITLE}',
         '',
-        f'{ROBOT}, written on {date.today()}. The circle of [its page](pam_continuum_tracking.md), '
-        f'no load; sway: way of the tip in the last {SWAY:g} s at a point, of which it stands for '
-        f'two. An empty airbag pulls {AIRBAG.capacity:.1f} N.',
+        f'{ROBOT}, written on {date.today()}. The circle of '
+        '[its page](pam_continuum_tracking.md), no load, feedforward; sway: way of the tip in '
+        f'the last {SWAY:g} s at a point, of which it stands for two. An empty airbag pulls '
+        f'{AIRBAG.capacity:.1f} N.',
         '',
         '| Plant | Error, mean (largest) in mm | Largest sway in mm | Largest force of a muscle |',
         '|---|---|---|---|',

@@ -101,18 +101,21 @@ def go(tip: VirtualTip, end: Array, schedule: Schedule | None = None) -> None:
 def section(rows: list[dict[str, Any]]) -> str:
     """Write the section."""
     out = [
-        f'## {TITLE}', '',
-        f'Written on {date.today()}. Motions at the planner\'s rates, plain and shaped; swing: way '
-        f'of the true tip in {PERIODS:g} periods of the slowest mode after the drives\' lag '
-        f'({LEGS_MOVE[0]:g} s, muscles {MUSCLES_MOVE[0]:g} s), less its slow drift. Said: what the '
-        'planner reports as left of the slowest mode, part of that after a step; in brackets '
-        'without shaping. The truth of a row is a part of its plain motion\'s swing.', '',
+        f'## {TITLE}',
+        '',
+        f"Written on {date.today()}. Motions at the planner's rates, plain and shaped; swing: way "
+        f"of the true tip in {PERIODS:g} periods of the slowest mode after the drives' lag "
+        f'({LEGS_MOVE[0]:g} s, muscles {MUSCLES_MOVE[0]:g} s), less its slow drift. Said: what '
+        'the planner reports as left of the slowest mode, part of that after a step; in brackets '
+        "without shaping. Truth: part of the plain motion's swing.",
+        '',
         '| Robot | Share | Shaping | Duration | Slowest mode | Swing | Said | Truth |',
         '|---|---|---|---|---|---|---|---|',
-    ]  # fmt: skip
+    ]
     for row in rows:
         plain = next(
-            r['swing'] for r in rows
+            r['swing']
+            for r in rows
             if r['kind'] == KINDS[0] and all(r[k] == row[k] for k in ('robot', 'share'))
         )
         said = f'{row["vibration"]:.2f} ({row["unshaped"]:.2f})' if 'vibration' in row else '-'

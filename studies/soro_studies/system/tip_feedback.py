@@ -372,7 +372,9 @@ def plant_of(scene: Scene, name: str) -> Plant:
     robot = load_robot(scene.robot).description
     body = read_emulator_settings(robot, robot.foreign['driver']['device']).body
     plant = replace(PLANTS[name], scene=scene, inertia=body.plant == 'dynamic')
-    return replace(plant, inertia=False, hysteresis=plant.hysteresis or 0.0) if scene.still else plant
+    if scene.still:
+        return replace(plant, inertia=False, hysteresis=plant.hysteresis or 0.0)
+    return plant
 
 
 def delay_of(scene: Scene) -> float:

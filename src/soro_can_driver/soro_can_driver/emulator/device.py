@@ -16,7 +16,6 @@ from soro_can_driver.emulator.firmware_board import FirmwareBoard
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.transport import COUNT
 from soro_can_driver.wiring import read_wiring
-from soro_emulation.body_time import BodyTime
 from soro_emulation.bus_faults import EmulatedBus
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.haptic_plant import (
@@ -119,6 +118,7 @@ class CanEmulator(WiredEmulator):
         """Let the plant follow motors and hand."""
         hand = self._hand
         new = self._plant.update(angle, hand.at(now), self._wrench, now)
+        self.body_time = self._plant.state.time
         if new and hand is not RELEASED and now - self._noted >= NOTE_PERIOD:
             self._noted = now
             state = self._plant.state
@@ -140,11 +140,6 @@ class CanEmulator(WiredEmulator):
             self._hand = read_hand(values, time.monotonic())
         else:
             super().inject(fault, values)
-
-    @property
-    def body_time(self) -> BodyTime:
-        """How far the plant has come."""
-        return self._plant.state.time
 
     @property
     def error(self) -> str:
