@@ -111,10 +111,9 @@ class HapticPlant:
         last, t = now if self._last is None else self._last, self._time
         self._last = max(now, last)
         past = min(self._last - last, MAX_STALL)
-        self._time = BodyTime(t.virtual + past, t.wall + self._last - last)
+        t = self._time = BodyTime(t.virtual + past, t.wall + self._last - last)
         moving.advance(angle, replace(hand, force=force), past)
-        pushed = moving.axes @ moving.hand_force
-        return PlantState(moving.elongation(), moving.place, pushed, self._time)
+        return PlantState(moving.elongation(), moving.place, moving.axes @ moving.hand_force, t)
 
 
 def read_damping_ratio(device: Section) -> float:

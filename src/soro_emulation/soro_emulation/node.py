@@ -46,7 +46,6 @@ from soro_node.transforms import TransformListener
 
 GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s
-NOTED_STALL, TOLD_STALL = 0.1, 1.0  # s without a look at the clock: in the log file; to people
 COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
 
 
@@ -160,9 +159,9 @@ class EmulatorNode(Node):
         while not self._stopping.wait(step):
             now = time.monotonic()
             late, last = now - last, now
-            if late > NOTED_STALL:
+            if late > 0.1:
                 self._log.write('stall', now, duration=late)
-            if late > TOLD_STALL:
+            if late > 1.0:  # s, of which people are told
                 self.get_logger().warning(f'stood still for {late:.1f} s: the device makes it up')
             self._device.advance(now)
             self._publish_seen(now)
