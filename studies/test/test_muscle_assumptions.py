@@ -50,7 +50,7 @@ def test_a_sealed_muscle_pulls_what_was_published_and_is_a_gas_spring():
 def test_soft_muscles_are_not_where_stiff_ones_are():
     point = trajectory('circle')[:1]
     stiff, soft = (
-        play(Muscles(retardation=10.0), point),
+        play(Muscles(retardation=4.0), point),
         play(Muscles(stretch=gas_spring()), point),
     )
     away = float(np.linalg.norm(point[0] - [0.0, 0.0, 1.0]))

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import numpy as np
 import pytest
 
-from soro_driver.device import Fault
+from soro_driver.device import DeviceTimeout, Fault
 from soro_driver.serial.frame import SerialState
 from soro_emulation.event_log import EventLog
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -19,6 +20,7 @@ from soro_stm32_driver.device import BUDGET
 from soro_stm32_driver.muscle_estimate import without_mean
 from soro_studies.emulation.muscle_tracking import SLEW
 from soro_studies.emulation.stm32_virtual import VirtualRig
+from soro_studies.system.virtual_soft_parallel import VirtualRobot
 
 STEP = 4e-4  # m per tick
 
@@ -88,6 +90,22 @@ def targets(count, seed=3):
     random = np.random.default_rng(seed)
     for _ in range(count):
         yield 0.1 + without_mean(random.uniform(-0.008, 0.008, 30), 3)
+
+
+def test_a_computer_that_stands_still_changes_nothing(tmp_path, monkeypatch):
+    """Every look at the real clock is an hour later: sessions count virtual time alone."""
+    hours = itertools.count(time.monotonic(), 3600.0)
+    monkeypatch.setattr(time, 'monotonic', lambda: next(hours))
+    rig = Robot(tmp_path).rig
+    serial = VirtualRobot(find_robot_file('soft_parallel'))
+    monkeypatch.undo()
+    assert rig.board.state is SerialState.ARMED
+    assert serial.tick.faults == 0
+    rig.device.close()
+    rig.link.silent, began = True, rig.clock.time
+    with pytest.raises(DeviceTimeout, match='HELLO'):
+        rig.device.transport.open()
+    assert rig.clock.time - began == pytest.approx(0.6 * 1.5, abs=0.01)
 
 
 def test_lengths_are_reached_by_times_alone(tmp_path):

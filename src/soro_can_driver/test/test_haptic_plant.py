@@ -84,6 +84,9 @@ def test_time_that_a_stall_took_is_lost_and_never_runs_back(tmp_path):
     # A minute late, it has moved for as long as a stall may count, and as a plant in time.
     np.testing.assert_allclose(moved, state.place, atol=2e-5)
     assert moved[1] - rest[1] > 2e-3
+    late = stalled.update(np.zeros(6), hand, None, 260.0).time
+    assert (late.wall, late.virtual) == pytest.approx((60.0, MAX_STALL))
+    assert state.time.virtual == pytest.approx(state.time.wall)
     before = stalled.update(np.zeros(6), hand, None, 260.0).place
     np.testing.assert_array_equal(stalled.update(np.zeros(6), hand, None, 210.0).place, before)
     assert (

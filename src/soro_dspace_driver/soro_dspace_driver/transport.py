@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
@@ -46,17 +45,18 @@ class DspaceTransport:
         DeviceLost, DeviceTimeout: nobody answers, or no measurement comes.
         """
         self._forget()
-        end = time.monotonic() + self._open_timeout
+        clock = self.session.link.clock
+        end = clock() + self._open_timeout
         peer = self.session.open(0.5 * self._open_timeout)
         w = self._wiring
         if np.any(w.maximum > peer.maximum * f1.COUNT):
             most = peer.maximum * f1.COUNT
             raise DeviceError(f'the device goes to {most:g} Pa, the robot file wants more')
-        self._request(sf.Disarm(), end)
+        self.session.request(sf.Disarm(), max(0.01, end - clock()))
         maximum = self._counts(w.maximum)
         rate = int(round(float(np.min(w.slew)) / f1.RATE_COUNT))
         period = int(round(1.0 / (w.rate * f1.PERIOD_COUNT)))
-        self._request(f1.Limits(maximum, rate, period), end)
+        self.session.request(f1.Limits(maximum, rate, period), max(0.01, end - clock()))
         self._await_measurement(end)
         firmware = f'{peer.firmware_major}.{peer.firmware_minor}'
         return Identity('dSPACE MicroLabBox', str(peer.serial), firmware, self.session.number)
@@ -91,7 +91,7 @@ class DspaceTransport:
 
     def arm(self) -> None:
         """Let the device act on set-points. Raises Refused, DeviceTimeout."""
-        self._request(sf.Arm(self.session.number), time.monotonic() + self._open_timeout)
+        self.session.request(sf.Arm(self.session.number), self._open_timeout)
         self.poll()  # what was measured before says nothing about this time
         self.faults &= ~f1.DeviceFault.EXPIRED
         if self.state in sf.UNARMED:
@@ -99,11 +99,11 @@ class DspaceTransport:
 
     def disarm(self) -> None:
         """Zero volt and dump, confirmed by the device."""
-        self._request(sf.Disarm(), time.monotonic() + self._io_timeout)
+        self.session.request(sf.Disarm(), self._io_timeout)
 
     def reset(self) -> None:
         """Clear the device's latched faults."""
-        self._request(sf.Reset(self.session.number), time.monotonic() + self._open_timeout)
+        self.session.request(sf.Reset(self.session.number), self._open_timeout)
         self.poll()  # what was measured before RESET would latch the fault anew
         self.state, self.faults = int(sf.SerialState.SAFE), f1.DeviceFault(0)
 
@@ -117,13 +117,10 @@ class DspaceTransport:
         self.refusals = 0
         self._seq: int | None = None
 
-    def _request(self, body: sf.Arm | sf.Disarm | sf.Reset | f1.Limits, end: float) -> None:
-        self.session.request(body, max(0.01, end - time.monotonic()))
-
     def _await_measurement(self, end: float) -> None:
         self._seq, self.time = None, math.nan  # one that was made after DISARM and LIMITS
         while math.isnan(self.time):
-            if not self.session.link.wait(end) and time.monotonic() >= end:
+            if not self.session.link.wait(end) and self.session.link.clock() >= end:
                 raise DeviceTimeout('the device sends no measurements')
             self.poll()
 

@@ -43,6 +43,7 @@ class ComputerLink:
 
     port = 'memory'
     version = VERSION
+    clock = staticmethod(time.monotonic)
 
     def __init__(self, count=3, minor=None):
         self.count, self.minor = count, minor_for(count) if minor is None else minor

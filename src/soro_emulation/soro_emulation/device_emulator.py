@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_driver.endpoint import Endpoint
+from soro_emulation.body_time import BodyTime
 from soro_emulation.event_log import EventLog
 from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -41,6 +42,7 @@ class DeviceEmulator(ABC):
     """
 
     axes: Sequence[PositionDrive] = ()  #: in the order of the actuators, of a device with motors
+    body_time: BodyTime | None = None  #: of a device with a moving body of its own
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""

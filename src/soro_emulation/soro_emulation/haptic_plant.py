@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_emulation.body_time import BodyTime
 from soro_emulation.worker_process import answer, WorkerProcess
 from soro_mechanics.robot_file.section import Section
 
@@ -66,11 +67,12 @@ RELEASED = Hand(np.zeros(5), np.zeros(5), np.zeros(5))
 
 
 class PlantState(NamedTuple):
-    """Answer of the plant: elongations [m], where the handle is, the hand's wrench on it."""
+    """Answer of the plant: elongations [m], where the handle is, the hand's wrench on it, time."""
 
     elongation: Array
     place: Array
     wrench: Array
+    time: BodyTime = BodyTime()
 
 
 class HapticPlant:
@@ -93,6 +95,7 @@ class HapticPlant:
         self.motors = haptic.sizes[0]
         self._moving = HeldHandle(haptic, read_damping_ratio(settings.device))
         self._last: float | None = None
+        self._time = BodyTime()
 
     def update(
         self, angle: Array, hand: Hand, wrench: Array | None = None, now: float = 0.0
@@ -105,10 +108,12 @@ class HapticPlant:
         """
         moving = self._moving
         force = hand.force if wrench is None else hand.force + moving.axes.T @ wrench
-        past = 0.0 if self._last is None else min(now - self._last, MAX_STALL)
-        self._last = now if self._last is None else max(now, self._last)
+        last, t = now if self._last is None else self._last, self._time
+        self._last = max(now, last)
+        past = min(self._last - last, MAX_STALL)
+        t = self._time = BodyTime(t.virtual + past, t.wall + self._last - last)
         moving.advance(angle, replace(hand, force=force), past)
-        return PlantState(moving.elongation(), moving.place, moving.axes @ moving.hand_force)
+        return PlantState(moving.elongation(), moving.place, moving.axes @ moving.hand_force, t)
 
 
 def read_damping_ratio(device: Section) -> float:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
@@ -21,7 +22,7 @@ from soro_driver.endpoint import derive
 from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
-from soro_emulation.body_time import BodyTime, SpeedWatch
+from soro_emulation.body_time import BodyTime, SpeedWatch, WINDOW
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.emulated_sensor import EmulatedForceSensor
 from soro_emulation.emulated_sensor import FRAME as FORCE_FRAME
@@ -60,7 +61,7 @@ class EmulatorNode(Node):
         self._log = EventLog(self._values['log_file'])
         self._diagnostics = Diagnostics(self)
         self._body: BodyProcess | None = None
-        self._speed = SpeedWatch()
+        self._speed, self._answered = SpeedWatch(), math.inf
         self._tip = np.eye(4)
         self.transforms = TransformListener(self)
         self._wrench = WrenchInput(self, self._values['wrench_timeout'], self._frames)
@@ -143,10 +144,8 @@ class EmulatorNode(Node):
         """Publish what the sensors have measured and had no time to say."""
         for felt in () if self._felt is None else self._felt.due(now):
             message = WrenchStamped(wrench=wrench_to_message(felt.wrench))
-            message.header.frame_id, message.header.stamp = (
-                self._frames.body(FORCE_FRAME),
-                felt.stamp,
-            )
+            message.header.frame_id = self._frames.body(FORCE_FRAME)
+            message.header.stamp = felt.stamp
             self._wrenches.publish(message)
         for seen in () if self._tracker is None else self._tracker.due(now):
             message = PoseStamped(pose=pose_to_message(seen.pose))
@@ -159,9 +158,11 @@ class EmulatorNode(Node):
         counted = last
         while not self._stopping.wait(step):
             now = time.monotonic()
-            if now - last > 0.1:
-                self._log.write('stall', now, duration=now - last)
-            last = now
+            late, last = now - last, now
+            if late > 0.1:
+                self._log.write('stall', now, duration=late)
+            if late > 1.0:  # s, of which people are told
+                self.get_logger().warning(f'stood still for {late:.1f} s: the device makes it up')
             self._device.advance(now)
             self._publish_seen(now)
             if now - counted >= COUNT_PERIOD:
@@ -181,22 +182,25 @@ class EmulatorNode(Node):
         body = self._body
         if body is None:
             return
-        answer = body.shape()
+        answer, now = body.shape(), time.monotonic()
         if answer is not None:
+            self._answered = now
             self._publish(*answer)
+        elif now - self._answered > WINDOW:
+            self._diagnostics.report('body', Level.WARN, f'no answer for {WINDOW:g} s')
         error = body.error or self._device.error
         if error:
             self._diagnostics.report('body', Level.ERROR, error)
         else:
-            actuation = self._device.actuation(time.monotonic())
+            actuation = self._device.actuation(now)
             wrench = self._wrench.at_tip(self._tip) + self._table.hidden_wrench
-            tag = self.get_clock().now().to_msg(), time.monotonic()
+            tag = self.get_clock().now().to_msg(), now
             body.ask_shape(actuation, self._device.load(wrench), tag)
 
     def _publish(
         self, tag: tuple[Time, float], q: Configuration, body: BodyTime | None, reaction: Array
     ) -> None:
-        stamp, measured = tag
+        (stamp, measured), body = tag, self._device.body_time or body
         if q.status.converged:
             self._tip = q.tip
             self._device.bear(reaction, 1.0 / self._values['rate'])

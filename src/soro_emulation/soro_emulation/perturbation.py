@@ -107,25 +107,18 @@ def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:
 def _change(data: Any, path: str, factor: float | None, value: Any, file: str) -> None:
     *way, end = path_keys(path)
     here = data
-    for key in way:
-        here = here[_key_in(here, key, path, file)]
-    if factor is None and isinstance(here, dict) and isinstance(end, str):
-        last: Any = end  # a key that was left out may be given; the reader knows which there are
-    else:
-        last = _key_in(here, end, path, file)
+    try:
+        for key in way:
+            here = here[key_in(here, key)]
+        # a key that was left out may be given; the reader knows which there are
+        last = end if factor is None and isinstance(here, dict) else key_in(here, end)
+    except LookupError as error:
+        text = f'there is no {error.args[0]!r} in this robot file'
+        raise RobotFileError('emulator.body.changes', path, text, file) from None
     old = here.get(last) if isinstance(here, dict) else here[last]
     if isinstance(old, dict) and 'value' in old:
         here, last, old = old, 'value', old['value']
     here[last] = value if factor is None else _scaled(old, factor, path, file)
-
-
-def _key_in(node: Any, key: Any, path: str, file: str) -> Any:
-    try:
-        return key_in(node, key)
-    except LookupError:
-        raise RobotFileError(
-            'emulator.body.changes', path, f'there is no {key!r} in this robot file', file
-        ) from None
 
 
 def _scaled(value: Any, factor: float, path: str, file: str) -> Any:

@@ -146,6 +146,34 @@ def test_wrong_emulator_sections(tmp_path, section, path):
     assert error.value.path == path
 
 
+#: parts of the section whose every number says where it comes from, and keys elsewhere
+PARTS = ('motor', 'regulator', 'muscles', 'motion', 'flex', 'dynamics', 'creep')
+SAID = ('factor', 'hysteresis', 'noise', 'tendon_friction')
+
+
+def unsaid(data, path='', within=False):
+    """Return the paths of numbers without an origin."""
+    rows = data.items() if isinstance(data, dict) else enumerate(data)
+    out = []
+    for key, value in rows:
+        here = f'{path}.{key}'
+        if isinstance(value, dict | list):
+            if not (isinstance(value, dict) and 'source' in value):
+                out += unsaid(value, here, key in PARTS)
+        elif (within or key in SAID) and not isinstance(value, bool) and value not in (0, '0 %'):
+            out += [] if key == 'elements' else [here]
+    return out
+
+
+def test_numbers_of_actuators_say_where_they_come_from():
+    files = sorted(find_robot_file('stiff_flop').parent.rglob('*.yaml'))
+    assert len(files) > 10
+    found = {f.name: unsaid(yaml.safe_load(f.read_text()).get('emulator', {})) for f in files}
+    assert {name: paths for name, paths in found.items() if paths} == {}
+    found = unsaid({'x': {'motor': {'limit': '2 N m'}}, 'body': {'hysteresis': '3 %'}})
+    assert found == ['.x.motor.limit', '.body.hysteresis']
+
+
 def test_everything_in_the_section_is_optional(tmp_path):
     data = yaml.safe_load(RIG.read_text(encoding='utf-8'))
     del data['emulator']

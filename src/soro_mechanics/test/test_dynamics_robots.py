@@ -3,6 +3,7 @@
 """Every robot with a network moves, and comes to rest where its statics says."""
 
 from pathlib import Path
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -87,6 +88,25 @@ def test_a_stepper_writes_the_inputs_of_statics(name):
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
         np.testing.assert_array_equal(found.dead[moving.layout.tip_body], wrench)
         np.testing.assert_array_equal(found.gravity, down)
+
+
+def test_steps_keep_no_memory():
+    """For loops: what a step makes is gone after it."""
+    robot = load_robot('haptic_5dof')
+    moving, rest = stepper(robot), np.array([a.rest for a in robot.actuators])
+    still, down = np.zeros(6), robot.gravity
+    for _ in range(5):
+        moving.step(1e-3, rest, still, down)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(50):
+            moving.step(1e-3, rest, still, down)
+        now, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert now - before < 1000  # bytes
+    assert most - before < 20_000
 
 
 def test_modes_of_a_device_are_its_natural_frequencies():

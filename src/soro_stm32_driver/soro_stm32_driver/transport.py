@@ -5,10 +5,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import replace
 import math
-import time
 
 import numpy as np
 
@@ -63,11 +61,10 @@ class Stm32Transport:
         io_timeout: float,
         open_timeout: float,
         link: SerialLink | None = None,
-        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.wiring, self.now = wiring, now
         self._io_timeout, self._open_timeout = io_timeout, open_timeout
         link = link or SerialLink(wiring.port, wiring.baudrate, WRITE_TIMEOUT)
+        self.wiring, self.now = wiring, link.clock
         self._count, minor = wiring.pairing.count, wiring.pairing.minor
         self.session = ValveSession(link, sf.DeviceKind.VALVES, self._count, wiring.serial, minor)
         self.estimate = MuscleEstimate(wiring)
@@ -107,7 +104,7 @@ class Stm32Transport:
         DeviceLost, DeviceTimeout: nobody answers.
         """
         self._forget()
-        end = time.monotonic() + self._open_timeout  # the link's own clock
+        end = self.now() + self._open_timeout
         peer = self.session.open(0.6 * self._open_timeout)
         if self.wiring.pairing.minor:
             self.session.request(f3.SetPairs(self.wiring.pairing.pairs), 0.2 * self._open_timeout)

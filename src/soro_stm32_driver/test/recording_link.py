@@ -27,6 +27,10 @@ class RecordingLink:
         self.board, self.now, self.log = board, now, []
         self.reader, self._arrived, self._seq = FrameReader(), [], 0
 
+    def clock(self) -> float:
+        """Return virtual time [s]."""
+        return self.now
+
     def open(self) -> None:
         """Begin anew."""
         self._arrived.clear()
@@ -53,10 +57,8 @@ class RecordingLink:
         return found
 
     def wait(self, end: float) -> bool:
-        """Let virtual time pass until something arrives."""
-        for _ in range(200):
-            if self._arrived:
-                break
+        """Let virtual time pass until something arrives, or until `end`."""
+        while not self._arrived and self.now < end:
             self.pass_time(STEP)
         return bool(self._arrived)
 

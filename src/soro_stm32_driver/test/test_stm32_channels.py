@@ -88,7 +88,7 @@ class Rig:
         )  # fmt: skip
         self.link = RecordingLink(self.board, 100.0)
         self.link.pass_time(0.4)
-        self.transport = Stm32Transport(given, 1.0, 5.0, self.link, lambda: self.link.now)
+        self.transport = Stm32Transport(given, 1.0, 5.0, self.link)
 
     def armed(self):
         self.transport.open()

@@ -37,7 +37,7 @@ def test_both_ends_say_what_they_always_said(monkeypatch):
     board = Stm32Board(BoardProperties(), bank, EventLog(''), 100.0, 0xCAFE0001)
     link = RecordingLink(board, 100.0)
     link.pass_time(0.4)
-    transport = Stm32Transport(wiring, 1.0, 5.0, link, lambda: link.now)
+    transport = Stm32Transport(wiring, 1.0, 5.0, link)
     transport.open()
     while not transport.vented(link.now):
         link.pass_time(0.1)

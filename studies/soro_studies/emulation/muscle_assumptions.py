@@ -30,6 +30,7 @@ from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.validation.pam_continuum import trajectory
 
 AIRBAG = GasMuscle(15e-3**2)
+TITLE = 'Muscles and damping'
 REST = 0.1  # m, of a muscle
 SWAY = 1.0  # s before the tip is measured, in which its way counts as sway
 
@@ -42,7 +43,7 @@ class Muscles:
     mass: float = 1.0
     stretch: float | None = None  # axial stiffness of a muscle
     retardation: float = 1.0
-    hysteresis: float = 0.0
+    hysteresis: float | None = None  # default: that of the file
 
 
 def gas_spring() -> float:
@@ -51,12 +52,14 @@ def gas_spring() -> float:
 
 
 PLANTS = {
-    'as the robot file says (damping 10 %)': Muscles(),
+    'as the robot file says (retardation 50 ms)': Muscles(),
     'backbone + 20 %': Muscles(backbone=1.2),
     'backbone - 20 %': Muscles(backbone=0.8),
     'mass + 20 %': Muscles(mass=1.2),
-    'damping 2.6 % (retardation 5 ms)': Muscles(retardation=0.25),
-    'damping 31 % (60 ms)': Muscles(retardation=3.0),
+    'retardation 5 ms': Muscles(retardation=0.1),
+    'retardation 20 ms': Muscles(retardation=0.4),
+    'retardation 100 ms': Muscles(retardation=2.0),
+    'no hysteresis': Muscles(hysteresis=0.0),
     'hysteresis 2 %': Muscles(hysteresis=0.02),
     'hysteresis 10 %': Muscles(hysteresis=0.1),
     'muscles of 2 kN': Muscles(stretch=2e3),
@@ -76,8 +79,9 @@ def moving_body(description: RobotDescription, plant: Muscles) -> MovingBody:
         more.append(('body.muscles.axial_stiffness', None, f'{plant.stretch!r} N'))
     changes = (*body.changes, *more)
     motion = replace(body.motion, retardation=plant.retardation * body.motion.retardation)
+    opening = body.hysteresis if plant.hysteresis is None else plant.hysteresis
     return MovingBody(
-        description, replace(body, changes=changes, motion=motion, hysteresis=plant.hysteresis)
+        description, replace(body, changes=changes, motion=motion, hysteresis=opening)
     )
 
 
@@ -116,11 +120,12 @@ def play(plant: Muscles, points: np.ndarray) -> dict[str, Any]:
 def section(found: dict[str, dict[str, Any]]) -> str:
     """Write the table as a section of a page."""
     out = [
-        f'## {ROBOT}',
+        f'## {TITLE}',
         '',
-        f'Written on {date.today()}. The circle of [its page](pam_continuum_tracking.md), no '
-        f'load; sway: way of the tip in the last {SWAY:g} s at a point, of which it stands for '
-        f'two. An empty airbag pulls {AIRBAG.capacity:.1f} N.',
+        f'{ROBOT}, written on {date.today()}. The circle of '
+        '[its page](pam_continuum_tracking.md), no load, feedforward; sway: way of the tip in '
+        f'the last {SWAY:g} s at a point, of which it stands for two. An empty airbag pulls '
+        f'{AIRBAG.capacity:.1f} N.',
         '',
         '| Plant | Error, mean (largest) in mm | Largest sway in mm | Largest force of a muscle |',
         '|---|---|---|---|',
@@ -144,7 +149,7 @@ def main() -> None:
         print(name, found[name], flush=True)
     if arguments.write:
         page = Path(arguments.write)
-        keep_values(page, {ROBOT: {'date': date.today().isoformat(), 'rows': found}})
+        keep_values(page, {TITLE: {'date': date.today().isoformat(), 'rows': found}})
         replace_section(page, section(found))
     else:
         print(section(found))

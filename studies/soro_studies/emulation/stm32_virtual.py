@@ -28,7 +28,6 @@ from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring
 
 STEP = 0.002  # s, as the thread of the real link looks at its clock
-PATIENCE = 0.25  # s for an answer
 
 
 class VirtualClock:
@@ -71,9 +70,8 @@ class VirtualLink(SerialLink):
         return found
 
     def wait(self, end: float) -> bool:
-        """Let virtual time pass until something arrives; `end`, a real time, says nothing here."""
-        patience = self.clock.time + PATIENCE
-        while not self._inbox and self.clock.time < patience:
+        """Let virtual time pass until something arrives, or until `end`."""
+        while not self._inbox and self.clock.time < end:
             self.pass_time(STEP)
         return bool(self._inbox)
 
@@ -136,7 +134,7 @@ class VirtualRig:
         span = (float(latency[0]), float(latency[1]))
         lines = tuple(RadioLine(wiring.baudrate, self._random, span) for _ in range(2))
         self.link = VirtualLink(self.board, (lines[0], lines[1]), self.clock)
-        transport = Stm32Transport(wiring, 0.6, 1.5, self.link, self.clock)
+        transport = Stm32Transport(wiring, 0.6, 1.5, self.link)
         self.device = Stm32Device(wiring, transport)
         self.broken = np.zeros(wiring.rest.size, bool)
 

@@ -13,7 +13,6 @@ from soro_driver.serial.link import Arrival
 from soro_emulation.serial_pty import SerialPty
 
 STEP = 0.002  # s, as the thread of the pty
-MAX_WAIT = 0.3  # s of virtual time
 
 
 class VirtualLink:
@@ -35,6 +34,10 @@ class VirtualLink:
         self._wire = wire
         self._arrived: list[Arrival] = []
         self._seq = 0
+
+    def clock(self) -> float:
+        """Return virtual time [s]."""
+        return self.now
 
     def open(self) -> None:
         """Begin anew."""
@@ -61,9 +64,8 @@ class VirtualLink:
         return found
 
     def wait(self, end: float) -> bool:
-        """Let virtual time pass until something arrives; `end` is of another clock."""
-        until = self.now + MAX_WAIT
-        while not self._arrived and self.now < until:
+        """Let virtual time pass until something arrives, or until `end`."""
+        while not self._arrived and self.now < end:
             self.step()
         return bool(self._arrived)
 

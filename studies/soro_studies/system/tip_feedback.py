@@ -94,10 +94,20 @@ class Scene:
         'body.segments.0.bending_stiffness',
     )
     reach: float = REACH
+    still: bool = False  # its plants have neither inertia nor hysteresis, unless they say so
 
 
 STIFF_FLOP = Scene('stiff_flop', (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047))
 LEGS = ('body.axial_stiffness', 'body.bending_stiffness')
+MUSCLES = Scene(
+    'pam_continuum',
+    (0.0, 0.0, 0.93),
+    0.015,
+    (-0.01, 0.02, 0.93),
+    ('body.backbone.materials.niti.young', 'body.muscles.axial_stiffness'),
+    0.1,
+    still=True,
+)
 SCENES = (
     Scene(
         'stiff_flop_two_segment',
@@ -107,14 +117,7 @@ SCENES = (
         (*STIFF_FLOP.stiff, *(s.replace('0', '1') for s in STIFF_FLOP.stiff)),
     ),
     Scene('soft_parallel', (0.0, 0.0, 0.180), 0.020, (0.006, -0.012, 0.180), LEGS),
-    Scene(
-        'pam_continuum',
-        (0.0, 0.0, 0.93),
-        0.015,
-        (-0.01, 0.02, 0.93),
-        ('body.backbone.materials.niti.young', 'body.muscles.axial_stiffness'),
-        0.1,
-    ),
+    MUSCLES,
     STIFF_FLOP,
 )
 
@@ -368,7 +371,10 @@ def plant_of(scene: Scene, name: str) -> Plant:
     """Return a plant: with its inertia, where the emulator has it by default."""
     robot = load_robot(scene.robot).description
     body = read_emulator_settings(robot, robot.foreign['driver']['device']).body
-    return replace(PLANTS[name], scene=scene, inertia=body.plant == 'dynamic')
+    plant = replace(PLANTS[name], scene=scene, inertia=body.plant == 'dynamic')
+    if scene.still:
+        return replace(plant, inertia=False, hysteresis=plant.hysteresis or 0.0)
+    return plant
 
 
 def delay_of(scene: Scene) -> float:

@@ -118,6 +118,7 @@ class CanEmulator(WiredEmulator):
         """Let the plant follow motors and hand."""
         hand = self._hand
         new = self._plant.update(angle, hand.at(now), self._wrench, now)
+        self.body_time = self._plant.state.time
         if new and hand is not RELEASED and now - self._noted >= NOTE_PERIOD:
             self._noted = now
             state = self._plant.state

@@ -55,6 +55,7 @@ class SerialLink:
     Its attributes:
     - `reader`: counts frames, checksum errors and garbage of the present connection.
     - `version`: of the protocol, in the head of what is sent.
+    - `clock`: time [s] of arrivals and waits; a link in virtual time has another.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class SerialLink:
         self.port, self._baudrate, self._write_timeout = port, baudrate, write_timeout
         self._make_reader = reader
         self.reader, self.version = reader(), VERSION
+        self.clock: Callable[[], float] = time.monotonic
         self._use: DeviceLock | None = None
         self._serial: Any = None
         self._thread: threading.Thread | None = None
@@ -176,7 +178,7 @@ class SerialLink:
         return found
 
     def wait(self, end: float) -> bool:
-        """Wait until something has arrived (True), or until `end` [s, CLOCK_MONOTONIC]."""
+        """Wait until something has arrived (True), or until `end` [s] of `clock`."""
         with self._arrived:
             self._arrived.wait_for(
                 lambda: self._waiting or self._error, max(0.0, end - time.monotonic())

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 
 from soro_driver.device import DeviceError, DeviceTimeout
 from soro_driver.serial import frame as sf
@@ -65,7 +64,7 @@ class SerialSession:
         DeviceError: another protocol, another kind of device, another one of its kind.
         DeviceTimeout, DeviceLost: nobody answers.
         """
-        end = time.monotonic() + timeout
+        end = self.link.clock() + timeout
         self.link.open()
         self.link.version = sf.MAJOR << 4 | self._minor
         self.peer, self.rebooted = None, False
@@ -83,7 +82,7 @@ class SerialSession:
         Refused: NACK.
         DeviceTimeout: no answer to any attempt.
         """
-        start = time.monotonic()
+        start = self.link.clock()
         seq = None
         for attempt in range(ATTEMPTS):
             seq = self.link.send(body, seq)
@@ -117,7 +116,7 @@ class SerialSession:
     def _await_hello(self, end: float, again: float) -> sf.HelloAck:
         while True:
             self.link.send(sf.Hello(self.number, sf.MAJOR, self._minor))
-            until = min(end, time.monotonic() + again)
+            until = min(end, self.link.clock() + again)
             while self.link.wait(until):
                 for arrival in self.link.take():
                     frame = arrival.frame
@@ -125,7 +124,7 @@ class SerialSession:
                         answer = self._read_hello(frame.body, frame.major)
                         if answer is not None:
                             return answer
-            if time.monotonic() >= end:
+            if self.link.clock() >= end:
                 raise DeviceTimeout(f'{self.link.port}: no device answers HELLO')
 
     def _read_hello(self, body: bytes, major: int) -> sf.HelloAck | None:
