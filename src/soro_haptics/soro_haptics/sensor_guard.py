@@ -123,7 +123,7 @@ class SensorGuard:
 
     def reset(self) -> None:
         """Believe every calibrated sensor again."""
-        self._awaited[:], self.paused = True, False
+        self._awaited[:], self._waits, self.paused = True, True, False
         self._believe()
 
     def _believe(self) -> None:
@@ -149,10 +149,13 @@ class SensorGuard:
         self.elongation *= self._gain
         if not self.calibrated:
             return False
-        self.came = bool((self._awaited & ~faulty & ~self._watch.good).any())
-        self._awaited &= faulty
-        if self.came:
-            self._believe()
+        self.came = False
+        if self._waits:
+            self.came = bool((self._awaited & ~faulty & ~self._watch.good).any())
+            self._awaited &= faulty
+            self._waits = bool(self._awaited.any())
+            if self.came:
+                self._believe()
         for bad, what in (
             (self._faulty, 'open or shorted'),
             (self._stuck(STUCK_SAMPLES), 'stuck'),

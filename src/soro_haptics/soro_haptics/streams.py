@@ -24,7 +24,7 @@ from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, TransformFilter
 
 GOAL = 'goal_pose'
-LOOK_PERIOD = 0.1  # s
+LOOK_PERIOD = 0.5  # s; waking its thread takes a millisecond, for which the loop may wait
 
 
 class Streams:
