@@ -173,6 +173,7 @@ class HapticRenderer(DriverNode):
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the driver says, and the hand, the environment and the timing."""
         found = super().statuses(loop)
+        self._streams.look()  # a timer of its own would wake this thread once more: 2 ms
         return found if self._control is None else [*found, *haptic_statuses(self._control)]
 
     @property
