@@ -31,7 +31,11 @@ from soro_mechanics.haptics.stable_limits import StableLimits
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 ENCODERS, STOP = 'encoders', 'stop'
-MAX_BEHIND = 50  # ticks that run on a model that has not converged
+MAX_BEHIND = 50  # ticks that run on a model that is not of what they measured
+BEHIND = {
+    Code.NOT_CONVERGED: 'the model does not follow what is measured',
+    Code.UNSTABLE: 'the model has no stable equilibrium at what was measured',
+}
 MOTION_OVER = 'motors that follow no target: half a second after the last target_actuation'
 RESTART_PERIOD = 1.0  # s between attempts to find a lost model again
 
@@ -104,6 +108,7 @@ class HapticControl(Law):
         self._started = False
         self._broken = ''
         self._behind = 0  # ticks in a row
+        self._encoder, self._misled = np.zeros(0), False  # by sensors that were given up
         self._restart_at = -math.inf
         self._computing = math.nan
         self._sampled = math.nan
@@ -137,9 +142,10 @@ class HapticControl(Law):
         sensed = loop.law.sensing.code is Code.NONE
         given_up = guard.after(encoder, law.strips.elongation, law.resting.odd_strip)
         doubtful, lost = given_up or guard.doubtful, lost or given_up
+        self._encoder, self._misled = encoder, sensed and given_up
         self.estimated = sensed and not doubtful
-        if lost:
-            law.approach()  # what is sensed without it may be far from what was
+        if lost or guard.came:
+            law.approach()  # what is sensed without it, or with it, may be far from what was
         self._computing = time.perf_counter() - begin
         if lost and accepting and self._on_sensor_loss == STOP:
             raise DeviceError(guard.reason, Fault.SENSOR)
@@ -178,13 +184,13 @@ class HapticControl(Law):
             self.times.compute.add(self._computing + took)
         if code is Code.NONE:
             self._behind = 0
-        elif code is Code.NOT_CONVERGED:
+        elif code in BEHIND and (self.estimated or self._ended):  # else nothing is believed
             self.refusals['MODEL_BEHIND'] += 1
             self._behind += 1
             if self._behind > MAX_BEHIND:
-                self._broken = 'the model does not follow what is measured'
-        elif self.estimated or self._ended:  # otherwise nothing was sensed, and the model stays
-            self._broken = 'the model has no stable equilibrium at what was measured'
+                self._broken = BEHIND[code]
+        if self._misled or code is Code.UNSTABLE:
+            self._find(self._encoder)  # from where it was led to there may be no way back
         self._computing = self._sampled = math.nan  # of a tick that the next one may not have
 
     def refused(self, command: Command, error: SoroError) -> None:
@@ -279,13 +285,19 @@ class HapticControl(Law):
         if now < self._restart_at or not np.all(np.isfinite(encoder)):
             return False
         self._restart_at = now + RESTART_PERIOD
+        if not self._find(encoder):
+            return False
+        self._started, self._broken, self._behind = True, '', 0
+        self.haptics.guard.reset()
+        return True
+
+    def _find(self, encoder: Array) -> bool:
+        """Find the model at measured angles without a hand, some 3 ms; whether there is one."""
         try:
             self.haptics.loop.start(encoder)
         except InvalidInput as error:
             self._broken = str(error)
             return False
-        self._started, self._broken, self._behind = True, '', 0
-        self.haptics.guard.reset()
         return True
 
     def _periods(self, now: float) -> int:

@@ -5,27 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from soro_haptics.haptic_control import Haptics
 from soro_haptics.sensor_guard import SensorGuard
-from soro_mechanics.haptics.flex_calibration import (
-    FlexCalibration,
-    read_calibration,
-    UNKNOWN_MATERIAL,
-)
+from soro_mechanics.haptics.flex_calibration import FlexCalibration, UNKNOWN_MATERIAL
 from soro_mechanics.robot_file.reader import RobotDescription
-
-
-def known_calibration(path: Path, robot: str) -> FlexCalibration | None:
-    """Return the calibration in a file; None where there is no file.
-
-    RobotFileError: the file is wrong, or another robot's.
-    """
-    return read_calibration(path, robot) if path.is_file() else None
 
 
 def make_haptics(

@@ -37,15 +37,15 @@ from soro_haptics.haptic_control import HapticControl, Haptics
 from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
 from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import haptic_statuses
-from soro_haptics.haptic_setup import known_calibration, make_haptics
+from soro_haptics.haptic_setup import make_haptics
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory, SWITCH_INTERVAL
-from soro_haptics.stage_times import CollectorWatch, StageTimes
+from soro_haptics.stage_times import CollectorWatch, StageTimes, with_times
 from soro_haptics.streams import Streams
-from soro_haptics.timed_calls import with_times
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_mechanics.haptics.flex_calibration import read_calibration
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
@@ -135,14 +135,8 @@ class HapticRenderer(DriverNode):
             names = tuple(a.name for a in robot.actuators)
             sensors = tuple(strip.name for strip in robot.structure['haptic'].strips)
             driven = (DeviceState.ACTIVE,) if settings.safe_action == RELEASE else DRIVEN
-            heard = self._heard = TopicDevice(
-                names,
-                sensors,
-                self._send,
-                self._table.connect_timeout,
-                settings.feedback_timeout,
-                driven,
-            )
+            timeouts = self._table.connect_timeout, settings.feedback_timeout
+            heard = self._heard = TopicDevice(names, sensors, self._send, *timeouts, driven)
             with_times(heard, self._times.read, self._times.write)
             self.create_subscription(ActuatorState, 'actuator_state', heard.take_state, LOSSY)
             self.create_subscription(FlexState, 'flex_state', heard.take_flex, LOSSY)
@@ -158,15 +152,9 @@ class HapticRenderer(DriverNode):
         self._every = max(1, round(settings.rate / self._table.publish_rate))
         haptics = self._haptics = self._haptics or self._load()
         motion = MotorMotion(len(gate.names), self._table.motion_speed)
-        control = HapticControl(
-            haptics,
-            self._source,
-            motion,
-            self._table.on_sensor_loss,
-            self._table.rest_force,
-            self._times,
-            self._streams,
-        )
+        table = self._table
+        options = table.on_sensor_loss, table.rest_force, self._times, self._streams
+        control = HapticControl(haptics, self._source, motion, *options)
         # What is loaded by now stays: collections look at what came later only.
         gc.collect()
         gc.freeze()
@@ -185,6 +173,7 @@ class HapticRenderer(DriverNode):
     def statuses(self, loop: ControlLoop) -> list[Status]:
         """Return what the driver says, and the hand, the environment and the timing."""
         found = super().statuses(loop)
+        self._streams.look()  # a timer of its own would wake this thread once more: 2 ms
         return found if self._control is None else [*found, *haptic_statuses(self._control)]
 
     @property
@@ -230,19 +219,19 @@ class HapticRenderer(DriverNode):
         if self._topics:
             return
         self._state_publisher.publish(state_message(tick, self._gate, stamp))
-        if tick.reading is not None and tick.reading.sensors is not None:
+        sensors = tick.reading is not None and tick.reading.sensors is not None
+        if sensors and followed(self._flex_publisher):
             control = self._control
             elongation = control.haptics.guard.elongation if control.estimated else None
             self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
 
     def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
-        if not self._topics and tick.command is not None:
-            now = self.get_clock().now().nanoseconds
-            self._command.publish(self._command_message(tick.command.values, now))
+        if not self._topics and tick.command is not None and followed(self._command):
+            self._send(tick.command.values)
 
     def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
         # Never an earlier estimate with a new stamp: who uses it could not know that it is old.
-        if tick.reading is not None and self._control.estimated:
+        if tick.reading is not None and self._control.estimated and followed(self._estimate):
             haptics = self._control.haptics
             sensing, guard = haptics.loop.law.sensing, haptics.guard
             seen, relative = (guard.rank, guard.ignored), haptics.force_deviation
@@ -252,8 +241,10 @@ class HapticRenderer(DriverNode):
         if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
             sensing = haptics.loop.law.sensing
-            self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
-            if haptics.guard.rank > 0:  # a hand that is not felt is no measured zero
+            if followed(self._tip):
+                self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
+            # A hand that is not felt is no measured zero.
+            if haptics.guard.rank > 0 and followed(self._wrench):
                 self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
 
     # Requests ----------------------------------------------------------------------------------
@@ -371,7 +362,7 @@ class HapticRenderer(DriverNode):
         path = calibration_path(values, self.get_namespace(), self._robot.name)
         begin = time.monotonic()
         try:
-            calibration = known_calibration(path, self._robot.name)
+            calibration = read_calibration(path, self._robot.name) if path.is_file() else None
             haptics = make_haptics(self._robot, calibration, self._period, values)
         except SoroError as error:
             if strict or not path.is_file():
@@ -385,10 +376,8 @@ class HapticRenderer(DriverNode):
         return haptics
 
     def _send(self, values: Array) -> None:
-        self._command.publish(self._command_message(values, self.get_clock().now().nanoseconds))
-
-    def _command_message(self, values: Array, now: int) -> ActuatorCommand:
-        self._stamp = max(now, self._stamp + 1)  # stamps give the order
+        # Stamps give the order.
+        self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
         actuators = self._robot.actuators
         message = ActuatorCommand(
             source=self._source,
@@ -398,7 +387,12 @@ class HapticRenderer(DriverNode):
             stops=self._heard.stops if self._heard is not None else self._latches.stops,
         )
         message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
-        return message
+        self._command.publish(message)
+
+
+def followed(publisher: Any) -> bool:
+    """Whether anybody listens: a message costs the loop 0.1 ms."""
+    return bool(publisher.get_subscription_count())
 
 
 def main() -> None:

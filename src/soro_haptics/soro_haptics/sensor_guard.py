@@ -33,9 +33,10 @@ WORTH_SEEING = np.array([1.0, 1.0, 1.0, 0.05, 0.05])
 class SensorGuard:
     """Turns counts into elongations and gives up sensors that cannot be believed.
 
-    What is given up stays so until `reset`. Without a calibration, or when the measurements
-    contradict each other and no sensor can be named, the encoders alone are used: then the hand
-    cannot be felt any more, and every object feels like the device itself.
+    What is given up stays so until `reset`; what has given nothing since then is used once it
+    does: a converter may begin later than the motors. Without a calibration, or when the
+    measurements contradict each other and no sensor can be named, the encoders alone are used:
+    then the hand cannot be felt any more, and every object feels like the device itself.
 
     Parameters
     ----------
@@ -57,6 +58,8 @@ class SensorGuard:
         Why some are not; empty while all are used.
     rank : int
         Directions of the hand's force that can be seen; none during a pause.
+    came : bool
+        Whether sensors have begun with the last reading.
     paused : bool
         Whether the encoders alone are used for a while.
     unchecked : bool
@@ -88,7 +91,8 @@ class SensorGuard:
         self._same = np.zeros(count, np.int64)
         self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
         self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
-        self.paused = self.unchecked = False
+        self.paused = self.unchecked = self.came = False
+        self._awaited = np.zeros(count, bool)  # gave nothing since the reset
         self.reason, self._rank = '', 0
         self.reset()
 
@@ -119,9 +123,12 @@ class SensorGuard:
 
     def reset(self) -> None:
         """Believe every calibrated sensor again."""
+        self._awaited[:], self._waits, self.paused = True, True, False
+        self._believe()
+
+    def _believe(self) -> None:
         self._watch.reset()
-        self._same[:] = 0
-        self.paused, self.reason = False, ''
+        self._same[:], self.reason = 0, ''
         self._apply()
         if not self.calibrated:
             self._give_up(np.ones(len(self.names), bool), 'flex sensors are not calibrated')
@@ -142,6 +149,13 @@ class SensorGuard:
         self.elongation *= self._gain
         if not self.calibrated:
             return False
+        self.came = False
+        if self._waits:
+            self.came = bool((self._awaited & ~faulty & ~self._watch.good).any())
+            self._awaited &= faulty
+            self._waits = bool(self._awaited.any())
+            if self.came:
+                self._believe()
         for bad, what in (
             (self._faulty, 'open or shorted'),
             (self._stuck(STUCK_SAMPLES), 'stuck'),
@@ -155,7 +169,7 @@ class SensorGuard:
     def missing(self) -> bool:
         """Take note that there are no readings; whether a sensor was given up because of it."""
         self.elongation[:] = np.nan
-        lost = self._watch.good.copy()
+        lost, self.came = self._watch.good.copy(), False
         if lost.any():
             self._give_up(lost, f'{self._named(lost)}: no readings')
         return bool(lost.any())

@@ -24,7 +24,6 @@ from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, TransformFilter
 
 GOAL = 'goal_pose'
-LOOK_PERIOD = 0.1  # s
 
 
 class Streams:
@@ -46,7 +45,6 @@ class Streams:
         to_base = functools.partial(node.transforms.lookup, frames.base_link)
         self._goals = TransformFilter(to_base, self._take_goal)
         node.create_subscription(PoseStamped, f'~/{GOAL}', self._goals.add, LOSSY)
-        node.create_timer(LOOK_PERIOD, self._look, clock=node.steady)
 
     def feed(self, live: LiveParts, tip: Array) -> None:
         """Give what is new to an environment; in the thread of the loop."""
@@ -72,7 +70,8 @@ class Streams:
             raise InvalidInput(field, True, expected, Code.NO_STATE)
         environment.live.move_goal(goal[0], at_once=True)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Say what becomes of them; call it again and again."""
         self._goals.proceed()  # the last one may wait for its frame
         self._wrench.report()
 

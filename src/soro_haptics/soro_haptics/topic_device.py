@@ -153,13 +153,7 @@ class TopicDevice(Device):
         self._armed = True
 
     def make_safe(self) -> None:
-        """Fall silent: the driver carries out its safe action."""
+        """Fall silent: the driver carries out its safe action, and resets itself."""
         self._armed = False
 
-    def reset(self) -> None:
-        """Do nothing: the driver has a service of its own."""
-        self._armed = False
-
-    def close(self) -> None:
-        """Do nothing: what is heard is judged by its age."""
-        self._armed = False
+    reset = close = make_safe

@@ -174,6 +174,41 @@ def test_contradicting_measurements_end_the_use_of_all_flex_sensors(plant):
     assert not rig.control.haptics.guard.good.any()
 
 
+@pytest.mark.parametrize('ticks', [0, 1, 100])
+def test_readings_that_no_force_explains_stop_nothing(plant, ticks):
+    rig, random = Rig(plant), np.random.default_rng(34)
+    guard, device = rig.control.haptics.guard, rig.control.haptics.loop.device
+    for _ in range(12):
+        nonsense = random.uniform(-0.006, 0.006, 6)  # legs are bent by 5 mm at rest
+        for _ in range(100):
+            rig.tick(accepting=False, elongation=None if ticks else nonsense)
+        rig.control.armed()
+        for _ in range(ticks):
+            rig.tick()
+        for _ in range(100):
+            command = rig.tick(elongation=nonsense + 1e-6 * random.normal(size=6))
+        assert 'contradict' in guard.reason or 'drifts' in guard.reason
+        np.testing.assert_allclose(command.values, STILL, atol=1e-3)
+        np.testing.assert_allclose(device.ports.angle, STILL, atol=1e-3)
+        np.testing.assert_allclose(device.ports.force, 0.0, atol=0.01)
+        rig.control.disengaged()
+
+
+def test_sensors_that_begin_after_the_motors_are_used_then(plant):
+    rig = Rig(plant).armed()
+    guard, names = rig.control.haptics.guard, tuple(f'flex_{i + 1}' for i in range(6))
+    for _ in range(30):
+        rig.tick((0.5, 0.0, 0.0, 0.0, 0.0), faulty=names, elongation=np.full(6, 1e-3))
+    assert not guard.good.any()
+    rig.tick((0.5, 0.0, 0.0, 0.0, 0.0), faulty=names[:1])
+    assert guard.good.sum() == 5 and guard.reason == 'flex_1: open or shorted'
+    rig.tick((0.5, 0.0, 0.0, 0.0, 0.0))
+    assert guard.good.all() and not guard.reason
+    rig.tick((0.5, 0.0, 0.0, 0.0, 0.0), faulty=names[1:2])
+    rig.tick((0.5, 0.0, 0.0, 0.0, 0.0))
+    assert guard.ignored == ['flex_2']
+
+
 def test_on_request_a_lost_sensor_stops_the_device(plant):
     rig = Rig(plant, on_sensor_loss='stop').armed()
     assert rig.tick() is not None

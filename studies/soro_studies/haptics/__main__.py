@@ -70,7 +70,8 @@ def main(words: list[str] | None = None) -> int:
         from soro_studies.haptics.loop_page import write_loop_page
 
         page = pages / f'{arguments.robot}_loop.md'
-        keep_bare_loop(page.with_suffix('.json'), 60.0 * arguments.minutes, arguments.priority)
+        seconds = 60.0 * arguments.minutes
+        keep_bare_loop(arguments.robot, page.with_suffix('.json'), seconds, arguments.priority)
         write_loop_page(arguments.robot, page)
         return 0
     from soro_mechanics.robot import load_robot

@@ -143,7 +143,7 @@ class CanEmulator(WiredEmulator):
 
     @property
     def error(self) -> str:
-        """Why there is no plant: the flex sensors show open then, instead of a shape of before."""
+        """Why there is no plant: flex sensors are open then, not of a shape of before."""
         return self._plant.error
 
     @property
@@ -205,7 +205,8 @@ class CanEmulator(WiredEmulator):
     def _counts(self, now: float) -> Array:
         elongation = self._plant.state.elongation
         out = self._together.counts(elongation, now - self._start, self._random)
-        faults = [FlexFault.OPEN] * len(self._signals) if self.error else self._flex_faults
+        nothing = self.error or not self._plant.ready  # zeros would be legs bent straight
+        faults = [FlexFault.OPEN] * len(self._signals) if nothing else self._flex_faults
         for i, fault in enumerate(faults):
             if fault is not FlexFault.NONE:
                 age = now - (self._since[i] if fault is FlexFault.DRIFTING else self._start)

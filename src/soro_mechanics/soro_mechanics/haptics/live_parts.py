@@ -51,6 +51,8 @@ class LiveParts:
         Where objects that follow are by now.
     wrench : ndarray, shape (6,)
         Added by now, of the device on the hand, axes of base_link at the tip [N, N m].
+    pushes : bool
+        Whether a wrench is added, so that the motors have something to do.
     """
 
     def __init__(
@@ -74,7 +76,8 @@ class LiveParts:
         self._stuck: dict[int, Array] = {}
         self._resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
         self.goal, self._wanted = np.eye(4), np.eye(4)
-        self.wrench, self._asked, self._slow = np.zeros(6), np.zeros(6), False
+        self.wrench, self._asked = np.zeros(6), np.zeros(6)
+        self._slow = self.pushes = False
         self.idle = len(solid) == len(objects) and not (
             self.following or self._round or self._rough
         )
@@ -82,7 +85,7 @@ class LiveParts:
     def reset(self) -> None:
         """Forget what sticks, and the added wrench."""
         self._stuck.clear()
-        self.wrench[:], self._asked[:], self._slow = 0.0, 0.0, False
+        self.wrench[:], self._asked[:], self._slow, self.pushes = 0.0, 0.0, False, False
 
     def move_goal(self, pose: Array, at_once: bool = False) -> None:
         """Let objects go to a pose, shape (4, 4); `at_once`: before the hand can touch them."""
@@ -99,11 +102,7 @@ class LiveParts:
             size = float(np.linalg.norm(wrench[part]))
             self._asked[part] = wrench[part] * min(1.0, most / size if size > 0.0 else 1.0)
         self._slow = lost or (self._slow and bool(np.abs(self._asked - self.wrench).max() > BACK))
-
-    @property
-    def pushes(self) -> bool:
-        """Whether a wrench is added, so that the motors have something to do."""
-        return bool(self._asked.any() or np.abs(self.wrench).max() > 1e-3)
+        self._look()
 
     def place(self, hand: Array, dt: float) -> None:
         """Move frames to where they are for a hand at a pose, `dt` [s] later."""
@@ -136,12 +135,16 @@ class LiveParts:
         """
         within = LOST_TIME if self._slow else WRENCH_TIME
         self.wrench += min(1.0, dt / within) * (self._asked - self.wrench)
+        self._look()
         extra = -self.wrench
         resistance = self._resistance + (self._drag if self.pushes else 0.0)
         extra[:3] += resistance * speed[:3]
         for i, share in self._rough:
             extra[:3] += self._friction(i, share, hand[:3, 3], wrench[:3])
         force += extra - rows.T @ (rows @ extra)
+
+    def _look(self) -> None:
+        self.pushes = bool(self._asked.any() or np.abs(self.wrench).max() > 1e-3)
 
     def _follow(self, dt: float) -> None:
         step = self._wanted[:3, 3] - self.goal[:3, 3]

@@ -89,6 +89,9 @@ class Rig:
 @pytest.fixture(scope='module')
 def rig():
     made = Rig()
+    made.device.open()
+    before = made.device.read().sensors
+    assert (before.flags & Flag.SENSOR_FAULT).all(), 'there is no body whose strips they could be'
     end = time.monotonic() + 800.0
     while not made.emulator._plant.ready:
         assert not made.emulator._plant.error, made.emulator._plant.error
