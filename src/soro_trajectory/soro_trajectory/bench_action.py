@@ -16,7 +16,14 @@ from soro_msgs.action import BenchProtocol
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.inputs.polled_feedback import PolledFeedback
-from soro_trajectory.bench_protocols import chirp, levels, reach, table_path, write_table
+from soro_trajectory.bench_protocols import (
+    chirp,
+    COMMANDED,
+    levels,
+    reach,
+    table_path,
+    write_table,
+)
 from soro_trajectory.command_stream import Phase
 from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
@@ -40,6 +47,7 @@ class BenchAction(StreamAction):
         super().__init__(*shared)
         self._feedback, self._wrench = inputs
         self._drives = tuple(f'{a.name} [{a.unit}]' for a in self._binding.robot.actuators)
+        self._asked = tuple(d.replace(' [', f'{COMMANDED} [') for d in self._drives)
 
     def _run(self, handle: Any, result: Any) -> None:
         goal = handle.request
@@ -50,7 +58,7 @@ class BenchAction(StreamAction):
         self._generation = self._stream.begin_era()
         record = {'pull': self._pulls, 'stretch': self._stretch}.get(goal.protocol, self._series)
         columns, rows = record(handle, goal)
-        drives = () if goal.protocol == 'pull' else self._drives
+        drives = {'pull': (), 'stretch': self._drives}.get(goal.protocol, self._asked)
         write_table(path, drives, columns, np.array(rows))
         result.rows, result.saved_to = len(rows), str(path)
 
@@ -93,14 +101,17 @@ class BenchAction(StreamAction):
             first = sweep.actuation_at(0.0)
         self._tell(handle, 0.0, 'going to the start')
         self._go(handle, goal, first)
-        if sweep is None:
-            self._node.go_to(last, self._generation)
-        else:
-            self._stream.follow(sweep, time.monotonic())
         begin, seconds = time.monotonic(), goal.duration or DURATION
-        states, tips = dict[int, Array](), dict[int, Array]()
+        if sweep is None:
+            seconds += SETTLE
+        else:
+            self._stream.follow(sweep, begin)
+        states, tips, steps = dict[int, Array](), dict[int, Array](), sweep is None
         while time.monotonic() - begin < seconds or self._stream.phase is Phase.FOLLOW:
             self._look(handle)
+            if steps and time.monotonic() - begin > SETTLE:  # the rest before shows the delay
+                self._node.go_to(last, self._generation)
+                steps = False
             state, sample = self._feedback.fresh(), self._node.tip_control.measured.fresh()
             if state is not None and state.known:
                 states[state.stamp] = np.append(state.commanded, state.present)
@@ -117,8 +128,7 @@ class BenchAction(StreamAction):
         times = [np.array([k - kept[0] for k in x]) / NANOSECONDS for x in (kept, known)]
         values = np.array([np.interp(times[0], times[1], row) for row in over]).T
         rows = zip(times[0], values, (tips[k] for k in kept), strict=True)
-        commanded = (drive.replace(' [', '_commanded [') for drive in self._drives)
-        columns = ('time [s]', *commanded, *self._drives, *PLACE)
+        columns = ('time [s]', *self._asked, *self._drives, *PLACE)
         return columns, [np.concatenate([[t], v, p]) for t, v, p in rows]
 
     def _pulls(self, handle: Any, goal: Any) -> tuple[tuple[str, ...], list[Array]]:
