@@ -306,9 +306,10 @@ class TipControl:
                 return
             q = self.disturbance.loaded(robot, there, wanted)
             twist = pose_error(wanted.tip, q.tip, True) + self._law.offset
-            rests = self._stream.phase is Phase.HOLD
+            stands = np.abs(sent - state.present) < 1.5 * step
+            stands &= self._stream.phase is Phase.HOLD
             more = self._law.fine_step(
-                robot.jacobian(q), q.tip, aim.task, twist, there, least, rests
+                robot.jacobian(q), q.tip, aim.task, twist, there, least, stands
             )
         except SoroError:
             return

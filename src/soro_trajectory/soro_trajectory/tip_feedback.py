@@ -176,13 +176,13 @@ class TipFeedback:
         twist: Array,
         here: Array,
         least: float,
-        whole: bool,
+        stands: Array,
     ) -> Array:
         """Return what moves the tip by a twist (6,) from `here` (m,), within limits: (m,) [SI].
 
         For drives that move by `least` of their ranges or not at all: those that move the tip
-        least do it, coarser ones what is left where these go `MOST` steps. `whole`: nothing adds
-        up to a step later; less is left to finer drives, and less than half of the finest's.
+        least do it, coarser ones what is left where these go `MOST` steps. Those of which `stands`
+        (m,) is true leave less than a step to finer ones, the finest less than half a step.
         """
         limits = self._limits
         select = _directions(tip, task, self._length)
@@ -190,10 +190,10 @@ class TipFeedback:
         effect = np.linalg.norm(rows, axis=0)
         damped, right = _damped(rows, select @ twist, (effect / effect.max()) ** FINE)
         step = approach_step(limits, damped, limits.scaled(here), right, MOST * least)
-        left, order = np.zeros(len(rows)), np.argsort(-effect) if whole else ()
-        for n, i in enumerate(order):
+        left, order = np.zeros(len(rows)), np.argsort(-effect)
+        for i in order[stands[order]]:
             wish = step[i] + rows[:, i] @ left / max(effect[i], 1e-300) ** 2
-            due = least * (1.0 if n + len(rows) < len(order) else 0.5)
+            due = least * (0.5 if i in order[-len(rows) :] else 1.0)
             goes = min(max(abs(wish), least), MOST * least) if abs(wish) >= due else 0.0
             left += rows[:, i] * (step[i] - math.copysign(goes, wish))
             step[i] = math.copysign(goes, wish)
