@@ -306,11 +306,7 @@ class TipControl:
                 return
             q = self.disturbance.loaded(robot, there, wanted)
             twist = pose_error(wanted.tip, q.tip, True) + self._law.offset
-            stands = np.abs(sent - state.present) < 1.5 * step
-            stands &= self._stream.phase is Phase.HOLD
-            more = self._law.fine_step(
-                robot.jacobian(q), q.tip, aim.task, twist, there, least, stands
-            )
+            more = self._law.fine_step(robot.jacobian(q), q.tip, aim.task, twist, there, least)
         except SoroError:
             return
         self._sent = nearest_feasible(robot, there + more)

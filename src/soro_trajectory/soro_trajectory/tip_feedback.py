@@ -169,20 +169,12 @@ class TipFeedback:
         return step
 
     def fine_step(
-        self,
-        jacobian: Array,
-        tip: Array,
-        task: Task,
-        twist: Array,
-        here: Array,
-        least: float,
-        stands: Array,
+        self, jacobian: Array, tip: Array, task: Task, twist: Array, here: Array, least: float
     ) -> Array:
         """Return what moves the tip by a twist (6,) from `here` (m,), within limits: (m,) [SI].
 
         For drives that move by `least` of their ranges or not at all: those that move the tip
-        least do it, coarser ones what is left where these go `MOST` steps. Those of which `stands`
-        (m,) is true leave less than a step to finer ones, the finest less than half a step.
+        least do it, coarser ones what is left where these go `MOST` steps.
         """
         limits = self._limits
         select = _directions(tip, task, self._length)
@@ -190,13 +182,6 @@ class TipFeedback:
         effect = np.linalg.norm(rows, axis=0)
         damped, right = _damped(rows, select @ twist, (effect / effect.max()) ** FINE)
         step = approach_step(limits, damped, limits.scaled(here), right, MOST * least)
-        left, order = np.zeros(len(rows)), np.argsort(-effect)
-        for i in order[stands[order]]:
-            wish = step[i] + rows[:, i] @ left / max(effect[i], 1e-300) ** 2
-            due = least * (0.5 if i in order[-len(rows) :] else 1.0)
-            goes = min(max(abs(wish), least), MOST * least) if abs(wish) >= due else 0.0
-            left += rows[:, i] * (step[i] - math.copysign(goes, wish))
-            step[i] = math.copysign(goes, wish)
         moved: Array = limits.scale * step
         return moved
 

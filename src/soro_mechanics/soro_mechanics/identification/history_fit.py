@@ -106,8 +106,7 @@ def identify_history(
     remedy = f'{len(start)} numbers leave {left:.3g} mm of {train} poses: {REMEDY}'
     if late or not fit.success:
         said = 'too slow or small for this motion' if late else f'no end after {STEPS} steps'
-        found = [['creep'] if late else list(unknowns)]
-        raise NotIdentifiable(found, [np.inf], [said], remedy)
+        raise NotIdentifiable([['creep'] if late else list(unknowns)], [np.inf], [said], remedy)
     noise = float(np.sum(residual[:train] ** 2)) / count * _correlated(residual[:train])
     noise = max(noise, FINEST**2)
     covariance = np.linalg.inv(jacobian.T @ jacobian + prior.T @ prior) * noise
@@ -122,8 +121,8 @@ def identify_history(
         ends = np.exp(ends) if kind == 'time' else ends
         found.append(FoundOffset(name, UNITS.get(kind, '1'), *ends.tolist()))
     if loose:
-        names, deviations, said = zip(*loose, strict=True)
-        raise NotIdentifiable([[name] for name in names], deviations, said, remedy)
+        names, deviations, told = zip(*loose, strict=True)
+        raise NotIdentifiable([[name] for name in names], deviations, told, remedy)
     still = p.without().reshape(-1, 3)
     distances = np.linalg.norm([still - still[:train].mean(axis=0), residual], axis=2)
     parts = (*distances[:, :train], *distances[:, train:])
