@@ -79,11 +79,17 @@ def identify_past(
     if others or arguments.marker_offset or arguments.offsets_only:
         raise UserError('--history is found by itself: leave out parameters and offsets')
     actuation = data.actuation()
-    known = np.isfinite(actuation.present).all(axis=1)
+    commanded = actuation.commanded  # the planner's delay is from command to motion
+    alone = arguments.history == ['delay'] and np.isfinite(commanded).any()
+    values = commanded if alone else actuation.present
+    known = np.isfinite(values).all(axis=1)
     known &= np.diff(actuation.time, prepend=-np.inf) > 0.0
     movement = history_fit.Movement(
-        actuation.time[known], actuation.present[known], tip.time, tip.poses[:, :3]
+        actuation.time[known], values[known], tip.time, tip.poses[:, :3]
     )
+    if not arguments.json:
+        what = 'commanded' if alone else 'present'
+        note(f'{known.sum()} {what} actuations, {len(tip.time)} poses of {tip.topic}')
     found = history_fit.identify_history(robot, movement, arguments.history, arguments.hold_out)
     picture = save_figure(
         draw_history(data, found), (arguments.output or folder) / 'identification.png'

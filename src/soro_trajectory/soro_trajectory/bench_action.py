@@ -16,7 +16,14 @@ from soro_msgs.action import BenchProtocol
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.inputs.polled_feedback import PolledFeedback
-from soro_trajectory.bench_protocols import chirp, levels, reach, table_path, write_table
+from soro_trajectory.bench_protocols import (
+    chirp,
+    COMMANDED,
+    levels,
+    reach,
+    table_path,
+    write_table,
+)
 from soro_trajectory.command_stream import Phase
 from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
@@ -40,6 +47,8 @@ class BenchAction(StreamAction):
         super().__init__(*shared)
         self._feedback, self._wrench = inputs
         self._drives = tuple(f'{a.name} [{a.unit}]' for a in self._binding.robot.actuators)
+        self._asked = tuple(d.replace(' [', f'{COMMANDED} [') for d in self._drives)
+        self._over_time = ('time [s]', *self._asked, *self._drives, *PLACE)
 
     def _run(self, handle: Any, result: Any) -> None:
         goal = handle.request
@@ -48,11 +57,17 @@ class BenchAction(StreamAction):
         if not self._node.tip_control.live:
             raise StreamError(Code.NO_STATE, NO_TRACKER)
         self._generation = self._stream.begin_era()
-        record = {'pull': self._pulls, 'stretch': self._stretch}.get(goal.protocol, self._series)
-        columns, rows = record(handle, goal)
-        drives = () if goal.protocol == 'pull' else self._drives
-        write_table(path, drives, columns, np.array(rows))
-        result.rows, result.saved_to = len(rows), str(path)
+        record, drives, columns = {
+            'pull': (self._pulls, (), (*FORCE, *PLACE)),
+            'stretch': (self._stretch, self._drives, (*self._drives, *PLACE)),
+        }.get(goal.protocol, (self._series, self._asked, self._over_time))
+        rows: list[Array] = []
+        try:
+            record(handle, goal, rows)
+        finally:  # what was measured before a stop is kept
+            if len(rows) > 1:
+                write_table(path, drives, columns, np.array(rows))
+                result.rows, result.saved_to = len(rows), str(path)
 
     def _tell(self, handle: Any, share: float, step: str) -> None:
         handle.publish_feedback(BenchProtocol.Feedback(progress=min(1.0, share), step=step))
@@ -76,15 +91,14 @@ class BenchAction(StreamAction):
         actuation, tip, force = (np.mean(part, axis=0) for part in zip(*found, strict=True))
         return actuation, tip, force
 
-    def _stretch(self, handle: Any, goal: Any) -> tuple[tuple[str, ...], list[Array]]:
-        targets, rows = levels(self._binding.robot, goal), []
+    def _stretch(self, handle: Any, goal: Any, rows: list[Array]) -> None:
+        targets = levels(self._binding.robot, goal)
         for i, target in enumerate(targets):
             self._tell(handle, i / len(targets), f'posture {i + 1} of {len(targets)}')
             self._go(handle, goal, target)
             rows.append(np.concatenate(self._mean(handle)[:2]))
-        return (*self._drives, *PLACE), rows
 
-    def _series(self, handle: Any, goal: Any) -> tuple[tuple[str, ...], list[Array]]:
+    def _series(self, handle: Any, goal: Any, rows: list[Array]) -> None:
         """Record a step or a chirp: a row for every measured tip, at its stamp."""
         robot, sweep = self._binding.robot, None
         first, last = reach(robot, goal)
@@ -93,14 +107,17 @@ class BenchAction(StreamAction):
             first = sweep.actuation_at(0.0)
         self._tell(handle, 0.0, 'going to the start')
         self._go(handle, goal, first)
-        if sweep is None:
-            self._node.go_to(last, self._generation)
-        else:
-            self._stream.follow(sweep, time.monotonic())
         begin, seconds = time.monotonic(), goal.duration or DURATION
-        states, tips = dict[int, Array](), dict[int, Array]()
+        if sweep is None:
+            seconds += SETTLE
+        else:
+            self._stream.follow(sweep, begin)
+        states, tips, steps = dict[int, Array](), dict[int, Array](), sweep is None
         while time.monotonic() - begin < seconds or self._stream.phase is Phase.FOLLOW:
             self._look(handle)
+            if steps and time.monotonic() - begin > SETTLE:  # the rest before shows the delay
+                self._node.go_to(last, self._generation)
+                steps = False
             state, sample = self._feedback.fresh(), self._node.tip_control.measured.fresh()
             if state is not None and state.known:
                 states[state.stamp] = np.append(state.commanded, state.present)
@@ -116,12 +133,10 @@ class BenchAction(StreamAction):
         # Differences of stamps: a double does not hold nanoseconds since 1970.
         times = [np.array([k - kept[0] for k in x]) / NANOSECONDS for x in (kept, known)]
         values = np.array([np.interp(times[0], times[1], row) for row in over]).T
-        rows = zip(times[0], values, (tips[k] for k in kept), strict=True)
-        commanded = (drive.replace(' [', '_commanded [') for drive in self._drives)
-        columns = ('time [s]', *commanded, *self._drives, *PLACE)
-        return columns, [np.concatenate([[t], v, p]) for t, v, p in rows]
+        found = zip(times[0], values, (tips[k] for k in kept), strict=True)
+        rows += [np.concatenate([[t], v, p]) for t, v, p in found]
 
-    def _pulls(self, handle: Any, goal: Any) -> tuple[tuple[str, ...], list[Array]]:
+    def _pulls(self, handle: Any, goal: Any, rows: list[Array]) -> None:
         """Hold the robot while a person pulls, and keep each pull once it stands still."""
         ways = [np.array([d.x, d.y, d.z]) for d in goal.directions] or AXES
         lengths = list(goal.lengths) or LENGTHS
@@ -133,7 +148,8 @@ class BenchAction(StreamAction):
             raise StreamError(Code.NO_STATE, 'no actuator_state')
         self._go(handle, goal, held)
         rest = self._mean(handle)[1]
-        rows, pulls = [np.append(np.zeros(3), rest)], [(w, n) for w in ways for n in lengths]
+        rows.append(np.append(np.zeros(3), rest))
+        pulls = [(w, n) for w in ways for n in lengths]
         for i, (way, length) in enumerate(pulls):
             words = ' '.join(f'{x:+.3g}' for x in way)
             step = f'pull along ({words}) by {1e3 * length:.3g} mm and hold still'
@@ -148,4 +164,3 @@ class BenchAction(StreamAction):
                 if time.monotonic() > end:
                     raise StreamError(Code.TIMED_OUT, f'{step}: not seen, or no external_wrench')
             rows.append(np.append(force, tip))
-        return (*FORCE, *PLACE), rows

@@ -18,6 +18,7 @@ from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
 
 PROTOCOLS = ('stretch', 'step', 'chirp', 'pull')
+COMMANDED = '_commanded'  # after the name of an actuator
 STEP = 0.01  # s, between points of a chirp
 
 
@@ -53,7 +54,7 @@ def levels(robot: Robot, goal: Any) -> Array:
 
 
 def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
-    """Return a sine of rising frequency about the middle.
+    """Return a sine of rising frequency about the middle, as large as `rates` allow by default.
 
     Raises InvalidInput: faster than `rates`, or the end of the swing violates a limit.
     """
@@ -63,7 +64,9 @@ def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
     first, last = goal.lowest_frequency or 0.1, goal.highest_frequency or 2.0
     duration, swing = goal.duration or 10.0, 0.5 * (end - rest)
     fastest = 1.0 / float(np.max(2.0 * np.pi * np.abs(swing) / rates))
-    if max(first, last) > fastest:
+    if goal.amplitude == 0.0:
+        swing = swing * min(1.0, fastest / max(first, last))
+    elif max(first, last) > fastest:
         expected = f'at most {fastest:.3g} Hz at this amplitude: the rates of the actuators'
         raise InvalidInput('highest_frequency', max(first, last), expected)
     time = np.arange(0.0, duration + STEP, STEP)
@@ -92,7 +95,7 @@ def write_table(path: Path, drives: Sequence[str], columns: Sequence[str], rows:
         return
     text = 'actuators:\n'
     for drive in drives:
-        name, _, unit = drive[:-1].partition(' [')
+        name, _, unit = drive[:-1].replace(COMMANDED, '').partition(' [')
         text += f"  {name}: {{from: '{drive}', unit: {unit}}}\n"
     text += "tip: {position: ['x [m]', 'y [m]', 'z [m]'], unit: m}\n"
     text += "time: {from: 'time [s]', unit: s}\n" if 'time [s]' in columns else ''

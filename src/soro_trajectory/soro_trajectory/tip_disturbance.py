@@ -32,15 +32,21 @@ CALMS = 0.5  # s (assumed), in which a swing that was seen counts less by e
 
 
 class TipDisturbance:
-    """The filter of one robot.
+    """The filter of one robot, in whichever of its models.
 
     `longest`: no force is believed in that would move the tip farther [m]. `swing`: 1 / (2 pi f)
     of the lowest mode [s], zero without any. `force` (3,) [N], axes of base_link; `gain` (m,),
     zero where the model is right; `covariance` (3, 3) of the force [N^2], None: nothing was seen.
     """
 
-    def __init__(self, longest: float, swing: float = 0.0) -> None:
+    def __init__(self, robot: Robot, longest: float, swing: float = 0.0) -> None:
         self._longest, self._slowness = longest, swing
+        self._rest = np.array([a.rest for a in robot.actuators])
+        self._half = 0.5 * (robot.limits[:, 1] - robot.limits[:, 0])
+        count = len(self._rest)
+        self._forces = np.diag([1.0] * 3 + [0.0] * count)  # what is alike of forces, of gains
+        self._gains = np.zeros_like(self._forces)
+        self._gains[3:, 3:] = 1.0 + OWN**2 * np.eye(count)
         self.reset()
 
     def reset(self) -> None:
@@ -56,7 +62,7 @@ class TipDisturbance:
 
         Its own actuation is the one felt. Raises SoroError: there is none, or it is not found.
         """
-        felt = actuation + self.gain * (actuation - [a.rest for a in robot.actuators])
+        felt = actuation + self.gain * (actuation - self._rest)
         q = robot.forward(felt, known.wrench + [*self.force, 0.0, 0.0, 0.0], known)
         if not q.status.converged:
             raise InvalidInput('force', self.force.tolist(), 'one that leaves an equilibrium')
@@ -72,27 +78,24 @@ class TipDisturbance:
         """
         q = self.loaded(robot, known.actuation, known)
         soft, rows = robot.compliance(q)[:3, :3], robot.jacobian(q)[:3]
-        eye, count = np.eye(3 + rows.shape[1]), rows.shape[1]
-        forces, gains = np.diag([1.0] * 3 + [0.0] * count), np.zeros_like(eye)
-        gains[3:, 3:] = 1.0 + OWN**2 * np.eye(count)
-        half = 0.5 * rows * (robot.limits[:, 1] - robot.limits[:, 0])
+        forces, gains, half = self._forces, self._gains, rows * self._half
         reach = float(np.linalg.norm(half @ gains[3:, 3:] @ half.T, 2)) ** 0.5
         softest = float(np.linalg.norm(soft, 2))
         if not (softest > 0.0 and reach > 0.0):
             return np.zeros(3)
-        slope = np.hstack([soft, rows * (known.actuation - [a.rest for a in robot.actuators])])
+        slope = np.hstack([soft, rows * (known.actuation - self._rest)])
         away, gained = tip - q.tip[:3, 3], min(rate * seconds, 1.0)
         unit = (NOISE / softest) ** 2 * forces + (NOISE / reach) ** 2 * gains
         if self.covariance is None:  # whatever is believed in; gains of the filter by less
             self._whole = (self._longest / softest) ** 2 * forces + GAIN**2 * gains
             self._design = (NOISE / softest) ** 2 * forces + (FIRST * GAIN) ** 2 * gains
-            self.gain, self._away = np.zeros(count), away
+            self.gain, self._away = np.zeros_like(self._rest), away
         design = self._design + gained**2 * unit
         speed, self._away = float(np.linalg.norm(away - self._away)) / seconds, away
         self._swing = max(self._slowness * speed, self._swing * math.exp(-seconds / CALMS))
         noise = NOISE**2 + self._swing**2
         gain = design @ slope.T @ np.linalg.inv(slope @ design @ slope.T + noise * np.eye(3))
-        kept = eye - gain @ slope
+        kept = np.eye(len(design)) - gain @ slope
         self._design = kept @ design
         self._whole = kept @ (self._whole + gained**2 * unit) @ kept.T
         self._whole += noise * gain @ gain.T  # of these gains (Joseph), whatever came first

@@ -106,7 +106,7 @@ def test_levels_and_series_are_what_the_robot_did(bench, tmp_path):
     assert np.ptp(table(file)[:, 4]) > 0.0
 
 
-def test_a_stop_ends_a_protocol_and_nothing_is_written(bench, tmp_path):
+def test_a_stop_ends_a_protocol_whose_table_has_what_was_measured(bench, tmp_path):
     file = tmp_path / 'levels.csv'
     goal = BenchProtocol.Goal(protocol='stretch', settle_time=0.5, save_to=str(file))
     handle = wait_for(bench.bench.send_goal_async(goal))
@@ -117,6 +117,14 @@ def test_a_stop_ends_a_protocol_and_nothing_is_written(bench, tmp_path):
     answer = wait_for(handle.get_result_async(), 20.0)
     assert (answer.status, answer.result.error_code) == (GoalStatus.STATUS_CANCELED, Code.CANCELED)
     assert not file.exists()
+    steps = []
+    goal = BenchProtocol.Goal(protocol='stretch', settle_time=0.1, save_to=str(file))
+    handle = wait_for(bench.bench.send_goal_async(goal, lambda m: steps.append(m.feedback.step)))
+    wait_until(lambda: steps and steps[-1].startswith('posture 4'))
+    wait_for(handle.cancel_goal_async())
+    answer = wait_for(handle.get_result_async(), 20.0)
+    assert answer.result.error_code == Code.CANCELED
+    assert answer.result.rows == len(table(file)) == 3
     for fields in ({'protocol': 'dance'}, {'protocol': 'step', 'save_to': 'here.csv'}):
         status, result = bench.run(**{'save_to': str(file), **fields})
         assert status == GoalStatus.STATUS_ABORTED

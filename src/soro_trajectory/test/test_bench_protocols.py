@@ -46,6 +46,13 @@ def test_a_chirp_keeps_rates_and_rises_from_one_frequency_to_the_other(robot):
     assert 1.0 / np.diff(crossings)[0] < 0.35
     assert 1.0 / np.diff(crossings)[-1] > 0.9
     assert len(crossings) == pytest.approx(0.6 * 20.0, abs=1.5)  # the mean frequency
+    for name in ('stiff_flop', 'pam_continuum', 'haptic_5dof'):  # by default it is possible
+        other = load_robot(name)
+        rates = np.array([a.rate for a in other.actuators])
+        sweep = chirp(other, goal('chirp'), rates)
+        speed = np.abs(np.diff(sweep.actuation, axis=0)) / np.diff(sweep.time)[:, None]
+        assert speed.max() > 0.1 * rates.min() and (speed <= rates * 1.001).all()
+    rates = np.array([a.rate for a in robot.actuators])
     with pytest.raises(InvalidInput) as refused:
         chirp(robot, goal('chirp', amplitude=0.5, highest_frequency=50.0), rates)
     assert refused.value.field == 'highest_frequency'

@@ -30,7 +30,7 @@ def tips(robot, count, load, gains=(0.0, 0.0, 0.0)):
 
 
 def estimate(robot, known, seen):
-    filtered = TipDisturbance(0.04)
+    filtered = TipDisturbance(robot, 0.04)
     for q, tip in zip(known, seen, strict=True):
         filtered.see(robot, q, tip, PERIOD, RATE)
     return filtered
@@ -69,7 +69,7 @@ def test_what_a_body_swings_is_not_taken_for_a_load(robot):
     seen = q.tip[:3, 3] + 0.01 * np.sin(2.0 * np.pi * frequency * time)[:, None] * [1.0, 0.0, 0.0]
     largest = []
     for swing in (0.0, 0.5 / (np.pi * frequency)):
-        found, sizes = TipDisturbance(0.04, swing), []
+        found, sizes = TipDisturbance(robot, 0.04, swing), []
         for tip in seen:
             found.see(robot, q, tip, PERIOD, RATE)
             there = found.loaded(robot, q.actuation, q).tip
@@ -89,7 +89,7 @@ def test_it_follows_at_its_rate_and_no_measurement_makes_it_larger_than_allowed(
     moved = found.loaded(robot, q.actuation, q).tip[:3, 3] - q.tip[:3, 3]
     share = moved @ slope @ push / np.sum((slope @ push) ** 2)
     assert share == pytest.approx(1.0 - np.exp(-1.0), abs=0.12)
-    wild = TipDisturbance(2e-3)
+    wild = TipDisturbance(robot, 2e-3)
     for _ in range(50):
         wild.see(robot, q, q.tip[:3, 3] + [1.0, 0.0, 0.0], PERIOD, RATE)
         assert np.linalg.norm(slope @ wild.force) < 3e-3

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import Any, TYPE_CHECKING
 
 from soro_cli.robot_choice import add_robot_options, running_robot, RunningRobot
@@ -32,7 +33,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        'sensors', nargs='*', metavar='SENSOR', help='default: all of them; or: tracker'
+        'sensors', nargs='*', metavar='SENSOR', help='default: all of them; or: tracker; or: force'
     )
     parser.add_argument('--poses', type=whole(), default=0, help='extremes or postures to visit')
     parser.add_argument('--amplitude', type=float, default=0.0, help='part of the range')
@@ -103,6 +104,8 @@ def _sensor(arguments: argparse.Namespace) -> int:
     print_table(f'{key}, as in a robot file', ('', ''), _rows(values))
     half, left = ('  '.join(f'{x:.2g}' for x in v) for v in (found.half, found.left))
     print(f'95 %: +-{half}; left (RMS): {left} (SI)')
+    if arguments.write:
+        print(arguments.write)
     return 0
 
 
@@ -124,7 +127,8 @@ def _tracker(tour: Tour, seek: bool, note: str) -> tuple[Any, dict[str, Any], di
     seen = tour.tracker()
     base = None if seek else seen.base
     found = calibrate_tracker(seen.tips, seen.markers, base)
-    note_of = f'+-{1e3 * max(found.half[:3]):.2g} mm (95 %), {note}'
+    degrees = math.degrees(max(found.half[3:6]))
+    note_of = f'+-{1e3 * max(found.half[:3]):.2g} mm, {degrees:.2g} deg (95 %), {note}'
     values: dict[str, Any] = {'marker': placed(found.marker, note_of)}
     if base is None:
         values['base'] = {'frame': seen.frame, **placed(found.base, note)}
@@ -139,7 +143,8 @@ def _force(tour: Tour, seek: bool, note: str) -> tuple[Any, dict[str, Any], dict
 
     gravity, wrenches, frame = tour.force()
     found = calibrate_force(gravity, wrenches)
-    note = f'+-{max(found.half[:3]):.2g} N (95 %), {note}'
+    force, moment, mass = max(found.half[:3]), max(found.half[3:6]), 1e3 * found.half[6]
+    note = f'+-{force:.2g} N, {moment:.2g} N m, {mass:.2g} g (95 %), {note}'
     values = {
         'frame': frame,
         'force': measured(found.zero[:3], 'N', note),

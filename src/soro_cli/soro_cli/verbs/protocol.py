@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('protocol', choices=('pull', 'stretch', 'step', 'chirp'))
     parser.add_argument('file', help='.csv file that gets the table')
     parser.add_argument('--actuator', action='append', default=[], help='default: all')
-    parser.add_argument('--amplitude', type=float, default=0.0, help='part of the range (0.5)')
+    parser.add_argument('--amplitude', type=float, default=0.0, help='of the range (0.5 or less)')
     parser.add_argument('--count', type=whole(), default=0, help='stretches up and back (10)')
     parser.add_argument('--settle', default='0', help='rest before a row counts (1s)')
     parser.add_argument('--duration', default='0', help='of the record, or for each pull (10s)')

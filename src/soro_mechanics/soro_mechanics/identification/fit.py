@@ -60,15 +60,13 @@ class NotIdentifiable(SoroError, ValueError):
         groups: Sequence[Sequence[str]],
         deviations: Sequence[float],
         said: Sequence[str] = (),
+        remedy: str = 'Hold one of them fixed, or record other postures or known loads',
     ) -> None:
         self.groups = tuple(tuple(g) for g in groups)
         self.deviations = tuple(deviations)
         said = said or [_how_badly(g, d) for g, d in zip(groups, deviations, strict=True)]
         parts = [f'{_joined(g)} ({how})' for g, how in zip(self.groups, said, strict=True)]
-        super().__init__(
-            f'the data cannot tell: {"; ".join(parts)}. Hold one of them fixed, or record '
-            'other postures or known loads'
-        )
+        super().__init__(f'the data cannot tell: {"; ".join(parts)}. {remedy}')
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,10 @@ LOOSE = {'width': 0.01, 'creep': 0.01, 'time': 0.3, 'delay': 0.02}
 PART, TIME, STEPS = 0.05, 3.0, 30  # at first, of creep; s; of the search
 VAGUE, FINEST = 0.5, 1e-4  # what is known before: deviation of every number; m, of a tracker
 SPANS = 2.0  # times of creep that a motion has to last
+REMEDY = (
+    'what is far beyond the tracker is of the model or a swing of the body. Fit the numbers of '
+    'the robot first (without --history); move every drive by more, slower and longer'
+)
 LEAST_SLOPE = 0.05  # (assumed) behind a reversal, of the gain: the inverse would jump below it
 
 
@@ -97,10 +101,12 @@ def identify_history(
     )
     x, count = fit.x, 3 * train - len(start)
     late = 'creep' in unknowns and SPANS * np.exp(p.parts(x)[2]) > np.ptp(data.time)
+    residual, jacobian = p.solved(x)[0].reshape(-1, 3), p.solved(x)[1][rows]
+    left = 1e3 * np.sqrt(np.mean(np.sum(residual[:train] ** 2, axis=1)))
+    remedy = f'{len(start)} numbers leave {left:.3g} mm of {train} poses: {REMEDY}'
     if late or not fit.success:
         said = 'too slow or small for this motion' if late else f'no end after {STEPS} steps'
-        raise NotIdentifiable([['creep'] if late else list(unknowns)], [np.inf], [said])
-    residual, jacobian = p.solved(x)[0].reshape(-1, 3), p.solved(x)[1][rows]
+        raise NotIdentifiable([['creep'] if late else list(unknowns)], [np.inf], [said], remedy)
     noise = float(np.sum(residual[:train] ** 2)) / count * _correlated(residual[:train])
     noise = max(noise, FINEST**2)
     covariance = np.linalg.inv(jacobian.T @ jacobian + prior.T @ prior) * noise
@@ -109,12 +115,14 @@ def identify_history(
         deviation = float(np.sqrt(slope @ covariance @ slope))
         kind, _, _ = name.partition('_')
         if not deviation < LOOSE.get(kind, np.inf):
-            loose.append((name, deviation))
+            size = f'{deviation:.2g} s' if kind == 'delay' else f'{deviation:.0%}'
+            loose.append((name, deviation, f'standard deviation {size}'))
         ends = value + quantile * deviation * np.array([0.0, -1.0, 1.0])
         ends = np.exp(ends) if kind == 'time' else ends
         found.append(FoundOffset(name, UNITS.get(kind, '1'), *ends.tolist()))
     if loose:
-        raise NotIdentifiable([[name] for name, _ in loose], [d for _, d in loose])
+        names, deviations, told = zip(*loose, strict=True)
+        raise NotIdentifiable([[name] for name in names], deviations, told, remedy)
     still = p.without().reshape(-1, 3)
     distances = np.linalg.norm([still - still[:train].mean(axis=0), residual], axis=2)
     parts = (*distances[:, :train], *distances[:, train:])
