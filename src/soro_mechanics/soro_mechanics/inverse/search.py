@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from soro_mechanics.inverse import steps
 from soro_mechanics.inverse.steps import inside, nearest_allowed
 from soro_mechanics.inverse.task_error import miss_sentence, task_error, task_rows
 
-if TYPE_CHECKING:
-    from soro_mechanics.core.model import Model
-
 ITERATIONS, BEYOND = 60, 20  # within the limits, and to see what is beyond them
 TRUST = 0.5  # first step, in ranges of the actuators
 MIN_TRUST = 1e-11  # below it no step is left to try
@@ -50,7 +47,7 @@ REFINING = 8  # iterations at most from the caller's tolerances to the default o
 class Left(NamedTuple):
     """What a search leaves with its solution for the next one: the way on, solved and known."""
 
-    model: Model  # whose solution it is
+    model: Any  # whose solution it is (a `Model`: its module imports this one)
     asked: tuple[Task, tuple[float, float]]  # task and tolerances
     rows: Array | None  # of the task, as far as steps have shown them
     known_at: Array | None  # z where they were exact
@@ -73,7 +70,7 @@ class Point(NamedTuple):
     known_at: Array | None = None  # z where they were exact
 
 
-def solve_inverse(model: Model, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
+def solve_inverse(model: Any, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
     """Find the actuation for a target of any model, from the guess or the actuators' rest.
 
     NONE: met within the tolerances, at the least actuator energy (distance from rest in units of
@@ -87,7 +84,7 @@ def solve_inverse(model: Model, target: Target, load: LoadCase, guess: Guess) ->
 class Search:
     """One target of one model, and the iterations spent on it."""
 
-    def __init__(self, model: Model, target: Target, load: LoadCase) -> None:
+    def __init__(self, model: Any, target: Target, load: LoadCase) -> None:
         self.model, self.target, self.load = model, target, load
         self._limits = model.limits
         self._aim = target  # what a point is judged by
