@@ -12,10 +12,10 @@ import time
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, symmetric_limits
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.loop import HapticLoop
-from soro_mechanics.haptics.motor_limits import symmetric_limits
 from soro_mechanics.haptics.rendering import HapticLaw, Rendering, rendering_setup
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup
 from soro_mechanics.haptics.virtual_environment import (
@@ -24,7 +24,6 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualEnvironment,
 )
 from soro_mechanics.numerics.lie import so3_exp
-from soro_studies.haptics.effort_polytope import FORCE, isotropic_effort
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 ENCODER, SENSOR = 1.6e-4, 2e-6

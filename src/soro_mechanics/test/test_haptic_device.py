@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import device as haptic_device
@@ -24,7 +25,6 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_log
-from soro_studies.haptics.effort_polytope import FORCE, isotropic_effort
 from soro_studies.haptics.holding import within_limits
 from soro_studies.haptics.reach import hold_within, reach
 

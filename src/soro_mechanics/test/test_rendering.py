@@ -7,10 +7,10 @@ from kkt import kkt_residuals
 import numpy as np
 import pytest
 
+from soro_mechanics.analysis.polytope import MotorLimits, symmetric_limits
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
-from soro_mechanics.haptics.motor_limits import MotorLimits, symmetric_limits
 from soro_mechanics.haptics.rendering import (
     EnergyMonitor,
     HapticLaw,

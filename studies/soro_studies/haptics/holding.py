@@ -7,9 +7,8 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.polytope import FLAT, MotorLimits, solutions
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.haptics.motor_limits import MotorLimits
-from soro_studies.haptics.effort_polytope import FLAT, solutions
 
 
 def within_limits(ports: CondensedPorts, limits: MotorLimits, slack: float = FLAT) -> bool:

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.polytope import MotorLimits
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
-from soro_mechanics.haptics.motor_limits import MotorLimits
 from soro_mechanics.haptics.rendering import Rendering, rendering_setup
 from soro_mechanics.numerics.lie import so3_log
 from soro_studies.haptics.holding import holding_torque, within_limits

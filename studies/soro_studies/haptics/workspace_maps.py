@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
-from soro_mechanics.haptics.device import HapticDevice, softened
-from soro_mechanics.numerics.lie import so3_exp
-from soro_mechanics.robot import Robot
-from soro_studies.haptics.effort_polytope import (
+from soro_mechanics.analysis.polytope import (
     FORCE,
     isotropic_effort,
     IsotropicEffort,
     SENSES,
     TORQUE,
 )
+from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.numerics.lie import so3_exp
+from soro_mechanics.robot import Robot
 from soro_studies.haptics.holding import disc_grid
 from soro_studies.haptics.reach import hold_within, reach
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, TORQUE
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.device import HapticDevice, softened
 from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
-from soro_studies.haptics.effort_polytope import FORCE, isotropic_effort, TORQUE
 from soro_studies.haptics.holding import disc_grid
 from soro_studies.haptics.reach import hold_within, reach
 from soro_studies.validation.robots import Loader

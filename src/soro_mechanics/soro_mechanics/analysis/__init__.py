@@ -1,3 +1,3 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What is done with a model: stiffness, workspace, trajectories."""
+"""What is done with a model: stiffness, workspace, polytopes, trajectories."""

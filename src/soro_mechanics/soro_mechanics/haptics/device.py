@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.polytope import MotorLimits
 from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import device_kernels as kernels
 from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalibration
-from soro_mechanics.haptics.motor_limits import MotorLimits
 from soro_mechanics.haptics.schema import FlexStrip, HapticSpec
 from soro_mechanics.haptics.sensing_kernels import Ports
 from soro_mechanics.models.network.arrays import copy_state, Inputs

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
+from soro_mechanics.analysis.polytope import MotorLimits
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
 from soro_mechanics.haptics.motor_leash import MotorLeash
-from soro_mechanics.haptics.motor_limits import MotorLimits
 from soro_mechanics.haptics.oscillation import OscillationWatch, SLOW
 from soro_mechanics.haptics.resting_hand import RestingHand
 from soro_mechanics.haptics.sensing import Sensing

@@ -22,7 +22,6 @@ from soro_mechanics.core.array_input import bound_array, finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.motor_limits import MotorLimits
 
 FORCE = (0, 1, 2)  # effector directions of a device with three translations first
 TORQUE = (3, 4)  # its two rotations
@@ -30,6 +29,16 @@ SENSES = ('strong', 'weak')
 # A set thinner than this share of its extent has no interior for Qhull, whose own precision is
 # some 1e-12 of the extent.
 FLAT = 1e-9
+
+
+@dataclass(frozen=True)
+class MotorLimits:
+    """Limits of the motors; infinite where there is none."""
+
+    torque_minimum: Array  #: (na,) [N m]
+    torque_maximum: Array  #: (na,) [N m]
+    angle_minimum: Array  #: (na,) [rad]
+    angle_maximum: Array  #: (na,) [rad]
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,12 @@ class IsotropicEffort:
     # NONE; AT_LIMIT when the limits leave no margin (flat polytope, or the origin outside);
     # UNREACHABLE when no motor torque holds the pose within the limits
     code: Code
+
+
+def symmetric_limits(angle: Array, torque: float | None) -> MotorLimits:
+    """Return limits of +-`angle` [rad] and +-`torque` [N m] per motor (None: no limit)."""
+    bound = np.full(np.shape(angle), np.inf if torque is None else torque)
+    return MotorLimits(-bound, bound, -np.asarray(angle, float), np.asarray(angle, float))
 
 
 def isotropic_effort(
