@@ -225,7 +225,8 @@ class Search:
                 moved = trial.z - point.z
                 done = trial.met and not redundant
                 if redundant:
-                    exact = not trial.met or np.abs(trial.z - point.known_at).max() > HOLD
+                    away = np.abs(trial.z - np.asarray(point.known_at, float)).max()
+                    exact = not trial.met or float(away) > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
                 seen = moved, trial.residual - point.residual
