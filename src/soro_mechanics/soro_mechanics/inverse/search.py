@@ -52,7 +52,7 @@ class Left(NamedTuple):
     rows: Array | None  # of the task, as far as steps have shown them
     known_at: Array | None  # z where they were exact
 
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
         return type(None), ()
 
