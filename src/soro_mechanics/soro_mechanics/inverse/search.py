@@ -52,7 +52,7 @@ class Left(NamedTuple):
     rows: Array | None  # of the task, as far as steps have shown them
     known_at: Array | None  # z where they were exact
 
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
         return type(None), ()
 
@@ -225,7 +225,8 @@ class Search:
                 moved = trial.z - point.z
                 done = trial.met and not redundant
                 if redundant:
-                    exact = not trial.met or np.abs(trial.z - point.known_at).max() > HOLD
+                    away = np.abs(trial.z - np.asarray(point.known_at, float)).max()
+                    exact = not trial.met or float(away) > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
                 seen = moved, trial.residual - point.residual

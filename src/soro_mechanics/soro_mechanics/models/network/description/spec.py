@@ -90,7 +90,7 @@ class DriveSpec:
     @cached_property
     def cubic(self) -> tuple[Array, Array, Array]:
         """Points (k,), values and slopes of the curve."""
-        x, y = np.ascontiguousarray(np.transpose(self.curve))
+        x, y = np.array(self.curve, float).T.copy()
         return x, y, monotone_slopes(x, y)
 
 
