@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 import os
 from pathlib import Path
 import re
@@ -46,43 +47,18 @@ def _is_expression(values: dict[str, Any]) -> None:
             raise InvalidInput(name, values[name], f'a regular expression ({error})') from None
 
 
+fixed = partial(Parameter, read_only=True)
 PARAMETERS = (
-    Parameter(
-        'robot', '', '', 'name or path of the robot file that is put into the bag; empty: none',
-        read_only=True,
-    ),
-    Parameter(
-        'folder', 'bags', '', 'where bags are made; relative to where the robot was launched',
-        read_only=True,
-    ),
-    Parameter(
-        'output', '', '', 'path of the bag; empty: a new one in `folder`, namespace and time',
-        read_only=True,
-    ),
-    Parameter(
-        'namespaces', [''], '', "namespaces that are recorded; an empty one is the recorder's own",
-        read_only=True,
-    ),
-    Parameter(
-        'everything', False, '', 'record all topics, whatever their namespace', read_only=True,
-    ),
-    Parameter(
-        'topics', '', '', 'record only topics whose full name contains this regular expression',
-        read_only=True,
-    ),
-    Parameter(
-        'exclude', '', '', 'leave out topics whose full name contains this regular expression',
-        read_only=True,
-    ),
-    Parameter(
-        'reserve', 500.0, 'MB', 'stop recording before less than this is free on the disk',
-        minimum=0.0, read_only=True,
-    ),
-    Parameter(
-        'discovery_period', 0.5, 's', 'how often new topics are looked for',
-        minimum=0.05, maximum=60.0, read_only=True,
-    ),
-)  # fmt: skip
+    fixed('robot', '', '', 'name or path of the robot file put into the bag; empty: none'),
+    fixed('folder', 'bags', '', 'where bags are made; relative to where the robot was launched'),
+    fixed('output', '', '', 'path of the bag; empty: a new one in `folder`, namespace and time'),
+    fixed('namespaces', [''], '', "namespaces recorded; an empty one is the recorder's own"),
+    fixed('everything', False, '', 'record all topics, whatever their namespace'),
+    fixed('topics', '', '', 'record only topics whose full name contains this regular expression'),
+    fixed('exclude', '', '', 'leave out topics whose full name contains this regular expression'),
+    fixed('reserve', 500.0, 'MB', 'stop before less than this is free on the disk', minimum=0.0),
+    fixed('discovery_period', 0.5, 's', 'between looks for topics', minimum=0.05, maximum=60.0),
+)
 
 
 class Recorder(Node):
