@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.actuation_limits import limits_of
-from soro_mechanics.core.actuators import limit_violations
-from soro_mechanics.core.array_input import all_finite
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
@@ -62,10 +60,7 @@ class Model(ABC):
 
     def within_limits(self, actuation: Array) -> bool:
         """Whether an actuation is finite and keeps every limit, the coupled ones too."""
-        of = self.description
-        return all_finite(actuation) and not limit_violations(
-            of.actuators, of.coupled_limits, actuation
-        )
+        return self.limits.kept(self.limits.scaled(actuation))
 
     @abstractmethod
     def jacobian(self, q: Configuration) -> Array:

@@ -3,28 +3,8 @@
 """From what the actuators are set to, to the inputs of a step, in place: only what has changed."""
 
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
+from soro_mechanics.numerics.curve_kernels import curve_value
 from soro_mechanics.numerics.kernels import kernel
-
-AT, VALUE, SLOPE = range(3)  # columns of a curve
-
-
-@kernel
-def curve_value(curve, at):
-    """Return the value of a cubic curve (n, 3) through its points, linear beyond its ends."""
-    last = curve.shape[0] - 1
-    i = 0
-    while i < last - 1 and at > curve[i + 1, AT]:
-        i += 1
-    if at >= curve[last, AT]:
-        i = last
-    if i == last or at <= curve[0, AT]:
-        return curve[i, VALUE] + curve[i, SLOPE] * (at - curve[i, AT])
-    h = curve[i + 1, AT] - curve[i, AT]
-    t = (at - curve[i, AT]) / h
-    u = 1.0 - t
-    first = curve[i, VALUE] * (1.0 + 2.0 * t) + h * curve[i, SLOPE] * t
-    second = curve[i + 1, VALUE] * (3.0 - 2.0 * t) - h * curve[i + 1, SLOPE] * u
-    return first * u * u + second * t * t
 
 
 @kernel
@@ -52,7 +32,8 @@ def drive_inputs(s, x, m, d, room):
     for k in range(d.actuator.shape[0]):
         value = d.actuation[d.actuator[k]]
         if d.first[k + 1] > d.first[k]:
-            value = curve_value(d.curve[d.first[k] : d.first[k + 1]], value)
+            i, j = d.first[k], d.first[k + 1]
+            value, _ = curve_value(d.curve[0, i:j], d.curve[1, i:j], d.curve[2, i:j], value)
         value += d.offset[k]
         changed = changed or value != d.present[k]
         d.present[k] = value

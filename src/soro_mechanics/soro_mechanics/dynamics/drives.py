@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Floats, Inputs, Integers
-from soro_mechanics.numerics.monotone_curve import curve_at
 
 DRIVEN = ('length', 'theta', 'tension', 'section')  # linear in the values of the drives
 
@@ -24,7 +23,7 @@ class Drives(NamedTuple):
     present: Floats  # (drives,) values that the inputs have
     actuator: Integers  # (drives,)
     offset: Floats  # (drives,)
-    curve: Floats  # (points, 3) of all drives
+    curve: Floats  # (3, points) of all drives: at, value, slope
     first: Integers  # (drives + 1,) first point of each
     flat: Floats
     place: Integers  # (k,)
@@ -39,8 +38,7 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
     drives, curves = layout.spec.drives, []
     plain = replace(layout, spec=replace(layout.spec, incompressible=False))
     for d in drives:
-        points = np.zeros((0, 2)) if d.curve is None else d.curve
-        curves.append(np.column_stack([points, [curve_at(points, at)[1] for at in points[:, 0]]]))
+        curves.append(np.zeros((3, 0)) if d.curve is None else np.array(d.cubic))
 
     def flat(values: Floats) -> Floats:
         found = lay.drive(plain, x, values, np.ones(len(drives)))
@@ -60,8 +58,8 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
         present=np.full(len(drives), np.nan),
         actuator=np.array([d.actuator for d in drives], dtype=np.int64),
         offset=np.array([d.offset for d in drives], dtype=float),
-        curve=np.concatenate([np.zeros((0, 3)), *curves]),
-        first=np.cumsum([0, *map(len, curves)]).astype(np.int64),
+        curve=np.concatenate([np.zeros((3, 0)), *curves], axis=1),
+        first=np.cumsum([0, *(c.shape[1] for c in curves)]).astype(np.int64),
         flat=base,
         place=place,
         base=base[place] - slope[place].sum(axis=1),

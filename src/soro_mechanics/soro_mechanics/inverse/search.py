@@ -8,16 +8,15 @@ Unknowns are the actuations in units of their range, limits are rows of every qu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
 import math
 import time
-from typing import Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import (
+    amended,
     Array,
     Configuration,
     Guess,
@@ -40,37 +39,25 @@ MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where
 PROGRESS = 0.7
 FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
+HOLD = 1e-3  # of the ranges: as far from where rows were exact, steps of least energy may use them
 SEARCH = 'search'  # in `Target.nearest`
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
 
 
-class Searched(Protocol):
-    """What the search needs of a `Model`."""
-
-    limits: Limits
-
-    def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
-        """Solve the equilibrium."""
-
-    def jacobian(self, q: Configuration) -> Array:
-        """Return (6, m): tip twist per actuation unit."""
-
-
-@dataclass(frozen=True)
-class Left:
+class Left(NamedTuple):
     """What a search leaves with its solution for the next one: the way on, solved and known."""
 
-    model: Searched  # whose solution it is
-    task: Task
-    rows: Array | None  # (task, m) SI; of the Jacobian, as far as steps have shown them
+    model: Any  # whose solution it is (a `Model`: its module imports this one)
+    asked: tuple[Task, tuple[float, float]]  # task and tolerances
+    rows: Array | None  # of the task, as far as steps have shown them
+    known_at: Array | None  # z where they were exact
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
         return type(None), ()
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One actuation tried: its configuration and what the task lacks, in units of tolerance."""
 
     z: Array
@@ -78,17 +65,12 @@ class Point:
     residual: Array
     errors: tuple[float, float]
     met: bool
+    size: float  # of the residual
     rows: Array | None = None  # of the task there, as far as steps have shown them (`_secant`)
-
-    @cached_property
-    def size(self) -> float:
-        """Norm of the residual."""
-        return float(np.linalg.norm(self.residual))
+    known_at: Array | None = None  # z where they were exact
 
 
-def solve_inverse(
-    model: Searched, target: Target, load: LoadCase, guess: Guess
-) -> InverseSolution:
+def solve_inverse(model: Any, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
     """Find the actuation for a target of any model, from the guess or the actuators' rest.
 
     NONE: met within the tolerances, at the least actuator energy (distance from rest in units of
@@ -99,20 +81,15 @@ def solve_inverse(
     return Search(model, target, load).solve(guess)
 
 
-def follow_guess(
-    model: Searched, target: Target, load: LoadCase, guess: Configuration
-) -> InverseSolution | None:
-    """Return the solution next to a guess, None where a few steps do not lead to one."""
-    return Search(model, target, load).follow(guess)
-
-
 class Search:
     """One target of one model, and the iterations spent on it."""
 
-    def __init__(self, model: Searched, target: Target, load: LoadCase) -> None:
+    def __init__(self, model: Any, target: Target, load: LoadCase) -> None:
         self.model, self.target, self.load = model, target, load
         self._limits = model.limits
         self._aim = target  # what a point is judged by
+        self._unit = np.repeat(target.tolerances, 3)[: target.size]  # the tolerance of every row
+        self._asked = target.task, target.tolerances
         self._count = 0
         self._began = time.perf_counter()
 
@@ -142,7 +119,7 @@ class Search:
         return self._short(best, settled)
 
     def follow(self, guess: Configuration) -> InverseSolution | None:
-        """Search near a guess; see `follow_guess`."""
+        """Return the solution next to a guess, None where a few steps do not lead to one."""
         start = self._start(guess)
         if start is None:
             return None
@@ -154,15 +131,13 @@ class Search:
         """Return the guess or the rest, moved into the limits; None where these leave nothing."""
         limits = self._limits
         z = limits.rest if guess is None else limits.scaled(guess.actuation)
-        kept = limits.kept(z)
+        within = limits.kept(z)
         left: Left | None = None if guess is None else guess.search
-        own = left is not None and left.model is self.model
-        if guess is not None and left is not None and own and kept and guess.load.like(self.load):
-            rows = left.rows if left.task is self.target.task else None
-            if rows is not None:
-                rows = rows / self._unit[:, None] * limits.scale
-            return self._point(z, guess, rows)
-        start = z if kept else nearest_allowed(limits, z)
+        if guess is not None and left is not None and within:
+            if left.model is self.model and guess.load.like(self.load):
+                rows = left.rows if left.asked == self._asked else None
+                return self._point(z, guess)._replace(rows=rows, known_at=left.known_at)
+        start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
     def _short(self, best: Point, settled: bool) -> InverseSolution:
@@ -184,24 +159,20 @@ class Search:
         """Solve an actuation in units of the ranges."""
         return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
-    def _point(self, z: Array, q: Configuration, rows: Array | None = None) -> Point:
+    def _point(self, z: Array, q: Configuration) -> Point:
         error = task_error(q.tip, self.target)
         errors = math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
-        return Point(z, q, error / self._unit, errors, self._meets(q, errors), rows)
+        residual, met = error / self._unit, self._meets(q, errors)
+        return Point(z, q, residual, errors, met, math.sqrt(residual @ residual))
 
     def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
-        near = all(e <= t for e, t in zip(errors, self._aim.tolerances, strict=True))
-        return near and q.status.converged
-
-    @cached_property
-    def _unit(self) -> Array:
-        """The tolerance of every row of the task."""
-        return np.repeat(self.target.tolerances, 3)[: self.target.size]
+        near, turned = self._aim.tolerances
+        return errors[0] <= near and errors[1] <= turned and q.status.converged
 
     def _rows(self, point: Point) -> Array:
         """Return the task's rows of the Jacobian, in units of tolerance per range."""
         rows = task_rows(point.q.tip, self.target.task, self.model.jacobian(point.q))
-        return rows / self._unit[:, None] * self._limits.scale
+        return np.ascontiguousarray(rows / self._unit[:, None] * self._limits.scale)
 
     def _search(
         self, limits: Limits, point: Point, iterations: int = ITERATIONS
@@ -210,9 +181,8 @@ class Search:
         size = point.z.size
         redundant = size > point.residual.size
         trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
-        rows = point.rows
-        exact = redundant or rows is None
-        lowest, since = point.size, 0
+        rows, bent = point.rows, False
+        exact, lowest, since = rows is None, point.size, 0
         for iteration in range(iterations):
             self._count += 1
             if point.size < PROGRESS * lowest:
@@ -225,9 +195,9 @@ class Search:
                 return point, True
             if rows is None:
                 rows = self._rows(point)
-                point = replace(point, rows=rows)
+                point = point._replace(rows=rows, known_at=point.z)
             task = limits, rows, point.z, point.residual, trust
-            step = None if redundant or bend.any() else steps.free_step(*task)
+            step = None if redundant or bent else steps.free_step(*task)
             if step is None:
                 step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
@@ -253,21 +223,24 @@ class Search:
                 trial = self._at(inside(limits, trial.z + back), trial.q)
             if _better(trial, point, worth, limits):
                 moved = trial.z - point.z
-                exact = redundant or trial.size > SECANT_BELOW * point.size
-                if trial.met and not redundant:
-                    seen = _secant(rows, moved, trial.residual - point.residual)
-                    return replace(trial, rows=seen), True
-                following = (
-                    self._rows(trial)
-                    if exact
-                    else _secant(rows, moved, trial.residual - point.residual)
-                )
+                done = trial.met and not redundant
+                if redundant:
+                    away = np.abs(trial.z - np.asarray(point.known_at, float)).max()
+                    exact = not trial.met or float(away) > HOLD
+                else:
+                    exact = not done and trial.size > SECANT_BELOW * point.size
+                seen = moved, trial.residual - point.residual
+                known = self._rows(trial) if exact else _secant(rows, *seen)
+                trial = trial._replace(rows=known, known_at=trial.z if exact else point.known_at)
+                if done:
+                    return trial, True
                 if exact and not landing:
-                    steps.learn_bend(bend, moved, following, rows, trial.residual)
+                    steps.learn_bend(bend, moved, known, rows, trial.residual)
+                    bent = bool(bend.any())
                 if landing:
-                    _learn(curvature, moved, moved - (following - rows).T @ multiplier)
+                    _learn(curvature, moved, moved - (known - rows).T @ multiplier)
                 trust = max(trust, 2.0 * float(np.abs(step).max()))
-                point, rows = replace(trial, rows=following), following
+                point, rows = trial, known
             elif not exact:
                 rows, exact = None, True
             else:
@@ -281,9 +254,9 @@ class Search:
         self._aim = self.target.finer
         if self._meets(best.q, best.errors):
             return best
-        found, _ = self._search(self._limits, replace(best, met=False), REFINING)
+        found, _ = self._search(self._limits, best._replace(met=False), REFINING)
         self._aim = self.target
-        found = replace(found, met=self._meets(found.q, found.errors))
+        found = found._replace(met=self._meets(found.q, found.errors))
         as_good = found.met and found.q.status.code in (Code.NONE, best.q.status.code)
         return found if as_good and found.size < best.size else best
 
@@ -301,18 +274,15 @@ class Search:
             if code is Code.UNSTABLE:
                 message = 'the equilibrium that meets the target is unstable'
         seconds = time.perf_counter() - self._began
-        status = replace(
+        status = amended(
             inner,
             code=code,
             message=message or inner.message,
             iterations=self._count,
             solve_time=seconds,
         )
-        rows = best.rows
-        if rows is not None:
-            rows = rows * self._unit[:, None] / self._limits.scale
-        left = Left(self.model, self.target.task, rows)
-        q = replace(best.q, status=replace(inner, solve_time=seconds), search=left)
+        left = Left(self.model, self._asked, best.rows, best.known_at)
+        q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         actuation = self._limits.actuation(best.z)
         return InverseSolution(actuation, q, *best.errors, at_limit, status)
 

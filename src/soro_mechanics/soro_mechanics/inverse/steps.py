@@ -31,30 +31,19 @@ def landing_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Array
 ) -> tuple[Array | None, Array]:
     """Return the step of least energy that meets the linearised task, and its multipliers."""
-    size = z.size
-    task = rows.shape[0]
-    none = np.zeros(task)
+    size, task = z.size, rows.shape[0]
     if task > size:
-        return None, none
-    value = limits.rows @ z
-    c = np.concatenate([rows, limits.rows, np.eye(size)])
-    low = np.concatenate([residual, limits.low - value, np.full(size, -trust)])
-    high = np.concatenate([residual, limits.high - value, np.full(size, trust)])
-    # Rows in units of their own length: the program then compares their violations fairly. What no
-    # actuator moves (the height of a straight robot's tip) has none, and is met already or never.
-    length = np.linalg.norm(c, axis=1)
-    moved = length > 0.0
-    if np.any(low[~moved] > 0.0) or np.any(high[~moved] < 0.0):
-        return None, none
-    unit = length[moved]
-    found, step, multiplier = _solve(
-        curvature, z - limits.rest, c[moved] / unit[:, None], low[moved] / unit, high[moved] / unit
-    )
-    if not found:
-        return None, none
-    force = np.zeros(length.size)
-    force[moved] = multiplier / unit
-    return step, force[:task]
+        return None, np.zeros(task)
+    slope = z - limits.rest
+    found, step, force = _solve(curvature, slope, rows, residual, residual)
+    # Mostly the task's rows alone say it.
+    if found and not (np.abs(step).max() <= trust and limits.kept(z + step, 0.0)):
+        value = limits.rows @ z
+        c = np.concatenate([rows, limits.rows, np.eye(size)])
+        low = np.concatenate([residual, limits.low - value, np.full(size, -trust)])
+        high = np.concatenate([residual, limits.high - value, np.full(size, trust)])
+        found, step, force = _solve(curvature, slope, c, low, high)
+    return step if found else None, force[:task]
 
 
 def approach_step(

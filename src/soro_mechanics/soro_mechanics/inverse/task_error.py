@@ -23,14 +23,15 @@ def axis_turn(tip: Array, target: Array) -> Array:
     return np.asarray(axis * (angle / sine))
 
 
-def turn_left(tip: Array, target: Target) -> Array:
-    """Return the rotation still to do, shape (3,) [rad], base axes; zero where it is free."""
-    if target.task is Task.POSITION_AND_AXIS:
-        return axis_turn(tip, target.pose)
-    turn = np.zeros(3)
+def twist_left(tip: Array, target: Target) -> Array:
+    """Return the motion still to do (6,) [m], [rad], base axes; no rotation where it is free."""
+    twist = np.zeros(6)
+    twist[:3] = target.pose[:3, 3] - tip[:3, 3]
     if target.task is Task.POSE:
-        so3_log(np.ascontiguousarray(target.pose[:3, :3] @ tip[:3, :3].T), turn)
-    return turn
+        so3_log(target.pose[:3, :3] @ tip[:3, :3].T, twist[3:])
+    elif target.task is Task.POSITION_AND_AXIS:
+        twist[3:] = axis_turn(tip, target.pose)
+    return twist
 
 
 def task_error(tip: Array, target: Target) -> Array:
@@ -38,8 +39,7 @@ def task_error(tip: Array, target: Target) -> Array:
 
     Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
     """
-    move = target.pose[:3, 3] - tip[:3, 3]
-    return task_rows(tip, target.task, np.append(move, turn_left(tip, target)))
+    return task_rows(tip, target.task, twist_left(tip, target))
 
 
 def task_rows(tip: Array, task: Task, twist: Array) -> Array:

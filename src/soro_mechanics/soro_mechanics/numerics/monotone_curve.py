@@ -8,8 +8,6 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 
-ROUND_OFF = 1e-15  # of the length of a curve
-
 
 def monotone_slopes(x: Array, y: Array) -> Array:
     """Return slopes (n,) at points: weighted harmonic means of the neighbouring chords.
@@ -70,17 +68,3 @@ def cubic_at(x: Array, y: Array, slopes: Array, at: Array | float) -> tuple[Arra
     rate = 6 * t * (t - 1) * (start - end) + left * (1 - t) * (1 - 3 * t) + right * t * (3 * t - 2)
     rate = rate / h
     return value + rate * (at - inside), rate
-
-
-def inverted(curve: Array, value: float, low: float, high: float) -> float:
-    """Return where between two places a curve has a value, else the nearer place; by Newton."""
-    rising, at = curve[-1, 1] > curve[0, 1], 0.5 * (low + high)
-    for _ in range(80):  # bisected that often, the interval ends below double precision
-        found, slope = curve_at(curve, at)
-        low, high = (low, at) if (found > value) == rising else (at, high)
-        following = at - float((found - value) / slope)
-        following = following if low < following < high else 0.5 * (low + high)
-        moved, at = abs(following - at), following
-        if moved <= ROUND_OFF * abs(curve[-1, 0] - curve[0, 0]):
-            break
-    return at

@@ -36,7 +36,7 @@ from soro_mechanics.models.ancf.effective_stiffness import axial_stiffness, Axia
 from soro_mechanics.models.ancf.schema import PLATFORM, SoftLegs
 from soro_mechanics.models.ancf.shape_kernels import leg_poses
 from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, solve_equations
-from soro_mechanics.models.ancf.stretch_kernels import pressure_at, stretch_at
+from soro_mechanics.numerics.curve_kernels import curve_value, place_of
 from soro_mechanics.robot_file.reader import RobotDescription
 
 _ARM = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
@@ -76,7 +76,7 @@ class Ancf(Model):
         if not self.legs.curves:
             return actuation.copy(), np.ones(len(actuation))
         pairs = [
-            stretch_at(c.pressures, c.values, c.slopes, p)
+            curve_value(c.pressures, c.values, c.slopes, p)
             for c, p in zip(self.legs.curves, actuation, strict=True)
         ]
         return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
@@ -87,7 +87,7 @@ class Ancf(Model):
             return stretch.copy()
         return np.array(
             [
-                pressure_at(c.pressures, c.values, c.slopes, s)
+                place_of(c.pressures, c.values, c.slopes, s)
                 for c, s in zip(self.legs.curves, stretch, strict=True)
             ]
         )

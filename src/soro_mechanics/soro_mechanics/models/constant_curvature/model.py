@@ -33,6 +33,7 @@ from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
 from soro_mechanics.robot_file.reader import RobotDescription
 
 BACKBONE = 'backbone'
+Applied = tuple[Array, Array, Array, Array]  # fractions, wrenches, local, weight
 _TOLERANCE = 1e-12  # of the generalised force, relative to stiffness times rest length
 _MAX_ITERATIONS = 50
 
@@ -89,8 +90,7 @@ class ConstantCurvature(Model):
     def _solved(
         self, actuation: Array, load: LoadCase, first: Array | None, start: float
     ) -> Configuration:
-        free = self.free_lengths(actuation)
-        applied = self._applied(load)
+        free, applied = self.free_lengths(actuation), self._applied(load)
         x = self.to_arc @ free
         iterations, residual = 0, 0.0
         if applied is not None:
@@ -152,7 +152,7 @@ class ConstantCurvature(Model):
             applied = self._applied(load)
             free = self.to_lengths @ x
             if applied is not None:
-                pull = np.linalg.solve(self.to_lengths.T, kernels.load_force(x, *applied))
+                pull = kernels.load_force(x, *applied) @ self.to_arc
                 free = free - pull / self.arm.axial_stiffness
             actuation = self.actuation_for(free)
             if self.within_limits(actuation):
@@ -185,11 +185,11 @@ class ConstantCurvature(Model):
             )
         return ''
 
-    def _applied(self, load: LoadCase) -> tuple[Array, Array, Array, Array] | None:
+    def _applied(self, load: LoadCase) -> Applied | None:
         """Return (fractions, wrenches, local, weight), or None where nothing loads the arm."""
         weight, wrench = self.arm.mass * load.gravity, load.wrench
-        pulls = [pull for pull in load.loads if np.any(pull.wrench)]
-        if not np.any(wrench) and not pulls and not np.any(weight):
+        pulls = [pull for pull in load.loads if pull.wrench.any()]
+        if not (pulls or wrench.any() or weight.any()):
             return None
         if self.arm.axial_stiffness is None:
             remedy = 'add axial_stiffness to body.segments[0]: the published model has no loads'
@@ -207,7 +207,7 @@ class ConstantCurvature(Model):
             local.append(pull.axes is LoadAxes.LOCAL)
         return np.array(fractions), np.array(wrenches), np.array(local), weight
 
-    def _tangent(self, x: Array, applied: tuple[Array, Array, Array, Array] | None) -> Array:
+    def _tangent(self, x: Array, applied: Applied | None) -> Array:
         """Stiffness (3, 3) of the loaded equilibrium, exact by the complex step."""
         tangent = self._spring.copy()
         if applied is not None:
@@ -218,9 +218,7 @@ class ConstantCurvature(Model):
                 tangent[:, j] -= kernels.load_force(shifted, *applied).imag / step
         return tangent
 
-    def _equilibrium(
-        self, free: Array, applied: tuple[Array, Array, Array, Array], x: Array
-    ) -> tuple[Array, int, float]:
+    def _equilibrium(self, free: Array, applied: Applied, x: Array) -> tuple[Array, int, float]:
         """Newton with a step that is halved until the scaled residual falls."""
         stiffness = self.arm.axial_stiffness or 0.0  # `_applied` refuses loads without it
         unit = stiffness * self.arm.rest_length * np.array([self.arm.offset, self.arm.offset, 1.0])

@@ -12,7 +12,8 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import State, Structure, Work
 from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS
-from soro_mechanics.numerics.monotone_curve import curve_at, inverted
+from soro_mechanics.numerics.curve_kernels import curve_value, place_of
+from soro_mechanics.numerics.monotone_curve import curve_at
 
 
 def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
@@ -21,26 +22,26 @@ def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array,
     for k, d in enumerate(drives):
         a = at[d.actuator]
         if d.curve is not None:
-            a, gain[k] = map(float, curve_at(d.curve, a))
+            a, gain[k] = curve_value(*d.cubic, a)
         value.append(a + d.offset)
     return np.array(value), np.array(gain)
 
 
 def driven_ranges(drives: Sequence[DriveSpec], actuation: Array) -> Array:
     """Return the driven value of each actuator before any offset (what a curve makes of it)."""
-    out = np.array(actuation, dtype=float)
-    for d in drives:
-        if d.curve is not None:
-            out[d.actuator] = curve_at(d.curve, actuation[d.actuator])[0]
-    return out
+    return _by_actuator(drives, actuation)[0]
 
 
 def driven_slopes(drives: Sequence[DriveSpec], actuation: Array) -> Array:
     """Return the slope of `driven_ranges` by each actuator."""
-    out = np.ones(len(actuation))
+    return _by_actuator(drives, actuation)[1]
+
+
+def _by_actuator(drives: Sequence[DriveSpec], actuation: Array) -> Array:
+    out = np.array([actuation, np.ones(len(actuation))])
     for d in drives:
         if d.curve is not None:
-            out[d.actuator] = curve_at(d.curve, actuation[d.actuator])[1]
+            out[:, d.actuator] = curve_value(*d.cubic, actuation[d.actuator])
     return out
 
 
@@ -62,7 +63,8 @@ def actuation_of(drives: Sequence[DriveSpec], driven: Array, limits: Array) -> A
     out = np.array(driven, dtype=float)
     for d in drives:
         if d.curve is not None:
-            out[d.actuator] = inverted(d.curve, driven[d.actuator], *limits[d.actuator])
+            place = place_of(*d.cubic, driven[d.actuator])
+            out[d.actuator] = min(max(place, limits[d.actuator, 0]), limits[d.actuator, 1])
     return out
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,16 +20,15 @@ from soro_mechanics.core.configuration import (
     Task,
 )
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.inverse.search import follow_guess
+from soro_mechanics.inverse.search import Search
 from soro_mechanics.models.network.description.spec import GROUND, LENGTHS
 from soro_mechanics.models.network.drive_values import driven_ranges
-from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
 from soro_mechanics.models.network.inverse_statics.following import Follower, follower_for
 from soro_mechanics.models.network.inverse_statics.inverse import solve_inverse
+from soro_mechanics.models.network.inverse_statics.inverse_problem import in_one_kernel
 from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.tendon.paths import TendonState
-from soro_mechanics.robot_file.reader import RobotDescription
 
 STRETCHED = 1.01  # of its length: a loaded rod (assumed)
 
@@ -36,22 +36,19 @@ STRETCHED = 1.01  # of its length: a loaded rod (assumed)
 class Network(ForwardNetwork):
     """Any arrangement of rods and rigid bodies (see docs/network.md)."""
 
-    def __init__(self, description: RobotDescription) -> None:
-        super().__init__(description)
-        self._followers: tuple[Follower | None] | None = None
-
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find the actuation for a target; see `Model.inverse`."""
-        if target.task is Task.POSE and guess is not None and not load.loads:
-            follower = self._follower(self.equilibrium(()))
-            if follower is not None:
-                found = follower.follow(self, target, load, guess)
-                if found is not None:
-                    return found
-        if guess is not None and (self.bundles or len(self.rest) < target.size):
-            near = follow_guess(self, target, load, guess)
-            if near is not None:
-                return near
+        if guess is not None:
+            equilibrium, found = self.equilibrium(load.loads), None
+            if target.task is Task.POSE and not load.loads:
+                follower = self._follower
+                found = follower.follow(self, target, load, guess) if follower else None
+            layout = equilibrium.layout
+            choice = len(self.rest) + bool(layout.tendons.held.any()) > target.size
+            if self.bundles or not (choice or found or in_one_kernel(layout, target)):
+                found = Search(self, target, load).follow(guess)
+            if found is not None:
+                return found
         if self.bundles:
             return self._inverse_of_bundles(target, load, guess)
         return solve_inverse(self, target, load, guess)
@@ -83,10 +80,9 @@ class Network(ForwardNetwork):
             return replace(held, status=replace(held.status, code=q.status.code))
         return super().inverse(target, load, q)
 
-    def _follower(self, equilibrium: Equilibrium) -> Follower | None:
-        if self._followers is None:
-            self._followers = (follower_for(self, equilibrium),)
-        return self._followers[0]
+    @cached_property
+    def _follower(self) -> Follower | None:
+        return follower_for(self, self.equilibrium(()))
 
     def ports(self, q: Configuration, axes: Array | None = None) -> PortResponse:
         """Return how motors, effector and flex sensors answer around q.

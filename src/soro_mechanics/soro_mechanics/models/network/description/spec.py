@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.models.network.description.cross_section import CrossSection, ShapedSection
+from soro_mechanics.numerics.monotone_curve import monotone_slopes
 
 GROUND = 'ground'
 ENDS = ('from', 'to')  # of a rod
@@ -84,6 +86,12 @@ class DriveSpec:
     hole: Array = field(default_factory=lambda: np.zeros(2))  # of a tendon: place in the section
     span: tuple[float, float] = (0.0, 1.0)  # of a tendon: fractions of the rod's length
     soft: float = 0.0  # of a tendon whose length is held: its own flexibility [m/N]
+
+    @cached_property
+    def cubic(self) -> tuple[Array, Array, Array]:
+        """Points (k,), values and slopes of the curve."""
+        x, y = np.array(self.curve, float).T.copy()
+        return x, y, monotone_slopes(x, y)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.steps import convex, learn_bend
-from soro_mechanics.inverse.task_error import axis_turn, turn_left
+from soro_mechanics.inverse.task_error import axis_turn, twist_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
@@ -155,11 +155,8 @@ class InverseProblem(DrivenLimits):
 
     def direct(self, start: InverseState) -> tuple[InverseState, Outcome] | None:
         """Solve in one kernel; None where that does not end well, or limits hold."""
-        layout, target = self.layout, self.target
-        slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
-        simple = target.task is not Task.POSITION_AND_AXIS and not slow
-        enough = self.size <= len(self.range) <= MAX_ACTUATORS
-        if not simple or not enough or not layout.kinds.isdisjoint(TENDONS):
+        layout = self.layout
+        if not in_one_kernel(layout, self.target):
             return None
         tangent, linear = tangent_work(layout), start.linear
         aim = self._aim(tangent is not None, linear is not None)
@@ -192,8 +189,9 @@ class InverseProblem(DrivenLimits):
     def task_error(self, state: State) -> Array:
         """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
         tip = state.body[self.layout.tip_body]
-        turn = tip[:3, :3].T @ turn_left(tip, self.target)
-        return np.append(self.target.pose[:3, 3] - tip[:3, 3], turn)
+        twist = twist_left(tip, self.target)
+        twist[3:] = tip[:3, :3].T @ twist[3:]
+        return twist
 
     def equivalent(self, state: State) -> Array:
         """Return the pose that serves the task as well as the target, with the least turn."""
@@ -419,6 +417,14 @@ class InverseProblem(DrivenLimits):
             if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):
                 names.append(limit.name)
         return tuple(names)
+
+
+def in_one_kernel(layout: lay.Layout, target: Target) -> bool:
+    """Whether `InverseProblem.direct` can solve for a target."""
+    slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
+    simple = target.task is not Task.POSITION_AND_AXIS and not slow
+    enough = target.size <= layout.actuators <= MAX_ACTUATORS
+    return simple and enough and layout.kinds.isdisjoint(TENDONS)
 
 
 def _least_energy(

@@ -107,8 +107,9 @@ def residual(s, x, state, w):
 
 @kernel
 def evaluate(s, x, state, w, gradient, exact, lanes):
-    """Place the ends, compute every piece, return the residual; huge where singular.
+    """Place the ends, compute every piece, return the residual.
 
+    Where singular it is huge, or NaN (an overflow on the way): neither is below a tolerance.
     `exact` asks for exact tangents instead of those that Newton uses: of two-node elements, and
     with `gradient` of the discrete steps of integrated pieces.
     """
