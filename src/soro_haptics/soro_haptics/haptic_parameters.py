@@ -5,7 +5,7 @@
 from soro_driver.driver_parameters import PARAMETERS as DRIVER_PARAMETERS
 from soro_mechanics.haptics.hand_impedance import HANDS
 from soro_mechanics.haptics.virtual_environment import PRESETS
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 from soro_node.robot_binding import FRAME_PREFIX
 
 DIRECT, TOPICS = 'direct', 'topics'
@@ -42,10 +42,7 @@ PARAMETERS = (
         'what a hand typically gives in the five directions; where no sensor sees it the estimate '
         'stays near zero', sizes=(5,), minimum=1e-6, read_only=True,
     ),
-    Parameter(
-        'time_constant', 6e-3, 's', 'low-pass of the motor angles', minimum=0.0, maximum=1.0,
-        read_only=True,
-    ),
+    fixed('time_constant', 6e-3, 's', 'low-pass of the motor angles', minimum=0.0, maximum=1.0),
     Parameter(
         'speed_time_constant', 10e-3, 's', "filter of the hand's velocity, for damping",
         minimum=0.0, maximum=1.0, read_only=True,

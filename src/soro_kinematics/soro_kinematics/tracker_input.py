@@ -24,7 +24,7 @@ from soro_node.conversions import marker_message, pose_from_message, pose_to_mes
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.inputs.actuator_feedback import NANOSECONDS
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 from soro_node.qos import LOSSY
 from soro_node.transforms import NoTransform, stamp_of, TransformFilter
 
@@ -42,10 +42,7 @@ PARAMETERS = (
         'tracker_timeout', 0.5, 's', 'without a used pose for longer the tracker is lost',
         minimum=0.01, read_only=True,
     ),
-    Parameter(
-        'tracker_max_latency', 0.25, 's', 'an older pose is not used',
-        minimum=0.001, read_only=True,
-    ),
+    fixed('tracker_max_latency', 0.25, 's', 'an older pose is not used', minimum=0.001),
     Parameter(
         'tracker_max_distance', 0.0, 'm',
         "a pose farther from the model's tip is not used; 0: the length of the body",

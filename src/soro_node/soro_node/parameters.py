@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 import json
 import math
 import re
@@ -133,6 +134,9 @@ class Parameter:
             limits = IntegerRange(from_value=low_int, to_value=high_int, step=1)
             descriptor.integer_range = [limits]
         return descriptor
+
+
+fixed = partial(Parameter, read_only=True)  #: a parameter that is set at start only
 
 
 class ParameterTable:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 import os
 from pathlib import Path
 import re
@@ -25,7 +24,7 @@ from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.built_in_requests import guard_built_in
 from soro_node.executor.events_executor import cheap_executor
 from soro_node.main import run
-from soro_node.parameters import Parameter, ParameterTable
+from soro_node.parameters import fixed, ParameterTable
 from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import qos_entry
 from soro_recording.bag_reader import MESSAGES, ROBOT_FILE
@@ -47,7 +46,6 @@ def _is_expression(values: dict[str, Any]) -> None:
             raise InvalidInput(name, values[name], f'a regular expression ({error})') from None
 
 
-fixed = partial(Parameter, read_only=True)
 PARAMETERS = (
     fixed('robot', '', '', 'name or path of the robot file put into the bag; empty: none'),
     fixed('folder', 'bags', '', 'where bags are made; relative to where the robot was launched'),

@@ -32,7 +32,7 @@ from soro_node.inputs.polled_feedback import PolledFeedback
 from soro_node.inputs.wrench_input import WRENCH_TIMEOUT, WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error, internal
 from soro_node.robot_binding import ROBOT_PARAMETERS
@@ -60,10 +60,7 @@ DEAD = 'internal error: nothing is sent; launch again, or deactivate and activat
 PARAMETERS = (
     autostart_parameter(),
     *ROBOT_PARAMETERS,
-    Parameter(
-        'rate', 100.0, 'Hz', 'set-points sent per second',
-        minimum=1.0, maximum=1000.0, read_only=True,
-    ),
+    fixed('rate', 100.0, 'Hz', 'set-points sent per second', minimum=1.0, maximum=1000.0),
     Parameter(
         'slew', 0.8, '', "share of each actuator's rate (robot file) that motions use",
         minimum=0.01, maximum=1.0, read_only=True,

@@ -29,7 +29,7 @@ from soro_mechanics.robot_file.closed_loop import ClosedLoop, MODES
 from soro_msgs.msg import ControlState
 from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import LatestFeedback, NANOSECONDS
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 from soro_node.replies import internal
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
@@ -64,10 +64,7 @@ PARAMETERS = (
         'the feedback leads the tip by no more; 0: the length of the body',
         minimum=0.0,
     ),
-    Parameter(
-        'tracker_timeout', 0.5, 's', 'an older tip_measured is not used', minimum=0.01,
-        read_only=True,
-    ),
+    fixed('tracker_timeout', 0.5, 's', 'an older tip_measured is not used', minimum=0.01),
 )  # fmt: skip
 
 PERIOD = 0.02  # s, between two looks for a new measured tip

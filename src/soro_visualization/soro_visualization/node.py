@@ -24,7 +24,7 @@ from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.frames import frames_for
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import LAST, run
-from soro_node.parameters import Parameter, ParameterTable
+from soro_node.parameters import fixed, Parameter, ParameterTable
 from soro_node.qos import LATCHED, LOSSY
 from soro_node.robot_binding import read_description, ROBOT_PARAMETERS
 from soro_visualization.description_file import expand, find_description
@@ -58,7 +58,7 @@ WORDS_TIMEOUT = 3.0  # s; nodes repeat their diagnostics every second
 PARAMETERS = (
     autostart_parameter(),
     *(p for p in ROBOT_PARAMETERS if p.name in ('robot', 'frame_prefix')),
-    Parameter('viewer', True, '', 'serve the browser viewer', read_only=True),
+    fixed('viewer', True, '', 'serve the browser viewer'),
     Parameter(
         'host', LOOPBACK, '', 'address the viewer binds to; any other than loopback lets everyone '
         'on the network move the robot', read_only=True,
@@ -67,10 +67,7 @@ PARAMETERS = (
         'port', 0, '', 'TCP port of the viewer; 0: derived from namespace, domain and user; where '
         'it is taken, the next free one', minimum=0, maximum=65535, read_only=True,
     ),
-    Parameter(
-        'rate', 30.0, 'Hz', 'pictures per second in the viewer',
-        minimum=1.0, maximum=60.0, read_only=True,
-    ),
+    fixed('rate', 30.0, 'Hz', 'pictures per second in the viewer', minimum=1.0, maximum=60.0),
     Parameter(
         'marker_rate', 15.0, 'Hz', 'rate of markers, while somebody listens, and of the ghost',
         minimum=1.0, maximum=60.0,
@@ -87,9 +84,7 @@ PARAMETERS = (
         'state_timeout', 0.5, 's', 'driver or solver are shown as silent when their last '
         'actuator_state or configuration came longer ago than this', minimum=0.01,
     ),
-    Parameter(
-        'history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0, read_only=True
-    ),
+    fixed('history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0),
     Parameter(
         'urdf', '', '', 'xacro file of the rigid parts; where it does not exist, the one of the '
         'robot, if any', read_only=True,
