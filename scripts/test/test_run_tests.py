@@ -105,11 +105,11 @@ def test_computation_never_runs_when_others_want_to_and_begins_with_them(tmp_pat
         '    end = time.monotonic() + 60.0\n'
         "    while not (mark := pathlib.Path('mark')).exists() or not mark.read_text():\n"
         '        assert time.monotonic() < end\n'
-        '        time.sleep(0.05)\n'
+        '        threading.Event().wait(0.05)\n'
         "    assert mark.read_text() != os.environ['ROS_DOMAIN_ID']\n"
     )
     bodies = {'studies': idle} | dict.fromkeys(('soro_a', 'soro_b', run_tests.LAST), beside_it)
-    bodies = {name: f'import os, pathlib, time\n{body}' for name, body in bodies.items()}
+    bodies = {name: f'import os, pathlib, threading, time\n{body}' for name, body in bodies.items()}
     assert run_packages(tmp_path, monkeypatch, bodies) == 0
 
 
