@@ -109,7 +109,8 @@ def test_computation_never_runs_when_others_want_to_and_begins_with_them(tmp_pat
         "    assert mark.read_text() != os.environ['ROS_DOMAIN_ID']\n"
     )
     bodies = {'studies': idle} | dict.fromkeys(('soro_a', 'soro_b', run_tests.LAST), beside_it)
-    bodies = {name: f'import os, pathlib, threading, time\n{body}' for name, body in bodies.items()}
+    head = 'import os, pathlib, threading, time\n'
+    bodies = {name: head + body for name, body in bodies.items()}
     assert run_packages(tmp_path, monkeypatch, bodies) == 0
 
 

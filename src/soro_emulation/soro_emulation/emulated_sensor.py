@@ -16,26 +16,17 @@ from typing import Any
 import numpy as np
 
 from soro_emulation.device_emulator import Array
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 
 
 def sensor_parameters(name: str, rate: float, latency: float, about: str) -> tuple[Parameter, ...]:
     """Return what every sensor has."""
     return (
-        Parameter(name, False, '', about, read_only=True),
-        Parameter(
-            f'{name}_rate', rate, 'Hz', 'of its messages, at most `rate`',
-            minimum=0.1, maximum=200.0,
-        ),
-        Parameter(
-            f'{name}_latency', latency, 's', 'from measurement to message', minimum=0.0,
-            maximum=5.0,
-        ),
-        Parameter(
-            f'{name}_drop_outs', 0.0, '', 'share that is lost', minimum=0.0,
-            maximum=1.0,
-        ),
-    )  # fmt: skip
+        fixed(name, False, '', about),
+        Parameter(f'{name}_rate', rate, 'Hz', 'at most `rate`', minimum=0.1, maximum=200.0),
+        Parameter(f'{name}_latency', latency, 's', 'of messages', minimum=0.0, maximum=5.0),
+        Parameter(f'{name}_drop_outs', 0.0, '', 'share that is lost', minimum=0.0, maximum=1.0),
+    )
 
 
 PARAMETERS = (

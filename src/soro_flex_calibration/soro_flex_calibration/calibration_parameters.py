@@ -4,16 +4,13 @@
 
 from soro_mechanics.haptics.flex_fit import METHODS
 from soro_node.lifecycle import autostart_parameter
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 from soro_node.robot_binding import ROBOT
 
 PARAMETERS = (
     autostart_parameter(),
     ROBOT,
-    Parameter(
-        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
-        sizes=(0, 3), read_only=True,
-    ),
+    fixed('gravity', [], 'm/s^2', "gravity in base_link; empty: the robot file's", sizes=(0, 3)),
     Parameter(
         'poses', 64, '', 'extremes of the motors visited where the goal names no number',
         minimum=4, maximum=1000,
@@ -51,13 +48,8 @@ PARAMETERS = (
         'weight_time', 15.0, 's', 'for a person to hang the weight on, and to take it off, while '
         'the motors hold', minimum=0.0, maximum=600.0,
     ),
-    Parameter(
-        'seed', 0, '', 'of the random order; negative: another one each time', minimum=-1,
-    ),
-    Parameter(
-        'use_emulator', True, '', 'the device is the emulated one, whose calibration is kept '
-        'apart', read_only=True,
-    ),
+    Parameter('seed', 0, '', 'of the random order; negative: another one each time', minimum=-1),
+    fixed('use_emulator', True, '', 'the device is emulated: its calibration is kept apart'),
     Parameter(
         'calibration_file', '', '', "where the fit is kept; empty: this robot's file in the user "
         'data folder', read_only=True,

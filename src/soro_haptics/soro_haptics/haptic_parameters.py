@@ -13,10 +13,7 @@ DIRECT, TOPICS = 'direct', 'topics'
 PARAMETERS = (
     *DRIVER_PARAMETERS,
     FRAME_PREFIX,
-    Parameter(
-        'gravity', [], 'm/s^2', "gravity in base_link (the mounting); empty: the robot file's",
-        sizes=(0, 3), read_only=True,
-    ),
+    fixed('gravity', [], 'm/s^2', "gravity in base_link; empty: the robot file's", sizes=(0, 3)),
     Parameter(
         'loop', DIRECT, '', 'direct: this node owns the device; topics: it commands a driver, '
         'for comparison', choices=(DIRECT, TOPICS), read_only=True,
@@ -33,10 +30,7 @@ PARAMETERS = (
         'on_sensor_loss', 'encoders', '', 'a flex sensor that fails: go on with the others, in '
         'the end with encoders alone, or stop', choices=('encoders', 'stop'), read_only=True,
     ),
-    Parameter(
-        'encoder_deviation', 2.7e-4, 'rad', 'standard deviation of a motor angle at the output',
-        minimum=1e-7, read_only=True,
-    ),
+    fixed('encoder_deviation', 2.7e-4, 'rad', 'standard deviation of a motor angle', minimum=1e-7),
     Parameter(
         'force_deviation', [10.0, 10.0, 10.0, 0.5, 0.5], 'N, N m',
         'what a hand typically gives in the five directions; where no sensor sees it the estimate '

@@ -43,7 +43,7 @@ from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_node.inputs.wrench_input import WRENCH_TIMEOUT, WrenchInput
 from soro_node.lifecycle import autostart_parameter
 from soro_node.main import ASIDE, run
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 from soro_node.qos import LATCHED
 from soro_node.replies import answering
 from soro_node.robot_binding import ROBOT_PARAMETERS
@@ -69,10 +69,7 @@ PARAMETERS = (
         'most rate of tip_pose; where states come more often, the newest are solved',
         minimum=1.0, maximum=1000.0, read_only=True,
     ),
-    Parameter(
-        'state_timeout', 0.5, 's', 'an actuator_state older than this is not used',
-        minimum=0.01, read_only=True,
-    ),
+    fixed('state_timeout', 0.5, 's', 'an older actuator_state is not used', minimum=0.01),
     WRENCH_TIMEOUT,
     Parameter(
         'position_tolerance', 1e-5, 'm', 'solve_inverse has reached its target within this',

@@ -35,13 +35,10 @@ PARAMETERS = (
         "robot file's", sizes=(0, 6), read_only=True,
     ),
     Parameter(
-        'tracker_index', -1, '', "of the marker in a PoseArray; -1: the robot file's, else none",
+        'tracker_index', -1, '', "marker in a PoseArray; -1: the robot file's, or none",
         minimum=-1, read_only=True,
     ),
-    Parameter(
-        'tracker_timeout', 0.5, 's', 'without a used pose for longer the tracker is lost',
-        minimum=0.01, read_only=True,
-    ),
+    fixed('tracker_timeout', 0.5, 's', 'without a used pose for longer it is lost', minimum=0.01),
     fixed('tracker_max_latency', 0.25, 's', 'an older pose is not used', minimum=0.001),
     Parameter(
         'tracker_max_distance', 0.0, 'm',

@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 
 from soro_mechanics.actuator_models.capstan import Capstan
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties, read_creep
+from soro_mechanics.actuator_models.gas_muscle import GasMuscle
 from soro_mechanics.actuator_models.hysteresis import BoucWen, hysteresis, LAWS, PrandtlIshlinskii
 from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.actuator_models.pneumatics import (
@@ -28,6 +29,7 @@ from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.robot_file.section import Section
 
 BAR = 1e5
+AIRBAG = GasMuscle(15e-3**2)  # of the muscle robot
 VALVE = Valve(1e-9, 0.3)
 EMPTY_RATE = VALVE.conductance * REFERENCE_DENSITY * GAS_CONSTANT * TEMPERATURE  # m^3/s
 
@@ -253,3 +255,25 @@ def test_creep_of_a_robot_file():
     for wrong in ({'part': 0.6}, {'part': [0.1, 0.1], 'time_constant': '8 s'}):
         with pytest.raises(RobotFileError):
             read_creep(Section({'creep': wrong}, 'emulator', 'robot.yaml'))
+
+
+def test_a_sealed_muscle_pulls_what_was_published_and_is_a_gas_spring():
+    assert AIRBAG.capacity == pytest.approx(22.7, rel=0.01)  # Chen et al. 2022, fig. 4(a)
+    assert AIRBAG.pull(0.1, 0.0) == pytest.approx(AIRBAG.capacity)
+    assert AIRBAG.sealed_stiffness(0.1, 0.1) == pytest.approx(228.0, rel=1e-3)
+    # against the chamber, whose law was written down another way
+    chamber = Chamber(np.array([0.1 * AIRBAG.area]))
+    chamber.advance(np.zeros_like, 0.1, np.array([0.13 * AIRBAG.area]))
+    pressure = AIRBAG.sealed_pressure(0.13, 0.1)
+    assert pressure == pytest.approx(chamber.pressure[0])
+    for muscle in (AIRBAG, GasMuscle(AIRBAG.area, 1.4, 50.0, 0.09)):
+        assert muscle.pull(0.1, muscle.sealed_pressure(0.1, 0.1)) == pytest.approx(0.0, abs=1e-9)
+
+        def pull(length, muscle=muscle):
+            return muscle.pull(length, muscle.sealed_pressure(length, 0.1))
+
+        slope = (pull(0.111) - pull(0.109)) / 2e-3
+        assert muscle.sealed_stiffness(0.11, 0.1) == pytest.approx(slope, rel=1e-3)
+    # fig. 5(b): the stiffness falls with the pressure
+    stiffness = AIRBAG.sealed_stiffness(np.linspace(0.08, 0.3, 20), 0.08)
+    assert (np.diff(stiffness) < 0.0).all()

@@ -62,16 +62,14 @@ PARAMETERS = (
     *ROBOT_PARAMETERS,
     fixed('rate', 100.0, 'Hz', 'set-points sent per second', minimum=1.0, maximum=1000.0),
     Parameter(
-        'slew', 0.8, '', "share of each actuator's rate (robot file) that motions use",
+        'slew', 0.8, '', "share of the actuators' rates that motions use",
         minimum=0.01, maximum=1.0, read_only=True,
     ),
     Parameter(
         'task', 'position', '', 'what of a target_pose must be met',
         choices=('position', 'position_and_axis', 'pose'),
     ),
-    Parameter(
-        'position_tolerance', 1e-4, 'm', 'a target farther away than this is refused', minimum=1e-9
-    ),
+    Parameter('position_tolerance', 1e-4, 'm', 'a target farther away is refused', minimum=1e-9),
     Parameter(
         'orientation_tolerance', 1e-3, 'rad', 'a target turned by more than this is refused',
         minimum=1e-9,
@@ -94,14 +92,8 @@ PARAMETERS = (
         choices=('auto', *FEEDBACK),
     ),
     *CONTROL_PARAMETERS,
-    Parameter(
-        'input_shaping', 'none', '', 'of motions to a target; see below',
-        choices=('none', 'zv', 'zvd'),
-    ),
-    Parameter(
-        'state_timeout', 0.5, 's', 'an actuator_state older than this stops the stream',
-        minimum=0.01, read_only=True,
-    ),
+    Parameter('input_shaping', 'none', '', 'of motions to targets', choices=('none', 'zv', 'zvd')),
+    fixed('state_timeout', 0.5, 's', 'an older actuator_state stops the stream', minimum=0.01),
     WRENCH_TIMEOUT,
     Parameter(
         'takeover_timeout', 3.0, 's',

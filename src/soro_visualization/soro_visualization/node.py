@@ -85,10 +85,7 @@ PARAMETERS = (
         'actuator_state or configuration came longer ago than this', minimum=0.01,
     ),
     fixed('history', 30.0, 's', 'length of the plots', minimum=1.0, maximum=600.0),
-    Parameter(
-        'urdf', '', '', 'xacro file of the rigid parts; where it does not exist, the one of the '
-        'robot, if any', read_only=True,
-    ),
+    fixed('urdf', '', '', 'xacro file of the rigid parts; if there is none, that of the robot'),
     Parameter(
         'publish_description', True, '', 'publish robot_description and the transforms of fixed '
         'and driven links; false where robot_state_publisher does', read_only=True,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from soro_node.robot_binding import RobotBinding
 
 WRENCH_TIMEOUT = Parameter(
-    'wrench_timeout', 0.5, 's', 'an external_wrench older than this counts as zero',
+    'wrench_timeout', 0.5, 's', 'an older external_wrench counts as zero',
     minimum=0.01, read_only=True,
 )  # fmt: skip
 
