@@ -36,7 +36,7 @@ def quick_file(folder: Path, *changes: tuple[str, str]) -> Path:
     """Write the catalogue's robot with quick valves for deflation and further changes."""
     text = find_robot_file('pam_continuum').read_text(encoding='utf-8')
     quicker = (
-        ('deflate_time: 2 s', f'deflate_time: {2.0 * QUICKER} s'),
+        ('deflate_time: {value: 2 s', f'deflate_time: {{value: {2.0 * QUICKER} s'),
         ('vent_time: 6 s', f'vent_time: {6.0 * QUICKER} s, watchdog: {SILENCE} s'),
         ('feedback_timeout: 1 s', 'feedback_timeout: 3 s'),
         ('command_timeout: 1 s', 'command_timeout: 3 s'),
