@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import gc
 from multiprocessing.connection import Connection
 import threading
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -149,7 +150,8 @@ class HapticPlantProcess(WorkerProcess):
 def serve(robot_file: str, device: str, questions: Connection, answers: Connection) -> None:
     """Load the plant, answer once for the rest shape, then whatever is asked."""
     plant = HapticPlant(robot_file, device)
-    answers.send(tuple(plant.update(np.zeros(plant.motors), RELEASED)))  # its class is another's
+    rest = plant.update(np.zeros(plant.motors), RELEASED, now=time.monotonic())
+    answers.send(tuple(rest))  # its class is another's
     gc.collect()
     gc.freeze()  # the collector does not walk through the libraries while time is real
     while True:

@@ -32,6 +32,7 @@ from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 ENCODERS, STOP = 'encoders', 'stop'
 MAX_BEHIND = 50  # ticks that run on a model that is not of what they measured
+FADES = 0.02  # of an unstable one, with each tick of a good one
 BEHIND = {
     Code.NOT_CONVERGED: 'the model does not follow what is measured',
     Code.UNSTABLE: 'the model has no stable equilibrium at what was measured',
@@ -107,7 +108,7 @@ class HapticControl(Law):
         self._moving = False
         self._started = False
         self._broken = ''
-        self._behind = 0  # ticks in a row
+        self._behind, self._unstable = 0, 0.0  # ticks in a row; of the last seconds
         self._encoder, self._misled = np.zeros(0), False  # by sensors that were given up
         self._restart_at = -math.inf
         self._computing = math.nan
@@ -183,14 +184,18 @@ class HapticControl(Law):
             self.times.model.add(took if loop.solved else math.nan)
             self.times.compute.add(self._computing + took)
         if code is Code.NONE:
-            self._behind = 0
+            self._behind, self._unstable = 0, max(0.0, self._unstable - FADES)
         elif code in BEHIND and (self.estimated or self._ended):  # else nothing is believed
             self.refusals['MODEL_BEHIND'] += 1
             self._behind += 1
-            if self._behind > MAX_BEHIND:
+            self._unstable += code is Code.UNSTABLE
+            if max(self._behind, self._unstable) > MAX_BEHIND:
                 self._broken = BEHIND[code]
+        elif self.estimated:
+            self._broken = f'the model has no answer to what was measured: {code.name}'
         if self._misled or code is Code.UNSTABLE:
-            self._find(self._encoder)  # from where it was led to there may be no way back
+            # From where it was led to there may be no way back; energy and contacts are kept.
+            self._find(self._encoder, anew=False)
         self._computing = self._sampled = math.nan  # of a tick that the next one may not have
 
     def refused(self, command: Command, error: SoroError) -> None:
@@ -287,14 +292,14 @@ class HapticControl(Law):
         self._restart_at = now + RESTART_PERIOD
         if not self._find(encoder):
             return False
-        self._started, self._broken, self._behind = True, '', 0
+        self._started, self._broken, self._behind, self._unstable = True, '', 0, 0.0
         self.haptics.guard.reset()
         return True
 
-    def _find(self, encoder: Array) -> bool:
+    def _find(self, encoder: Array, anew: bool = True) -> bool:
         """Find the model at measured angles without a hand, some 3 ms; whether there is one."""
         try:
-            self.haptics.loop.start(encoder)
+            self.haptics.loop.start(encoder, anew)
         except InvalidInput as error:
             self._broken = str(error)
             return False

@@ -151,11 +151,16 @@ class SensorGuard:
             return False
         self.came = False
         if self._waits:
-            self.came = bool((self._awaited & ~faulty & ~self._watch.good).any())
+            begun = self._awaited & ~faulty & ~self._watch.good
             self._awaited &= faulty
-            self._waits = bool(self._awaited.any())
-            if self.came:
+            self.came, self._waits = bool(begun.any()), bool(self._awaited.any())
+            if self.came:  # what else was given up stays so
+                out, ended = ~(self._watch.good | begun | self._awaited), self.reason.split('; ')
+                names = {n for n, new in zip(self.names, begun, strict=True) if new}
                 self._believe()
+                if out.any():
+                    told = (p for p in ended if not set(p.partition(':')[0].split(', ')) <= names)
+                    self._give_up(out, '; '.join(told))
         for bad, what in (
             (self._faulty, 'open or shorted'),
             (self._stuck(STUCK_SAMPLES), 'stuck'),

@@ -61,6 +61,7 @@ class Streams:
         InvalidInput: NO_STATE: nothing was heard that it could follow.
         """
         followers = [i for i, o in enumerate(environment.objects) if o.follows_goal]
+        self._goals.proceed()  # the last one may wait for its frame
         goal = self._goal
         if not followers:
             return
@@ -72,7 +73,7 @@ class Streams:
 
     def look(self) -> None:
         """Say what becomes of them; call it again and again."""
-        self._goals.proceed()  # the last one may wait for its frame
+        self._goals.proceed()
         self._wrench.report()
 
     def _take_goal(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:

@@ -209,6 +209,36 @@ def test_sensors_that_begin_after_the_motors_are_used_then(plant):
     assert guard.ignored == ['flex_2']
 
 
+def test_a_sensor_that_begins_brings_back_no_other(plant):
+    rig = Rig(plant).armed()
+    guard, stuck = rig.control.haptics.guard, rig.plant.ports.sensor[4]
+    for k in range(401):
+        rig.plant.update(rig.angle, np.array([0.01 * k, 0.0, 0.0, 0.0, 0.0]))
+        seen = rig.plant.ports.sensor + 1e-5 * np.sin(k + np.arange(6))
+        seen[4] = stuck
+        faulty = ('flex_1',) if k < 400 else ()
+        rig.tick((0.01 * k, 0.0, 0.0, 0.0, 0.0), faulty=faulty, elongation=seen)
+        assert k != 399 or guard.ignored == ['flex_1', 'flex_5']
+    assert guard.ignored == ['flex_5'] and guard.reason == 'flex_5: stuck'
+
+
+def test_a_model_that_is_unstable_again_and_again_stops_the_device(plant, monkeypatch):
+    rig = Rig(plant).armed()
+    device, monitor = rig.control.haptics.loop.device, rig.control.haptics.loop.law.monitor
+    update, calls, forgotten = device.update, [], []
+    monkeypatch.setattr(monitor, 'reset', lambda: forgotten.append(1))
+
+    def unstable(angle, force):
+        calls.append(force)
+        return Code.UNSTABLE if len(calls) % 3 == 0 else update(angle, force)
+
+    monkeypatch.setattr(device, 'update', unstable)
+    with pytest.raises(DeviceError, match='no stable equilibrium'):
+        for k in range(2000):
+            rig.tick((0.2 * (k % 7), 0.0, 0.0, 0.0, 0.0))
+    assert not forgotten, 'what a hand may get out of the device is not renewed'
+
+
 def test_on_request_a_lost_sensor_stops_the_device(plant):
     rig = Rig(plant, on_sensor_loss='stop').armed()
     assert rig.tick() is not None

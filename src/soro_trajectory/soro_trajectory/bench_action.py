@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 import time
 from typing import Any
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import BenchProtocol
 from soro_node.inputs.actuator_feedback import NANOSECONDS
@@ -36,6 +38,20 @@ PLACE = ('x [m]', 'y [m]', 'z [m]')
 FORCE = ('fx [N]', 'fy [N]', 'fz [N]')
 AXES = [sign * axis for axis in np.eye(3) for sign in (1.0, -1.0)]
 LENGTHS = (2e-3, 4e-3)  # m
+
+
+def over_time(states: dict[int, Array], tips: dict[int, Array]) -> list[Array]:
+    """Return rows time [s], values at that time, tip [m], of states and tips by stamp [ns]."""
+    known = sorted(states)
+    kept = [k for k in sorted(tips) if known and known[0] <= k <= known[-1]]
+    if not kept:
+        return []
+    over = np.array([states[k] for k in known]).T
+    # Differences of stamps: a double does not hold nanoseconds since 1970.
+    times = [np.array([k - kept[0] for k in x]) / NANOSECONDS for x in (kept, known)]
+    values = np.array([np.interp(times[0], times[1], row) for row in over]).T
+    found = zip(times[0], values, (tips[k] for k in kept), strict=True)
+    return [np.concatenate([[t], v, p]) for t, v, p in found]
 
 
 class BenchAction(StreamAction):
@@ -64,10 +80,17 @@ class BenchAction(StreamAction):
         rows: list[Array] = []
         try:
             record(handle, goal, rows)
-        finally:  # what was measured before a stop is kept
-            if len(rows) > 1:
-                write_table(path, drives, columns, np.array(rows))
-                result.rows, result.saved_to = len(rows), str(path)
+        except Exception:  # what was measured is kept where nobody takes it for a whole table
+            path, drives = path.with_suffix('.partial.csv'), ()
+            with suppress(SoroError, OSError):
+                self._keep(result, path, drives, columns, rows)
+            raise
+        self._keep(result, path, drives, columns, rows)
+
+    def _keep(self, result: Any, path: Path, drives: Any, columns: Any, rows: Any) -> None:
+        if len(rows) > 1:
+            write_table(path, drives, columns, np.array(rows))
+            result.rows, result.saved_to = len(rows), str(path)
 
     def _tell(self, handle: Any, share: float, step: str) -> None:
         handle.publish_feedback(BenchProtocol.Feedback(progress=min(1.0, share), step=step))
@@ -113,28 +136,23 @@ class BenchAction(StreamAction):
         else:
             self._stream.follow(sweep, begin)
         states, tips, steps = dict[int, Array](), dict[int, Array](), sweep is None
-        while time.monotonic() - begin < seconds or self._stream.phase is Phase.FOLLOW:
-            self._look(handle)
-            if steps and time.monotonic() - begin > SETTLE:  # the rest before shows the delay
-                self._node.go_to(last, self._generation)
-                steps = False
-            state, sample = self._feedback.fresh(), self._node.tip_control.measured.fresh()
-            if state is not None and state.known:
-                states[state.stamp] = np.append(state.commanded, state.present)
-            if sample is not None:
-                tips[sample.stamp] = sample.pose[:3, 3]
-            self._tell(handle, (time.monotonic() - begin) / seconds, 'recording')
-            self.ending.wait(LOOK_PERIOD)
-        known = sorted(states)
-        kept = [k for k in sorted(tips) if known and known[0] <= k <= known[-1]]
-        if not kept:
+        try:
+            while time.monotonic() - begin < seconds or self._stream.phase is Phase.FOLLOW:
+                self._look(handle)
+                if steps and time.monotonic() - begin > SETTLE:  # the rest before shows the delay
+                    self._node.go_to(last, self._generation)
+                    steps = False
+                state, sample = self._feedback.fresh(), self._node.tip_control.measured.fresh()
+                if state is not None and state.known:
+                    states[state.stamp] = np.append(state.commanded, state.present)
+                if sample is not None:
+                    tips[sample.stamp] = sample.pose[:3, 3]
+                self._tell(handle, (time.monotonic() - begin) / seconds, 'recording')
+                self.ending.wait(LOOK_PERIOD)
+        finally:
+            rows += over_time(states, tips)
+        if not rows:
             raise StreamError(Code.NO_STATE, f"{NO_TRACKER}; or its clock is not the driver's")
-        over = np.array([states[k] for k in known]).T
-        # Differences of stamps: a double does not hold nanoseconds since 1970.
-        times = [np.array([k - kept[0] for k in x]) / NANOSECONDS for x in (kept, known)]
-        values = np.array([np.interp(times[0], times[1], row) for row in over]).T
-        found = zip(times[0], values, (tips[k] for k in kept), strict=True)
-        rows += [np.concatenate([[t], v, p]) for t, v, p in found]
 
     def _pulls(self, handle: Any, goal: Any, rows: list[Array]) -> None:
         """Hold the robot while a person pulls, and keep each pull once it stands still."""

@@ -34,7 +34,6 @@ from soro_node.replies import internal
 from soro_node.robot_binding import RobotBinding
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
-from soro_trajectory.drive_lag import DriveLag
 from soro_trajectory.input_shaping import ShapedValue
 from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.nearest_feasible import nearest_feasible
@@ -123,7 +122,6 @@ class TipControl:
         slowness = 0.5 / math.pi / mode.frequency if mode else 0.0
         self.disturbance = TipDisturbance(robot, longest, slowness)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
-        self._lag = DriveLag(self._ranges)
         self._forget()
         self._aim: Aim | None = None
         self._used: TipSample | None = None
@@ -242,20 +240,15 @@ class TipControl:
         if state is not None and state.known and state.stamp > newest:
             past = 0.0 if sent is None or felt is None else felt - sent
             self._felt.append((state.stamp, state.present + past))
-            self._lag.see(state.stamp, state.commanded, state.present)
 
     def _correct(self, aim: Aim, sample: TipSample, now: float) -> None:
         before, self._used = self._used, sample
-        planned = self._stream.feedforward(now)
-        if planned is None:
+        feedforward = self._stream.feedforward(now)
+        if feedforward is None:
             return
         if self._defaults.step:
-            self._correct_steps(aim, sample, planned, now)
+            self._correct_steps(aim, sample, feedforward, now)
             return
-        # Drives that are later than was told have the path sent ahead.
-        late = max(0.0, self._lag.seconds - self._node.table.response_time)
-        ahead = self._stream.feedforward(now + late)
-        feedforward = planned if ahead is None else ahead
         gains = self._gains()
         seconds = 0.0 if before is None else (sample.stamp - before.stamp) * 1e-9
         times, parts = gains.pieces
@@ -280,7 +273,7 @@ class TipControl:
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
-        self._stream.correct(aim.motion, feedforward - planned + whole)
+        self._stream.correct(aim.motion, whole)
 
     def _correct_steps(self, aim: Aim, sample: TipSample, planned: Array, now: float) -> None:
         """Correct drives that go by steps: from where they are by now, as few as can be.

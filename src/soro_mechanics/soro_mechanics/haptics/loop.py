@@ -54,8 +54,8 @@ class HapticLoop:
         self._far = 1.0 / np.array([*[FAR_TURN] * na, *(FAR / np.array(lever))])
         self._age, self.solved = self._oldest, False
 
-    def start(self, encoder: Array) -> None:
-        """Solve the model at measured motor angles and forget everything else.
+    def start(self, encoder: Array, anew: bool = True) -> None:
+        """Solve the model at measured motor angles; `anew`: and forget everything else.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class HapticLoop:
         """
         self.device.restart(np.asarray(encoder, float))
         self._age = self._oldest
-        self.law.restart()
+        (self.law.restart if anew else self.law.approach)()
         self.law.linearise(self.device.ports)
 
     def tick(self, encoder: Array, sensor: Array, periods: int = 1) -> Code:
@@ -79,7 +79,7 @@ class HapticLoop:
         Returns
         -------
         Code
-            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: stop, the
+            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: the
             model has no stable equilibrium here; that of `sensing`, where it gave no estimate.
         """
         sensing, self.solved = self.law.sensing, False
