@@ -46,8 +46,8 @@ def test_the_hand_is_a_light_grip_that_comes_to_its_place_and_stays():
 def test_a_bare_loop_counts_every_slot():
     found = bare_loop(0.5, 0, rate=200.0, work=1e-4)
     assert abs(found['ticks'] + found['missed'] - 200.0 * found['seconds']) < 3.0
-    slow = bare_loop(0.5, 0, rate=200.0, work=8e-3)  # two slots for one
-    assert slow['missed'] > 0.3 * (slow['ticks'] + slow['missed'])
+    slow = bare_loop(0.5, 0, rate=200.0, work=8e-3)  # five ticks in eight slots
+    assert slow['missed'] > 0.35 * (slow['ticks'] + slow['missed'])
     seen = []
     bare_loop(0.1, 0, rate=200.0, step=seen.append)
     assert len(seen) > 1 and min(seen) >= 0.0

@@ -24,7 +24,7 @@ def sensor_parameters(name: str, rate: float, latency: float, about: str) -> tup
     return (
         fixed(name, False, '', about),
         Parameter(f'{name}_rate', rate, 'Hz', 'at most `rate`', minimum=0.1, maximum=200.0),
-        Parameter(f'{name}_latency', latency, 's', 'of messages', minimum=0.0, maximum=5.0),
+        Parameter(f'{name}_latency', latency, 's', 'to a message', minimum=0.0, maximum=5.0),
         Parameter(f'{name}_drop_outs', 0.0, '', 'share that is lost', minimum=0.0, maximum=1.0),
     )
 

@@ -23,8 +23,12 @@ PARAMETERS = (
     *sensor_parameters(
         'tracker', 30.0, 0.03, 'publish tracker/pose: the true tip as a tracker sees it'
     ),
-    Parameter('tracker_noise', 0.2e-3, 'm', 'deviation along an axis', minimum=0.0, maximum=1.0),
-    Parameter('tracker_turn_noise', 3e-3, 'rad', 'about an axis', minimum=0.0, maximum=1.0),
+    Parameter(
+        'tracker_noise', 0.2e-3, 'm', 'standard deviation of each axis', minimum=0.0, maximum=1.0
+    ),
+    Parameter(
+        'tracker_turn_noise', 3e-3, 'rad', 'standard deviation of turns', minimum=0.0, maximum=1.0
+    ),
     Parameter('tracker_marker', [0.0] * 3, 'm', 'its marker in the frame `tip`', sizes=(3,)),
 )
 

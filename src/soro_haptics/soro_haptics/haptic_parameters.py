@@ -30,7 +30,10 @@ PARAMETERS = (
         'on_sensor_loss', 'encoders', '', 'a flex sensor that fails: go on with the others, in '
         'the end with encoders alone, or stop', choices=('encoders', 'stop'), read_only=True,
     ),
-    fixed('encoder_deviation', 2.7e-4, 'rad', 'standard deviation of a motor angle', minimum=1e-7),
+    fixed(
+        'encoder_deviation', 2.7e-4, 'rad', 'standard deviation of a motor angle at the output',
+        minimum=1e-7,
+    ),
     Parameter(
         'force_deviation', [10.0, 10.0, 10.0, 0.5, 0.5], 'N, N m',
         'what a hand typically gives in the five directions; where no sensor sees it the estimate '

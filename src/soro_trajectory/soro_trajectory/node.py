@@ -92,7 +92,10 @@ PARAMETERS = (
         choices=('auto', *FEEDBACK),
     ),
     *CONTROL_PARAMETERS,
-    Parameter('input_shaping', 'none', '', 'of motions to targets', choices=('none', 'zv', 'zvd')),
+    Parameter(
+        'input_shaping', 'none', '', 'of motions to a target; see below',
+        choices=('none', 'zv', 'zvd'),
+    ),
     fixed('state_timeout', 0.5, 's', 'an older actuator_state stops the stream', minimum=0.01),
     WRENCH_TIMEOUT,
     Parameter(

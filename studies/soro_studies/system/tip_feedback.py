@@ -194,7 +194,7 @@ class VirtualTip:
 
     def follow(self, timed: Schedule, delay: float) -> list[float]:
         """Follow a schedule and return the true errors [m]."""
-        start, stream, self.table.delay = self.now, self.stream, delay
+        start, stream = self.now, self.stream
         stream.follow(timed, start)
 
         def desired(stamp: int) -> Array:
@@ -253,7 +253,7 @@ class VirtualTip:
     def _controller(self, gain: float) -> TipControl:
         """Return the planner's controller, without the planner's node."""
         values = {p.name: p.default for p in PLANNER_PARAMETERS} | {'control_gain': gain}
-        table = self.table = SimpleNamespace(**values)
+        table = SimpleNamespace(**values)
         node = SimpleNamespace(
             table=table,
             create_publisher=lambda *arguments: None,
@@ -268,10 +268,9 @@ class VirtualTip:
 
     def _state(self) -> ActuatorFeedback:
         present, active = self._drives.present.copy(), ActuatorState.ACTIVE
-        sent = self.stream.setpoint
-        source, commanded = ('', present) if sent is None else (SOURCE, sent)
+        source = '' if self.stream.setpoint is None else SOURCE
         stamp = round((self.now - self._drives.age) * NANOSECONDS)
-        return ActuatorFeedback(present, commanded, stamp, self.now, active, 0, source, 1)
+        return ActuatorFeedback(present, present, stamp, self.now, active, 0, source, 1)
 
 
 def _body(body: BodyProperties, plant: Plant) -> BodyProperties:
