@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 import time
 from typing import Any
@@ -30,12 +31,12 @@ class Status:
 
 def report(
     loop: ControlLoop, inlet: CommandArbiter | None, emulated: bool | None = None
-) -> list[Status]:
-    """Return all statuses of a running loop."""
-    statuses = [device_status(loop, emulated), loop_status(loop)]
+) -> Iterator[Status]:
+    """Yield all statuses of a running loop."""
+    yield device_status(loop, emulated)
+    yield loop_status(loop)
     if inlet is not None:
-        statuses.append(command_status(inlet))
-    return statuses
+        yield command_status(inlet)
 
 
 def device_status(loop: ControlLoop, emulated: bool | None) -> Status:

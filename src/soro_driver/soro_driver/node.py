@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import math
 import time
 from typing import Any
@@ -101,9 +101,7 @@ class DriverNode(GuardedLifecycleNode):
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._report_timer = self.create_timer(
-            self.report_period, self._on_change, clock=self.steady
-        )
+        self._report_timer = self.create_timer(self.report_period, self.look, clock=self.steady)
         self._starting = Autostart(self, self.get_namespace(), self._table.connect_timeout)
         self._diagnostics.report('device', Level.WARN, 'not configured')
 
@@ -283,9 +281,22 @@ class DriverNode(GuardedLifecycleNode):
         self.create_service(Trigger, 'driver/clear_fault', self._on_clear_fault)
         self.create_service(Trigger, 'driver/release_estop', self.emergency_stop.release)
 
-    def statuses(self, loop: ControlLoop) -> list[Status]:
-        """Return what the diagnostics say about a running loop."""
+    def statuses(self, loop: ControlLoop) -> Iterator[Status]:
+        """Yield what the diagnostics say about a running loop."""
         return report(loop, self._inlet, self.emulated)
+
+    def tell(self, loop: ControlLoop) -> Iterator[None]:
+        """Report on a running loop; yields after every status."""
+        for status in self.statuses(loop):
+            level, message = status.level, status.message
+            if status.name == 'device' and level is Level.OK and self._starting.reason:
+                level, message = Level.WARN, f'inactive: outputs safe; {self._starting.text}'
+            self._diagnostics.report(status.name, level, message, **status.values)
+            yield
+
+    def look(self) -> None:
+        """Report from time to time (in the executor)."""
+        self._on_change()
 
     @property
     def emulated(self) -> bool | None:
@@ -417,11 +428,8 @@ class DriverNode(GuardedLifecycleNode):
             if self._left is not None or self._starting.reason:
                 self._report_rest()
             return
-        for status in self.statuses(loop):
-            level, message = status.level, status.message
-            if status.name == 'device' and level is Level.OK and self._starting.reason:
-                level, message = Level.WARN, f'inactive: outputs safe; {self._starting.text}'
-            self._diagnostics.report(status.name, level, message, **status.values)
+        for _ in self.tell(loop):
+            pass
         if self.active and not loop.safety.armed:
             self.get_logger().error(f'deactivated: {loop.safety.reason or loop.safety.state.name}')
             self.trigger_deactivate()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from soro_driver.driver_report import Status
@@ -20,9 +21,11 @@ WHY_UNRENDERED = {
 }
 
 
-def haptic_statuses(control: HapticControl) -> list[Status]:
-    """Return the statuses of sensing, rendering and timing."""
-    return [sensor_status(control), rendering_status(control), timing_status(control)]
+def haptic_statuses(control: HapticControl) -> Iterator[Status]:
+    """Yield the statuses of sensing, rendering and timing."""
+    yield sensor_status(control)
+    yield rendering_status(control)
+    yield timing_status(control)
 
 
 def sensor_status(control: HapticControl) -> Status:

@@ -8,8 +8,10 @@ lifecycle and services; only what decides the set-points is different. Topics ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import gc
+import itertools
+import math
 import sys
 import time
 import traceback
@@ -64,6 +66,8 @@ from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
 
 ROOM = 0.5  # of a period, after which a tick publishes nothing while others may
+PIECES = 10  # of a report, at most
+RARELY = 5.0  # s between two looks at whether the loop reports
 
 
 class HapticRenderer(DriverNode):
@@ -71,7 +75,7 @@ class HapticRenderer(DriverNode):
 
     node_name = 'haptic_renderer'
     parameters = PARAMETERS
-    report_period = 1.0  # percentiles cost time that the loop shares; changes come at once
+    report_period = 1.0
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
@@ -84,6 +88,10 @@ class HapticRenderer(DriverNode):
         self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
         self._source = self.get_fully_qualified_name()
         self.diagnostics, self.transforms = self._diagnostics, TransformListener(self)
+        self._diagnostics.by_hand()
+        self._told = -math.inf  # when the loop began to report
+        self._telling: Iterator[None] = iter(())
+        self._pieces = math.ceil(PIECES / self._table.publish_rate)
         self._streams = Streams(self, self._frames, self._table.stream_timeout)
         self._every, self._count = 1, 0
         self._topics = self._table.loop == TOPICS
@@ -94,7 +102,13 @@ class HapticRenderer(DriverNode):
         if not self._topics:
             self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
         self._stamp = 0
-        self._copies = (self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand)
+        self._copies = (
+            self._copy_state,
+            self._copy_command,
+            self._copy_estimate,
+            self._copy_hand,
+            self._report_on,
+        )
         self._pending: Sequence[Callable[[Tick, TimeMessage], None]] = ()
 
     # What differs from a driver ----------------------------------------------------------------
@@ -170,11 +184,20 @@ class HapticRenderer(DriverNode):
         """Let requests go to what `make_law` returned: its device has answered."""
         self._control = law
 
-    def statuses(self, loop: ControlLoop) -> list[Status]:
-        """Return what the driver says, and the hand, the environment and the timing."""
-        found = super().statuses(loop)
-        self._streams.look()  # a timer of its own would wake this thread once more: 2 ms
-        return found if self._control is None else [*found, *haptic_statuses(self._control)]
+    def statuses(self, loop: ControlLoop) -> Iterator[Status]:
+        """Yield what the driver says, and the hand, the environment and the timing."""
+        yield from super().statuses(loop)
+        self._streams.report()
+        if self._control is not None:
+            yield from haptic_statuses(self._control)
+
+    def look(self) -> None:
+        """Report where the loop does not; where it does, each look costs it 2 ms."""
+        told = time.monotonic() - self._told < 2.0 * self.report_period
+        self._report_timer.timer_period_ns = round(1e9 * (RARELY if told else self.report_period))
+        if not told:
+            super().look()
+            self._diagnostics.publish()
 
     @property
     def emulated(self) -> bool | None:
@@ -246,6 +269,18 @@ class HapticRenderer(DriverNode):
             # A hand that is not felt is no measured zero.
             if haptics.guard.rank > 0 and followed(self._wrench):
                 self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
+
+    def _report_on(self, tick: Tick, stamp: TimeMessage) -> None:
+        """Report, a little at a time: another thread with all at once would hold the loop up."""
+        now, loop = time.monotonic(), self._loop
+        if now - self._told >= self.report_period and loop is not None:
+            self._told, self._telling = now, self._tell_all(loop)
+        for _ in itertools.islice(self._telling, self._pieces):
+            pass
+
+    def _tell_all(self, loop: ControlLoop) -> Iterator[None]:
+        yield from self.tell(loop)
+        self._diagnostics.publish()
 
     # Requests ----------------------------------------------------------------------------------
 

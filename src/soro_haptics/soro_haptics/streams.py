@@ -43,7 +43,7 @@ class Streams:
         self._wrench.open()
         self._goal: tuple[Array, float] | None = None
         to_base = functools.partial(node.transforms.lookup, frames.base_link)
-        self._goals = TransformFilter(to_base, self._take_goal)
+        self._goals = TransformFilter(node, to_base, self._take_goal)
         node.create_subscription(PoseStamped, f'~/{GOAL}', self._goals.add, LOSSY)
 
     def feed(self, live: LiveParts, tip: Array) -> None:
@@ -71,9 +71,8 @@ class Streams:
             raise InvalidInput(field, True, expected, Code.NO_STATE)
         environment.live.move_goal(goal[0], at_once=True)
 
-    def look(self) -> None:
-        """Say what becomes of them; call it again and again."""
-        self._goals.proceed()
+    def report(self) -> None:
+        """Say what becomes of the wrench; call it again and again."""
         self._wrench.report()
 
     def _take_goal(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:

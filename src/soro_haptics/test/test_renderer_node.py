@@ -18,6 +18,7 @@ from std_srvs.srv import Trigger
 from soro_driver.device import DeviceLost, DeviceState
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
+from soro_node.diagnostics import Diagnostics
 from soro_node.qos import LATCHED
 from soro_rigs.ros_session import wait_for, wait_until
 
@@ -73,6 +74,37 @@ def test_only_the_owner_of_the_device_says_whether_it_is_emulated(
 ):
     node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path, loop=loop)
     assert node.emulated is emulated
+
+
+def test_the_loop_reports_by_itself_and_the_executor_where_there_is_none(
+    ros, monkeypatch, tmp_path
+):
+    said, publish = [], Diagnostics.publish
+
+    def noted(diagnostics):
+        said.append((threading.current_thread().name, diagnostics._node.get_name()))
+        publish(diagnostics)
+
+    monkeypatch.setattr(Diagnostics, 'publish', noted)
+    save_calibration(nominal_calibration(), tmp_path / 'calibration.yaml')
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    loop = ('control loop', 'haptic_renderer')
+
+    def by_others():
+        return sum(name == 'haptic_renderer' and thread != loop[0] for thread, name in said)
+
+    wait_until(lambda: by_others() >= 2)
+    assert loop not in said
+    assert ros.do(node, node.trigger_configure) == DONE
+    wait_until(lambda: said.count(loop) >= 2)  # has begun, changes are over
+    before = by_others()
+    wait_until(lambda: said.count(loop) >= 6)
+    assert by_others() <= before + 1
+    names = {status.name.partition(': ')[2] for status in node._diagnostics._statuses.values()}
+    assert names >= {'device', 'loop', 'added_wrench', 'sensors', 'rendering', 'timing'}
+    assert ros.do(node, node.trigger_cleanup) == DONE
+    before = by_others()
+    wait_until(lambda: by_others() >= before + 2)
 
 
 def edit(file, old, new):

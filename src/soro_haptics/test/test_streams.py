@@ -16,6 +16,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_mechanics.haptics.virtual_environment import Shape, VirtualObject
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node import transforms
 from soro_node.transforms import STATIC
 from soro_rigs.ros_session import wait_until
 
@@ -110,6 +111,28 @@ def test_goals_and_wrenches_may_be_in_a_frame_of_tf(ros, live):
 
     wait_until(placed)
     wait_until(added)
+
+
+def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypatch):
+    monkeypatch.setattr(transforms, 'WAIT', 30.0)
+    assert feel(ros).error_code == Code.NONE
+    streams, reports = live.node._streams, []
+    monkeypatch.setattr(streams, 'report', lambda: reports.append(0))
+    wait_until(lambda: len(reports) > 0)
+    goals, goal = sender(ros, PoseStamped, 'goal_pose'), PoseStamped()
+    goal.header.frame_id, goal.pose.position.x, goal.pose.orientation.w = 'bench', 0.01, 1.0
+    wait_until(lambda: goals.get_subscription_count() > 0)
+    goals.publish(goal)
+    wait_until(lambda: len(streams._goals._waiting) == 1)
+    assert streams._goal is None
+    bench = TransformStamped(child_frame_id='bench')
+    bench.header.frame_id, bench.transform.rotation.w = 'arm/base_link', 1.0
+    bench.transform.translation.z = -0.05
+    known = ros.client.create_publisher(TFMessage, '/tf_static', STATIC)
+    known.publish(TFMessage(transforms=[bench]))
+    wait_until(lambda: streams._goal is not None)  # nobody sends, asks or reports meanwhile
+    np.testing.assert_allclose(streams._goal[0][:3, 3], [0.01, 0.0, -0.05])
+    assert not streams._goals._waiting and streams._goals._timer.is_canceled()
 
 
 def test_a_wrench_is_added_once_an_environment_was_asked_for_and_ends_by_itself(ros, live):

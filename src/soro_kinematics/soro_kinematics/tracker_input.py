@@ -62,7 +62,7 @@ class TrackerInput:
 
     def __init__(self, node: Any) -> None:
         self._node, self._subscription = node, None
-        self._filter = TransformFilter(self._to_base, self._take)
+        self._filter = TransformFilter(node, self._to_base, self._take)
         self._measured = node.create_publisher(PoseStamped, 'tip_measured', 10)
         self._state = node.create_publisher(TrackerState, 'tracker/state', 5)
         self._said, self._reported = -1, 0.0
@@ -94,13 +94,13 @@ class TrackerInput:
 
     def close(self) -> None:
         """Listen no more; what is known grows old."""
+        self._filter.close()
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
             self._node.destroy_subscription(subscription)
 
     def report(self) -> None:
         """Say what becomes of the poses; call it again and again, for they grow old."""
-        self._filter.proceed()
         now = time.monotonic()
         state, text = self._tracker.state(now)
         newest = self._tracker.newest

@@ -97,6 +97,10 @@ class Diagnostics:
             done.set()
             thread.join()
 
+    def by_hand(self) -> None:
+        """Publish changes and by `publish` only: the node does so once a second."""
+        self._timer.cancel()
+
     def destroy(self) -> None:
         """Stop publishing."""
         self._node.destroy_timer(self._timer)

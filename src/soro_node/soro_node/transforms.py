@@ -19,6 +19,7 @@ from typing import Any
 
 from geometry_msgs.msg import Point, Pose
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
@@ -34,6 +35,7 @@ from soro_node.inputs.actuator_feedback import NANOSECONDS
 HISTORY = 10 * NANOSECONDS  # as tf2's buffer
 STALE = NANOSECONDS  # the newest transform, for a message without a stamp, is no older (assumed)
 WAIT = 0.25  # s (assumed): the solver publishes 30 transforms a second, a few ms late
+LOOK = 0.01  # s between two looks at TF, which wakes nobody
 MAX_WAITING = 100  # messages
 STAMP = itemgetter(0)  # of a sample
 # More than one node may say where frames are, each once.
@@ -211,16 +213,19 @@ class TransformListener:
 class TransformFilter:
     """Hands messages on in their order, with the pose of their frame, once that is known.
 
+    - `node`: has the timer that looks again while a message waits.
     - `lookup`: from a header to the pose (4, 4) of its frame; raises NoTransform.
     - `take`: gets message, arrival (steady clock [s]) and pose, or why there is none.
     """
 
     def __init__(
         self,
+        node: Any,
         lookup: Callable[[Header], Array],
         take: Callable[[Any, float, Array | NoTransform], None],
     ) -> None:
-        self._lookup, self._take = lookup, take
+        self._node, self._lookup, self._take = node, lookup, take
+        self._timer: Any = None  # from the first message that waits on
         self._waiting: deque[tuple[Any, float]] = deque(maxlen=MAX_WAITING)
 
     def add(self, message: Any) -> None:
@@ -229,7 +234,7 @@ class TransformFilter:
         self.proceed()
 
     def proceed(self) -> None:
-        """Hand on what need not wait any more; call it again and again."""
+        """Hand on what need not wait any more."""
         while self._waiting:
             message, arrival = self._waiting[0]
             found: Array | NoTransform
@@ -237,10 +242,24 @@ class TransformFilter:
                 found = self._lookup(message.header)
             except NoTransform as error:
                 if error.pending and time.monotonic() - arrival < WAIT:
+                    if self._timer is None:
+                        steady = Clock(clock_type=ClockType.STEADY_TIME)
+                        self._timer = self._node.create_timer(LOOK, self.proceed, clock=steady)
+                    elif self._timer.is_canceled():
+                        self._timer.reset()
                     return
                 found = error
             self._waiting.popleft()
             self._take(message, arrival, found)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def close(self) -> None:
+        """Drop what waits."""
+        self._waiting.clear()
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            self._node.destroy_timer(timer)
 
 
 def stamp_of(header: Header) -> int:

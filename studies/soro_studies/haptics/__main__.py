@@ -33,7 +33,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument('--docs', type=Path, default=Path('docs'), help='folder of the pages')
     parser.add_argument('--spacing', type=float, default=0.005, help='workspace: of the grid [m]')
     parser.add_argument(
-        '--go-on', action='store_true', help='held, drift, dynamic, z_width: keep what is measured'
+        '--go-on', action='store_true', help='where a study can: keep what is measured'
     )
     loop = parser.add_argument_group('loop', 'what goes over the wire in real time')
     loop.add_argument('--minutes', type=float, default=1.0, help='length of each run')
@@ -71,7 +71,8 @@ def main(words: list[str] | None = None) -> int:
 
         page = pages / f'{arguments.robot}_loop.md'
         seconds = 60.0 * arguments.minutes
-        keep_bare_loop(arguments.robot, page.with_suffix('.json'), seconds, arguments.priority)
+        store, anew = page.with_suffix('.json'), not arguments.go_on
+        keep_bare_loop(arguments.robot, store, seconds, arguments.priority, anew)
         write_loop_page(arguments.robot, page)
         return 0
     from soro_mechanics.robot import load_robot
@@ -104,11 +105,13 @@ def main(words: list[str] | None = None) -> int:
         force_study.measure_forces(robot, store)
         force_study.write_force_page(store, page)
     elif arguments.study == 'free':
-        from soro_studies.haptics import free_space
+        from soro_studies.haptics import free_limits, free_space
 
-        store = page.with_suffix('.json')
-        free_space.measure_free_space(robot, store)
-        free_space.write_free_page(robot.name, store, page)
+        store, limits = (page.with_name(f'{page.stem}{end}.json') for end in ('', '_limits'))
+        if not (arguments.go_on and store.is_file()):
+            free_space.measure_free_space(robot, store)
+        free_limits.measure_limits(robot, limits)
+        free_space.write_free_page(robot.name, store, limits, page)
     elif arguments.study == 'rendering':
         from soro_studies.haptics.rendering_page import write_rendering_page
 

@@ -4,35 +4,66 @@
 
 The thread of the drivers, which counts slots in the same way, computes by the clock as long as a
 median tick of the renderer; then it runs the haptic law itself on stored readings. No wire, no
-topics, no other thread.
+topics, no other thread. Then both once more on the wire, beside the emulated board and a hand that
+presses as in the closed loop: the renderer's own loop, without ROS in its process. The whole
+device takes its turn between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 import datetime
 import gc
 import json
+import os
 from pathlib import Path
+import tempfile
 import time
+import timeit
 from typing import Any
 
 import numpy as np
 
-from soro_driver.device import Reading, SensorReading
+from soro_driver import devices
+from soro_driver.device import DeviceError, Reading, SensorReading
+from soro_driver.endpoint import derive
+from soro_driver.loop.control_loop import ControlLoop
+from soro_driver.loop.law import Command, Law
 from soro_driver.loop.periodic import PeriodicThread
+from soro_driver.safety.command_gate import CommandGate
+from soro_driver.safety.not_allowed import NotAllowed
+from soro_driver.settings import read_driver_settings
 from soro_haptics.haptic_control import HapticControl
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
 from soro_haptics.motor_motion import MotorMotion
-from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalibration
+from soro_haptics.real_time import lock_memory
+from soro_mechanics.core.errors import SoroError
+from soro_mechanics.haptics.flex_calibration import (
+    FlexCalibration,
+    read_calibration,
+    SensorCalibration,
+)
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_node.user_data import calibration_path
 from soro_studies.haptics.computer_load import LoadMeter
+from soro_studies.haptics.loop_study import LoopBench, measure, RUNS, SPACE, START, variant_files
+from soro_studies.haptics.page_table import page_table
 
 RATE, WORK = 1000.0, 0.5e-3  # Hz; s of a tick
-BARE, LAW = 'bare', 'law'
+BARE, LAW, BOARD, LAW_ON_BOARD, DEVICE = 'bare', 'law', 'board', 'law on board', 'device'
+LOOPS = {
+    BARE: 'waits, and computes 0.5 ms by the clock',
+    LAW: 'the law and its model, at rest',
+    BOARD: 'drives the emulated board; adds numbers, as many each time, in place of the law',
+    LAW_ON_BOARD: 'drives the emulated board by the law and its model: the device without ROS',
+    DEVICE: 'the device',
+}
+PART = range(100)
+DECIDING, SETTLING = 0.3e-3, 3.0  # s: of law, model and topics, on average; before it counts
 OFFSET, GAIN, NOISE, SAMPLES = 3500.0, 2.5e-6, 4.0, 64  # counts, m per count, counts
 Step = Callable[[float], None]
 
@@ -68,7 +99,6 @@ def bare_loop(
         'work': figures.work,
         'others': others,
         'stolen': stolen,
-        'date': datetime.date.today().isoformat(),
     }
 
 
@@ -81,16 +111,23 @@ def _wait_for(work: float) -> Step:
     return step
 
 
+def haptic_control(
+    description: RobotDescription, known: FlexCalibration, rate: float = RATE
+) -> HapticControl:
+    """Return the renderer's law with its defaults."""
+    values = {parameter.name: parameter.default for parameter in PARAMETERS}
+    haptics = make_haptics(description, known, 1.0 / rate, values)
+    return HapticControl(haptics, 'bare', MotorMotion(len(description.actuators), 1.0))
+
+
 def law_step(robot: str, rate: float = RATE) -> Step:
     """Return a tick of sensing, rendering and model at rest before a wall."""
     description = read_robot_file(find_robot_file(robot))
     strips = [s.name for s in description.structure['haptic'].strips]
     fit = (OFFSET, GAIN, (0, 8), np.array([-0.003, 0.003]), 2e-5, 0.01)
     known = FlexCalibration(robot, '', tuple(SensorCalibration(n, *fit) for n in strips))
-    values = {parameter.name: parameter.default for parameter in PARAMETERS}
-    haptics = make_haptics(description, known, 1.0 / rate, values)
-    count = len(description.actuators)
-    control = HapticControl(haptics, 'bare', MotorMotion(count, 1.0))
+    control = haptic_control(description, known, rate)
+    haptics, count = control.haptics, len(description.actuators)
     rest = OFFSET + haptics.loop.device.ports.sensor / GAIN
     noise = NOISE * np.random.default_rng(0).normal(size=(SAMPLES, len(strips)))
     flags, still = np.zeros(count, np.uint16), np.zeros(count)
@@ -113,26 +150,163 @@ def law_step(robot: str, rate: float = RATE) -> Step:
     return step
 
 
-def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int) -> None:
-    """Run both loops and put their results beside those of the closed loop."""
+class FixedWork(Law):
+    """Stays where the motors are, and adds numbers for as long as the haptic law takes.
+
+    By count, not by the clock: what slows the processor down makes it longer, as it does the law.
+    """
+
+    def __init__(self) -> None:
+        self._stays: Command | None = None
+        took = min(timeit.repeat(self._add, number=100, repeat=20)) / 100.0
+        self._times = round(DECIDING / took)
+
+    def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
+        """Compute, and command what was measured first."""
+        for _ in range(self._times):
+            self._add()
+        at = self._stays.values if self._stays else reading.measured.copy()
+        self._stays = Command(at, 'bare', time.time_ns(), now)
+        return self._stays
+
+    def _add(self) -> None:
+        sum(PART)
+
+    def refused(self, command: Command, error: SoroError) -> None:
+        """Begin again where the motors are."""
+        self._stays = None
+
+    def disengaged(self) -> None:
+        """Begin again where the motors are."""
+        self._stays = None
+
+    def armed(self) -> None:
+        """Go on."""
+
+
+def board_loop(
+    file: Path, folder: Path, seconds: float, priority: int, renders: bool
+) -> dict[str, Any]:
+    """Drive the emulated board by the renderer's loop, without ROS in its process.
+
+    `renders`: by the haptic law, with the calibration in `folder`; else `FixedWork`.
+    """
+    description, variant, failures = read_robot_file(file), RUNS['fd'], []
+    settings = read_driver_settings(description)
+    law: Any = FixedWork()
+    if renders:
+        os.environ['XDG_DATA_HOME'] = str(folder)
+        values = {'calibration_file': '', 'use_emulator': True}
+        known = read_calibration(calibration_path(values, SPACE, description.name))
+        law = haptic_control(description, known, variant.rate)
+    bench = LoopBench(file, folder, variant, priority, renders=False)
+    try:
+        endpoint, kind = derive(SPACE, settings.device), devices.load(settings.device)
+        device = kind.from_section(settings.section, description, endpoint)
+        gate = CommandGate(description.actuators, description.coupled_limits)
+        observe = (lambda tick: law.after_write()) if renders else None
+        loop = ControlLoop(
+            device, law, gate, settings, observe, failed=failures.append, priority=priority
+        )
+        gc.collect()
+        gc.freeze()
+        lock_memory()
+        bench.wait(lambda: _opened(loop), START, 'board')
+        loop.start()
+        loop.arm()
+        bench.favour_emulator(priority)
+        if renders:
+            wall = VirtualEnvironment(published_environment('wall', np.eye(4)))
+            loop.between_ticks(lambda: law.replace_environment(wall))
+        bench.hand(seconds + 2.0 * SETTLING)
+        time.sleep(SETTLING)
+        before, load = loop.figures, LoadMeter()
+        time.sleep(seconds)
+        figures, (others, stolen), armed = loop.figures, load.read(), loop.safety.armed
+        loop.shutdown()
+    finally:
+        bench.close()
+    if failures:
+        raise failures[0]
+    if not armed:
+        raise NotAllowed(f'it stopped meanwhile: {loop.safety.reason}')
+    return {
+        'seconds': seconds,
+        'priority': 0 if loop.note else priority,
+        'ticks': figures.ticks - before.ticks,
+        'missed': figures.missed - before.missed,
+        'late': figures.lateness,
+        'work': figures.work,
+        'others': others,
+        'stolen': stolen,
+    }
+
+
+def _opened(loop: ControlLoop) -> bool:
+    try:
+        loop.open()
+    except DeviceError:
+        return False
+    return True
+
+
+def device_loop(file: Path, folder: Path, seconds: float, priority: int) -> dict[str, Any]:
+    """Run the whole device."""
+    found = measure(file, folder, RUNS['fd'], seconds, priority)
+    if found.note:
+        raise NotAllowed(found.note)
+    loop = found.values['loop']
+    late, work = (
+        [1e-3 * float(loop[f'{name}_{part}_ms']) for part in ('p50', 'p99', 'p99.9', 'max')]
+        for name in ('lateness', 'work')
+    )
+    return {**asdict(found), 'late': late, 'work': work, 'values': {}, 'stalls': None}
+
+
+def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew: bool) -> None:
+    """Run every loop in its turn; put the results beside those of the closed loop.
+
+    `anew`: forget earlier turns.
+    """
     kept = json.loads(store.read_text(encoding='utf-8')) if store.is_file() else {}
-    for key, step in ((BARE, None), (LAW, law_step(robot))):
-        kept[key] = bare_loop(seconds, priority, step=step)
-        print(kept[key])
-    store.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
+    runs = [] if anew else kept.get(BARE, [])
+    alone = law_step(robot)
+    with variant_files(robot) as write, tempfile.TemporaryDirectory() as data:
+        file, folder = write(RUNS['fd']), Path(data)
+        loops: dict[str, Callable[[], dict[str, Any]]] = {
+            DEVICE: lambda: device_loop(file, folder, seconds, priority),  # calibrates
+            LAW_ON_BOARD: lambda: board_loop(file, folder, seconds, priority, renders=True),
+            BOARD: lambda: board_loop(file, folder, seconds, priority, renders=False),
+            LAW: lambda: bare_loop(seconds, priority, step=alone),
+            BARE: lambda: bare_loop(seconds, priority),
+        }
+        found = []
+        for name, run in loops.items():
+            load, date = os.getloadavg()[0], datetime.date.today().isoformat()
+            found.append({'loop': name, 'load': load, 'date': date, **run()})
+            print(found[-1], flush=True)
+    kept[BARE] = [*runs, *found]  # whole turns only
+    text = json.dumps(kept, indent=1, sort_keys=True) + '\n'
+    store.write_text(text, encoding='utf-8')
 
 
-def bare_text(key: str, run: dict[str, Any]) -> str:
+def bare_text(runs: list[dict[str, Any]]) -> str:
     """Return the section of the page."""
-    slots = run['ticks'] + run['missed']
-    late, work = (', '.join(f'{1e3 * x:.3f}' for x in run[part]) for part in ('late', 'work'))
-    how = f'SCHED_FIFO {run["priority"]}' if run['priority'] else 'normal scheduling'
-    what = 'computes by the clock' if key == BARE else 'runs the law and its model, at rest'
+    rows = []
+    for name, what in LOOPS.items():
+        chosen = [run for run in runs if run['loop'] == name]
+        shares = [run['missed'] / (run['ticks'] + run['missed']) for run in chosen]
+        work = np.median([run['work'] for run in chosen], axis=0)
+        late = np.median([run['late'] for run in chosen], axis=0)
+        times = (f'{1e3 * x:.3f}' for x in (work[0], work[1], late[1], late[2]))
+        rows.append(
+            (what, *(f'{s:.2%}' for s in (np.mean(shares), min(shares), max(shares))), *times)
+        )
+    head = ('', 'missed', 'least', 'most', 'work, median', '99 %', 'late, 99 %', '99.9 %')
+    loads = [run['load'] for run in runs]
     return (
-        f'## {"A bare loop" if key == BARE else "The law alone"} at {RATE:g} Hz\n\n'
-        f'{run["date"]}, {run["seconds"] / 60.0:.2f} minutes, {how}. Every tick {what}, and '
-        f'nothing else (`python -m soro_studies.haptics bare`): {run["missed"]} of {slots} slots '
-        f'missed ({run["missed"] / slots:.3%}); late by {late} ms, at work for {work} ms (median, '
-        f'99 %, 99.9 %, largest). Other processes used {run["others"]:.2f} cores, the hypervisor '
-        f'took {run["stolen"]:.2f}.'
+        f'## Beside bare loops at {RATE:g} Hz\n\n{runs[-1]["date"]}, SCHED_FIFO '
+        f'{runs[-1]["priority"]}; {len(chosen)} turns of {runs[-1]["seconds"]:.0f} s each '
+        f'(`python -m soro_studies.haptics bare --go-on`), at load averages of {min(loads):.0f} '
+        f'to {max(loads):.0f}; ms, medians of the turns.\n\n{page_table(head, rows)}'
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from soro_mechanics.haptics.flex_signal import FlexSignal
 from soro_mechanics.haptics.hand_impedance import LIGHT_GRIP, NO_HAND
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built import PlantErrors
+from soro_studies.haptics.free_limits import limits_text, read_limits
 from soro_studies.haptics.held import DEFAULTS
 from soro_studies.haptics.moving_bench import MovingBench, REAL_MOTOR
 from soro_studies.haptics.page_table import page_table
@@ -42,12 +42,6 @@ class FreeSpace:
         With the motors held; largest change of force over that of place [N/m, N m/rad].
     mean : float
         Of the force without its sign [N, N m].
-    concealed : float
-        Force along the direction that bends the legs back and forth without any strip to show
-        it [N, N m].
-    shake, strain : float
-        How far the motors turn to either side, and with what torque, along the one motion that
-        leaves the handle where it is, to take every strip through its dead band [rad, N m].
     drift : float
         Of the handle, in ten seconds after it was let go of and its ringing was over [m].
     failures : int
@@ -60,9 +54,6 @@ class FreeSpace:
     mean: float
     drift: float
     failures: int
-    concealed: float = 0.0
-    shake: float = 0.0
-    strain: float = 0.0
 
 
 def free_space(
@@ -108,26 +99,7 @@ def free_space(
         float(np.abs(force).mean()),
         float(np.ptp(places[round(RINGING * setup.rate) :], axis=0).max()),
         rig.failures,
-        concealed(rig, axis),
-        *shaking(rig),
     )
-
-
-def concealed(rig: MovingBench, axis: int) -> float:
-    """Return the force along a direction that takes the legs through a strip's dead band."""
-    errors, (_, change) = rig.setup.errors, rig.loop.law.sensing.without_hand()
-    return 0.0 if errors is None else 2.0 * errors.play / float(np.abs(change[:, axis]).max())
-
-
-def shaking(rig: MovingBench) -> tuple[float, float]:
-    """Return `shake` and `strain` of a device, linearised where it is."""
-    if rig.setup.errors is None or not rig.setup.errors.play:
-        return 0.0, 0.0
-    p = rig.plant.ports
-    torque = np.linalg.inv(p.aa)  # of a turn
-    still = np.linalg.svd(p.ea @ torque)[2][-1]
-    turn = still * rig.setup.errors.play / np.abs(p.sa @ torque @ still).min()
-    return float(np.abs(turn).max()), float(np.abs(torque @ turn).max())
 
 
 def measure_free_space(robot: Robot, store: Path) -> None:
@@ -144,7 +116,7 @@ def read_free_space(store: Path) -> list[FreeSpace]:
     return [FreeSpace(**row) for row in json.loads(store.read_text(encoding='utf-8'))]
 
 
-def write_free_page(name: str, store: Path, page: Path) -> None:
+def write_free_page(name: str, store: Path, limits: Path, page: Path) -> None:
     """Write the page of what the store has."""
     rows = []
     for f in read_free_space(store):
@@ -154,17 +126,6 @@ def write_free_page(name: str, store: Path, page: Path) -> None:
         felt, natural = f'{f.felt:.3g} {unit}', f'{f.natural:.3g} {unit}'
         share, drift = f'{f.felt / f.natural:.2f}', f'{1e3 * f.drift:.2f} mm'
         rows.append((f.device, f.direction, felt, natural, share, force, drift))
-    far = {direction: reach for direction, _, reach in WAYS}
-    slid = [f for f in read_free_space(store) if f.concealed > 0.0]
-    least = ', '.join(
-        f'{1e3 * f.concealed:.0f} mN m in a turn'
-        if f.direction.startswith('turn')
-        else f'{f.concealed:.1f} N along {f.direction}'
-        for f in slid
-    )
-    floor = ', '.join(f'{f.concealed / far[f.direction] / f.natural:.2f}' for f in slid)
-    shake = f'{math.degrees(max(f.shake for f in slid)):.0f}'
-    strain = f'{max(f.strain for f in slid):.2f}'
     head = (
         'device',
         'direction',
@@ -188,17 +149,12 @@ def write_free_page(name: str, store: Path, page: Path) -> None:
         f'[real motors]({name}_dynamic.md); every number: '
         f'[{store.name}]({store.name}).\n\n{page_table(head, rows)}\n\n'
         f'Strips that slide by +-0.21 mm put the motors on a [leash]({name}_drift.md) and set the '
-        'limit of the last rows: the other way, no reading changes before the legs have moved '
-        f'back by 0.42 mm of elongation. That takes {least}. A force that nothing shows is felt '
-        f'whatever the motors do: over these ways it alone is a share of {floor}, where at most '
-        '0.4 was asked for; the leash gives away the rest. The published sensors have '
-        'hysteresis, of a size that is not published: this one explains all that is left of the '
-        'published error of the calibration, so it is about the most that it can be, and the '
-        'rows above are the least. The motors do not measure their torque, which would show it. A '
-        'strip that is fixed better would show a hand earlier. Motors that shake the legs against '
-        'each other would not: the one motion that leaves the handle where it is has to turn them '
-        f'by +-{shake} deg of their +-60, with {strain} N m of their 0.3, to take every strip '
-        'through its dead band.\n\n'
+        'limit of the last rows. The published sensors have hysteresis, of a size that is not '
+        'published: this one explains all that is left of the published error of the '
+        'calibration, so it is about the most that it can be, and the rows above are the least. '
+        'The motors do not measure their torque, which would show a hand; a strip that is fixed '
+        'better would, earlier.\n\n'
+        f'{limits_text(read_limits(limits))}\n\n'
         f'One strip alone is no hand, so that [one that drifts]({name}_drift.md) moves nothing. '
         'That rule costs freedom.\n',
         encoding='utf-8',

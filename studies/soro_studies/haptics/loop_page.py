@@ -21,7 +21,7 @@ import tempfile
 import time
 from typing import Any
 
-from soro_studies.haptics.bare_loop import BARE, bare_text, LAW
+from soro_studies.haptics.bare_loop import BARE, bare_text
 from soro_studies.haptics.computer_load import realtime_share
 from soro_studies.haptics.loop_study import LoopResult, measure, RUNS, variant_files
 from soro_studies.haptics.page_table import page_table
@@ -117,7 +117,7 @@ def write_loop_page(robot: str, page: Path) -> None:
         f'computation at most {COMPUTE[0]} ms median and {COMPUTE[1]:g} ms in 99 % of the ticks, '
         f'fewer than {MISSED:.1%} of the slots missed. Observations, no guarantees.',
         *(_section(key, kept[key]) for key in RUNS if key in kept),
-        *(bare_text(key, kept[key]) for key in (BARE, LAW) if key in kept),
+        *([bare_text(kept[BARE])] if BARE in kept else []),
     ]
     page.write_text('\n\n'.join(text) + '\n', encoding='utf-8')
 

@@ -117,6 +117,7 @@ class LoopBench:
         variant: LoopVariant,
         priority: int,
         log: Path | None = None,
+        renders: bool = True,
     ):
         set_middleware()
         self.context = Context()
@@ -135,7 +136,9 @@ class LoopBench:
         self.start('emulator', rate=0.0, **({} if log is None else {'log_file': log}))
         if variant.loop == 'topics':
             self.start('driver', connect_timeout=START, priority=priority)
-        self.start('haptic_renderer', loop=variant.loop, connect_timeout=START, priority=priority)
+        if renders:
+            timeout = {'connect_timeout': START}
+            self.start('haptic_renderer', loop=variant.loop, priority=priority, **timeout)
 
     def start(self, name: str, **parameters: Any) -> None:
         """Start a node of the installed packages."""

@@ -50,7 +50,7 @@ class WrenchInput(ExternalWrench):
         self._sensor: ForceSensor | None = structure.get('force_sensor')
         self._turn = np.eye(3)  # of the sensor in base_link
         self._topic, self._name = topic, topic.removeprefix('~/')
-        self._filter = TransformFilter(self._pose_in_robot, self._take)
+        self._filter = TransformFilter(node, self._pose_in_robot, self._take)
         self._anchor = frames.base_link
         self._node = node
         self._subscription: Any = None
@@ -67,12 +67,12 @@ class WrenchInput(ExternalWrench):
         """Listen no more; what is known grows old."""
         subscription, self._subscription = self._subscription, None
         self._node.transforms.close()
+        self._filter.close()
         if subscription is not None:
             self._node.destroy_subscription(subscription)
 
     def report(self) -> None:
         """Say what becomes of the wrench; call it again and again, for it grows old."""
-        self._filter.proceed()
         if self._refusal:
             level, text = Level.WARN, self._refusal
         elif self.overdue:
