@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of the loop study are kept one by one, and the page says whether they are as asked."""
 
+import json
 import os
 import subprocess
 import sys
 import time
 
-from soro_haptics.stage_times import CollectorWatch, StageTimes
-from soro_studies.haptics import computer_load, loop_page
+from soro_studies.haptics import computer_load, loop_study
 from soro_studies.haptics.__main__ import main
 from soro_studies.haptics.computer_load import LoadMeter, realtime_share
 from soro_studies.haptics.loop_page import keep, read_kept, write_loop_page
@@ -75,7 +75,7 @@ def test_what_the_kernel_leaves_to_real_time_threads_is_said(tmp_path, monkeypat
     texts['runtime'] = 'none'
     assert realtime_share() is None
     monkeypatch.undo()
-    monkeypatch.setattr(loop_page, 'realtime_share', lambda: 0.95)
+    monkeypatch.setattr(loop_study, 'realtime_share', lambda: 0.95)
     page = tmp_path / 'arm_loop.md'
     keep(page.with_suffix('.json'), 'can', result())
     write_loop_page('arm', page)
@@ -91,22 +91,6 @@ def test_own_children_are_no_others():
     others, stolen = meter.read()
     assert 0.0 <= others <= os.cpu_count()
     assert 0.0 <= stolen <= os.cpu_count()
-
-
-def test_pauses_of_the_collector_are_counted_while_asked_for():
-    import gc
-
-    times = StageTimes()
-    watch = CollectorWatch(times.collection)
-    watch.start()
-    watch.start()  # twice is once
-    gc.collect()
-    watch.stop()
-    gc.collect()
-    assert times.collection.count == 1
-    assert times.collection.largest > 0.0
-    times.clear()
-    assert times.collection.count == 0
 
 
 def test_stalls_of_the_computer_are_said_beside_what_was_missed(tmp_path):
@@ -169,3 +153,23 @@ def test_memory_is_kept_where_that_is_allowed():
         'raise SystemExit(allowed != (locked > 0))'
     )
     assert subprocess.run([sys.executable, '-c', code]).returncode == 0
+
+
+def test_what_the_device_misses_stands_beside_what_bare_loops_miss(tmp_path):
+    page = tmp_path / 'arm_loop.md'
+    store = page.with_suffix('.json')
+    shares = {'bare': 2, 'law': 3, 'board': 6, 'law on board': 7, 'device': 8}
+    run = {'seconds': 12.0, 'priority': 50, 'load': 3.0, 'date': '2026-11-28'}
+    times = {'late': [1e-5, 2e-5, 3e-5, 4e-5], 'work': [6e-4, 9e-4, 1e-3, 2e-3]}
+    turns = [
+        {**run, **times, 'loop': name, 'missed': most + more, 'ticks': 1000 - most - more}
+        for more in (-1, 1)
+        for name, most in shares.items()
+    ]
+    store.write_text(json.dumps({'bare': turns}))
+    write_loop_page('arm', page)
+    text = page.read_text()
+    assert '2 turns of 12 s each' in text
+    assert '| the device | 0.80% | 0.70% | 0.90% | 0.600 | 0.900 | 0.020 | 0.030 |' in text
+    assert 'they miss 75% of what the device misses' in text
+    assert 'adds 0.10% of the slots, ROS and topics 0.10%' in text

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 import time
 from typing import Any
@@ -27,16 +26,6 @@ class Status:
     level: Level
     message: str
     values: dict[str, Any]
-
-
-def report(
-    loop: ControlLoop, inlet: CommandArbiter | None, emulated: bool | None = None
-) -> Iterator[Status]:
-    """Yield all statuses of a running loop."""
-    yield device_status(loop, emulated)
-    yield loop_status(loop)
-    if inlet is not None:
-        yield command_status(inlet)
 
 
 def device_status(loop: ControlLoop, emulated: bool | None) -> Status:

@@ -16,12 +16,11 @@ from rclpy.parameter import Parameter
 from rclpy.time_source import USE_SIM_TIME_NAME
 from std_srvs.srv import Trigger
 
-from soro_driver import devices
+from soro_driver import devices, driver_report
 from soro_driver.autostart import Autostart
 from soro_driver.device import Device, DeviceError, DeviceState
 from soro_driver.driver_messages import flex_message, stamp_nanoseconds, state_message
 from soro_driver.driver_parameters import PARAMETERS
-from soro_driver.driver_report import left_unsafe, LOST, report, Status
 from soro_driver.endpoint import derive, Endpoint
 from soro_driver.loop.control_loop import ControlLoop
 from soro_driver.loop.law import CommandArbiter, Law
@@ -101,7 +100,9 @@ class DriverNode(GuardedLifecycleNode):
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._report_timer = self.create_timer(self.report_period, self.look, clock=self.steady)
+        self._report_timer = self.create_timer(
+            self.report_period, self._on_change, clock=self.steady
+        )
         self._starting = Autostart(self, self.get_namespace(), self._table.connect_timeout)
         self._diagnostics.report('device', Level.WARN, 'not configured')
 
@@ -197,7 +198,7 @@ class DriverNode(GuardedLifecycleNode):
         if loop is not None:
             self._left = loop
             loop.shutdown()
-            unsafe = left_unsafe(loop)
+            unsafe = driver_report.left_unsafe(loop)
             if unsafe:
                 self.get_logger().error(unsafe)
         self._last_state = DeviceState.UNCONFIGURED
@@ -219,7 +220,7 @@ class DriverNode(GuardedLifecycleNode):
         loop.shutdown(EXIT_TIMEOUT)
         self._ended = True
         message = self._report_rest()
-        if left_unsafe(loop):
+        if driver_report.left_unsafe(loop):
             self.exit_code = 1
             self.get_logger().error(message)
         else:
@@ -281,9 +282,12 @@ class DriverNode(GuardedLifecycleNode):
         self.create_service(Trigger, 'driver/clear_fault', self._on_clear_fault)
         self.create_service(Trigger, 'driver/release_estop', self.emergency_stop.release)
 
-    def statuses(self, loop: ControlLoop) -> Iterator[Status]:
+    def statuses(self, loop: ControlLoop) -> Iterator[driver_report.Status]:
         """Yield what the diagnostics say about a running loop."""
-        return report(loop, self._inlet, self.emulated)
+        yield driver_report.device_status(loop, self.emulated)
+        yield driver_report.loop_status(loop)
+        if self._inlet is not None:
+            yield driver_report.command_status(self._inlet)
 
     def tell(self, loop: ControlLoop) -> Iterator[None]:
         """Report on a running loop; yields after every status."""
@@ -293,10 +297,6 @@ class DriverNode(GuardedLifecycleNode):
                 level, message = Level.WARN, f'inactive: outputs safe; {self._starting.text}'
             self._diagnostics.report(status.name, level, message, **status.values)
             yield
-
-    def look(self) -> None:
-        """Report from time to time (in the executor)."""
-        self._on_change()
 
     @property
     def emulated(self) -> bool | None:
@@ -332,7 +332,7 @@ class DriverNode(GuardedLifecycleNode):
         if self._loop is None:
             self._latches.stop(STOPPED)
             self._starting.cancel(STOPPED)
-            unsafe, doing = left_unsafe(self._left), self.preparing
+            unsafe, doing = driver_report.left_unsafe(self._left), self.preparing
             response.success = not unsafe
             response.message = f'not configured: {unsafe or "nothing moves"}'
             response.message += f'; {doing}' if doing else ''
@@ -341,7 +341,7 @@ class DriverNode(GuardedLifecycleNode):
         safety = self._loop.safety
         response.success = error is None and safety.connected
         # Of the loop itself: the topics of this tick are not out yet.
-        message = safety.state.name if safety.connected else LOST
+        message = safety.state.name if safety.connected else driver_report.LOST
         response.message = message if error is None else str(error)
         return response
 
@@ -437,7 +437,7 @@ class DriverNode(GuardedLifecycleNode):
 
     def _report_rest(self) -> str:
         """Say that no loop runs, and what the last one left unsafe as long as that is so."""
-        unsafe = left_unsafe(self._left)
+        unsafe = driver_report.left_unsafe(self._left)
         if unsafe:
             what = 'ended' if self._ended else 'not configured'
             level, message = Level.ERROR, f'{what}; {unsafe}'

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from soro_driver.driver_report import Status
@@ -19,13 +18,6 @@ WHY_UNRENDERED = {
     'or an object nearer the middle',
     Code.NOT_CONVERGED: 'NOT_CONVERGED: the object asks for what cannot be solved; set another',
 }
-
-
-def haptic_statuses(control: HapticControl) -> Iterator[Status]:
-    """Yield the statuses of sensing, rendering and timing."""
-    yield sensor_status(control)
-    yield rendering_status(control)
-    yield timing_status(control)
 
 
 def sensor_status(control: HapticControl) -> Status:

@@ -38,11 +38,11 @@ from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
 from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
 from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
-from soro_haptics.haptic_report import haptic_statuses
+from soro_haptics.haptic_report import rendering_status, sensor_status, timing_status
 from soro_haptics.haptic_setup import make_haptics
 from soro_haptics.motor_motion import MotorMotion
 from soro_haptics.real_time import favour_threads, lock_memory, SWITCH_INTERVAL
-from soro_haptics.stage_times import CollectorWatch, StageTimes, with_times
+from soro_haptics.stage_times import StageTimes, with_times
 from soro_haptics.streams import Streams
 from soro_haptics.topic_device import DRIVEN, TopicDevice
 from soro_mechanics.core.errors import SoroError
@@ -83,12 +83,12 @@ class HapticRenderer(DriverNode):
         self._refused = False  # it could not be
         self._heard: TopicDevice | None = None
         self._times = StageTimes()
-        self._collector = CollectorWatch(self._times.collection)
         super().__init__('', **kwargs)
         self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
         self._source = self.get_fully_qualified_name()
         self.diagnostics, self.transforms = self._diagnostics, TransformListener(self)
         self._diagnostics.by_hand()
+        self._report_timer.callback = self._look
         self._told = -math.inf  # when the loop began to report
         self._telling: Iterator[None] = iter(())
         self._pieces = math.ceil(PIECES / self._table.publish_rate)
@@ -102,13 +102,8 @@ class HapticRenderer(DriverNode):
         if not self._topics:
             self._flex_publisher = Node.create_publisher(self, FlexState, 'flex_state', 10)
         self._stamp = 0
-        self._copies = (
-            self._copy_state,
-            self._copy_command,
-            self._copy_estimate,
-            self._copy_hand,
-            self._report_on,
-        )
+        copies = self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand
+        self._copies = (*copies, self._report_on)
         self._pending: Sequence[Callable[[Tick, TimeMessage], None]] = ()
 
     # What differs from a driver ----------------------------------------------------------------
@@ -173,7 +168,6 @@ class HapticRenderer(DriverNode):
         gc.collect()
         gc.freeze()
         self._times.clear()
-        self._collector.start()
         if self._table.priority:
             lock_memory()
             favour_threads(self._table.priority - 1)
@@ -187,27 +181,24 @@ class HapticRenderer(DriverNode):
     def statuses(self, loop: ControlLoop) -> Iterator[Status]:
         """Yield what the driver says, and the hand, the environment and the timing."""
         yield from super().statuses(loop)
-        self._streams.report()
+        self._streams.wrench.report()
         if self._control is not None:
-            yield from haptic_statuses(self._control)
+            yield from (
+                say(self._control) for say in (sensor_status, rendering_status, timing_status)
+            )
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Report where the loop does not; where it does, each look costs it 2 ms."""
         told = time.monotonic() - self._told < 2.0 * self.report_period
         self._report_timer.timer_period_ns = round(1e9 * (RARELY if told else self.report_period))
         if not told:
-            super().look()
+            self._on_change()
             self._diagnostics.publish()
 
     @property
     def emulated(self) -> bool | None:
         """Whether the device is an emulated one; None on topics, where the driver owns it."""
         return None if self._topics else super().emulated
-
-    def destroy_node(self) -> None:
-        """Listen to the collector no longer."""
-        self._collector.stop()
-        super().destroy_node()
 
     def publish(self, tick: Tick) -> None:
         """Let the model follow, then publish copies, not necessarily of every tick."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-import gc
 import time
 from typing import Any, TypeVar
 
@@ -35,8 +34,6 @@ class StageTimes:
     compute: DurationHistogram = field(default_factory=DurationHistogram)
     #: messages made and published, in the ticks that do
     copies: DurationHistogram = field(default_factory=DurationHistogram)
-    #: pauses of the interpreter's collector, in any thread: the loop may wait for them
-    collection: DurationHistogram = field(default_factory=DurationHistogram)
 
     def items(self) -> list[tuple[str, DurationHistogram]]:
         """Return names and histograms, in order."""
@@ -46,30 +43,6 @@ class StageTimes:
         """Begin anew."""
         for _, histogram in self.items():
             histogram.clear()
-
-
-class CollectorWatch:
-    """Adds every pause of the interpreter's collector to a histogram while it is entered."""
-
-    def __init__(self, pauses: DurationHistogram) -> None:
-        self._pauses = pauses
-        self._began = 0.0
-
-    def start(self) -> None:
-        """Begin to listen; a second call changes nothing."""
-        self.stop()
-        gc.callbacks.append(self._collected)
-
-    def stop(self) -> None:
-        """Listen no longer."""
-        if self._collected in gc.callbacks:
-            gc.callbacks.remove(self._collected)
-
-    def _collected(self, phase: str, info: dict[str, int]) -> None:
-        if phase == 'start':
-            self._began = time.perf_counter()
-        else:
-            self._pauses.add(time.perf_counter() - self._began)
 
 
 def with_times(device: D, reads: DurationHistogram, writes: DurationHistogram) -> D:

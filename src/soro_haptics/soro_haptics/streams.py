@@ -39,8 +39,8 @@ class Streams:
 
     def __init__(self, node: Any, frames: Frames, timeout: float) -> None:
         self._report, self._timeout = node.diagnostics.report, timeout
-        self._wrench = WrenchInput(node, timeout, frames, '~/added_wrench')
-        self._wrench.open()
+        self.wrench = WrenchInput(node, timeout, frames, '~/added_wrench')
+        self.wrench.open()
         self._goal: tuple[Array, float] | None = None
         to_base = functools.partial(node.transforms.lookup, frames.base_link)
         self._goals = TransformFilter(node, to_base, self._take_goal)
@@ -51,9 +51,9 @@ class Streams:
         goal = self._goal
         if goal is not None and live.following:
             live.move_goal(goal[0])
-        present = self._wrench.present
+        present = self.wrench.present
         if present or live.pushes:
-            live.add_wrench(self._wrench.at_tip(tip), lost=not present)
+            live.add_wrench(self.wrench.at_tip(tip), lost=not present)
 
     def begin(self, environment: VirtualEnvironment) -> None:
         """Put what follows where it is by now, before anybody can touch it.
@@ -70,10 +70,6 @@ class Streams:
             field = f'objects[{followers[0]}].follows_goal'
             raise InvalidInput(field, True, expected, Code.NO_STATE)
         environment.live.move_goal(goal[0], at_once=True)
-
-    def report(self) -> None:
-        """Say what becomes of the wrench; call it again and again."""
-        self._wrench.report()
 
     def _take_goal(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:
         try:

@@ -117,7 +117,7 @@ def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypa
     monkeypatch.setattr(transforms, 'WAIT', 30.0)
     assert feel(ros).error_code == Code.NONE
     streams, reports = live.node._streams, []
-    monkeypatch.setattr(streams, 'report', lambda: reports.append(0))
+    monkeypatch.setattr(streams.wrench, 'report', lambda: reports.append(0))
     wait_until(lambda: len(reports) > 0)
     goals, goal = sender(ros, PoseStamped, 'goal_pose'), PoseStamped()
     goal.header.frame_id, goal.pose.position.x, goal.pose.orientation.w = 'bench', 0.01, 1.0
@@ -132,7 +132,7 @@ def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypa
     known.publish(TFMessage(transforms=[bench]))
     wait_until(lambda: streams._goal is not None)  # nobody sends, asks or reports meanwhile
     np.testing.assert_allclose(streams._goal[0][:3, 3], [0.01, 0.0, -0.05])
-    assert not streams._goals._waiting and streams._goals._timer.is_canceled()
+    assert not streams._goals._waiting and streams._goals._timer is None
 
 
 def test_a_wrench_is_added_once_an_environment_was_asked_for_and_ends_by_itself(ros, live):

@@ -94,7 +94,6 @@ class TrackerInput:
 
     def close(self) -> None:
         """Listen no more; what is known grows old."""
-        self._filter.close()
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
             self._node.destroy_subscription(subscription)

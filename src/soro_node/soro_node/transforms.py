@@ -225,7 +225,7 @@ class TransformFilter:
         take: Callable[[Any, float, Array | NoTransform], None],
     ) -> None:
         self._node, self._lookup, self._take = node, lookup, take
-        self._timer: Any = None  # from the first message that waits on
+        self._timer: Any = None  # while a message waits
         self._waiting: deque[tuple[Any, float]] = deque(maxlen=MAX_WAITING)
 
     def add(self, message: Any) -> None:
@@ -245,18 +245,10 @@ class TransformFilter:
                     if self._timer is None:
                         steady = Clock(clock_type=ClockType.STEADY_TIME)
                         self._timer = self._node.create_timer(LOOK, self.proceed, clock=steady)
-                    elif self._timer.is_canceled():
-                        self._timer.reset()
                     return
                 found = error
             self._waiting.popleft()
             self._take(message, arrival, found)
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def close(self) -> None:
-        """Drop what waits."""
-        self._waiting.clear()
         timer, self._timer = self._timer, None
         if timer is not None:
             self._node.destroy_timer(timer)

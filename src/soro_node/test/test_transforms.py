@@ -140,21 +140,10 @@ def test_messages_wait_in_their_order_for_what_is_on_its_way(monkeypatch):
         def __init__(self, frame):
             self.frame, self.header = frame, Header(frame_id=frame)
 
-    class Timer:
-        runs = True
-
-        def cancel(self):
-            self.runs = False
-
-        def reset(self):
-            self.runs = True
-
-        def is_canceled(self):
-            return not self.runs
-
-    timer, gone = Timer(), []
+    timers = []
     node = SimpleNamespace(
-        create_timer=lambda period, call, clock: timer, destroy_timer=gone.append
+        create_timer=lambda period, call, clock: timers.append(call) or call,
+        destroy_timer=timers.remove,
     )
     waiting = TransformFilter(node, lookup, take)
     for frame in ('soon', 'never', 'late'):
@@ -167,13 +156,12 @@ def test_messages_wait_in_their_order_for_what_is_on_its_way(monkeypatch):
     now[0] = 0.3
     waiting.proceed()
     assert taken[2:] == [('late', 0.0, True)]
-    assert not timer.runs
+    assert not timers
     waiting.add(Message('soon'))
-    assert not timer.runs  # nothing waits
-    waiting.add(Message('later'))
-    assert timer.runs
-    waiting.close()
-    assert gone == [timer] and not waiting._waiting
+    assert not timers  # nothing waits
+    for frame in ('later', 'later'):
+        waiting.add(Message(frame))
+    assert timers == [waiting.proceed]
 
 
 def test_a_wrench_of_a_sensor_on_the_tip_has_the_same_power_at_the_tip():

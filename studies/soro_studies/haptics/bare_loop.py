@@ -12,7 +12,6 @@ device takes its turn between them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 import datetime
 import gc
 import json
@@ -50,7 +49,16 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_node.user_data import calibration_path
 from soro_studies.haptics.computer_load import LoadMeter
-from soro_studies.haptics.loop_study import LoopBench, measure, RUNS, SPACE, START, variant_files
+from soro_studies.haptics.loop_study import (
+    keep,
+    LoopBench,
+    measure,
+    read_kept,
+    RUNS,
+    SPACE,
+    START,
+    variant_files,
+)
 from soro_studies.haptics.page_table import page_table
 
 RATE, WORK = 1000.0, 0.5e-3  # Hz; s of a tick
@@ -250,17 +258,21 @@ def _opened(loop: ControlLoop) -> bool:
     return True
 
 
-def device_loop(file: Path, folder: Path, seconds: float, priority: int) -> dict[str, Any]:
-    """Run the whole device."""
+def device_loop(
+    file: Path, folder: Path, seconds: float, priority: int, store: Path
+) -> dict[str, Any]:
+    """Run the whole device, whose stages are kept."""
     found = measure(file, folder, RUNS['fd'], seconds, priority)
     if found.note:
         raise NotAllowed(found.note)
+    keep(store, 'fd', found)
     loop = found.values['loop']
     late, work = (
         [1e-3 * float(loop[f'{name}_{part}_ms']) for part in ('p50', 'p99', 'p99.9', 'max')]
         for name in ('lateness', 'work')
     )
-    return {**asdict(found), 'late': late, 'work': work, 'values': {}, 'stalls': None}
+    shown = ('seconds', 'priority', 'ticks', 'missed', 'others', 'stolen')
+    return {**{name: getattr(found, name) for name in shown}, 'late': late, 'work': work}
 
 
 def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew: bool) -> None:
@@ -268,13 +280,12 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
 
     `anew`: forget earlier turns.
     """
-    kept = json.loads(store.read_text(encoding='utf-8')) if store.is_file() else {}
-    runs = [] if anew else kept.get(BARE, [])
+    runs = [] if anew else read_kept(store).get(BARE, [])
     alone = law_step(robot)
     with variant_files(robot) as write, tempfile.TemporaryDirectory() as data:
         file, folder = write(RUNS['fd']), Path(data)
         loops: dict[str, Callable[[], dict[str, Any]]] = {
-            DEVICE: lambda: device_loop(file, folder, seconds, priority),  # calibrates
+            DEVICE: lambda: device_loop(file, folder, seconds, priority, store),  # calibrates
             LAW_ON_BOARD: lambda: board_loop(file, folder, seconds, priority, renders=True),
             BOARD: lambda: board_loop(file, folder, seconds, priority, renders=False),
             LAW: lambda: bare_loop(seconds, priority, step=alone),
@@ -285,22 +296,23 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
             load, date = os.getloadavg()[0], datetime.date.today().isoformat()
             found.append({'loop': name, 'load': load, 'date': date, **run()})
             print(found[-1], flush=True)
-    kept[BARE] = [*runs, *found]  # whole turns only
+    kept = {**read_kept(store), BARE: [*runs, *found]}  # whole turns only
     text = json.dumps(kept, indent=1, sort_keys=True) + '\n'
     store.write_text(text, encoding='utf-8')
 
 
 def bare_text(runs: list[dict[str, Any]]) -> str:
     """Return the section of the page."""
-    rows = []
+    rows, work, missed = [], {}, {}
     for name, what in LOOPS.items():
         chosen = [run for run in runs if run['loop'] == name]
         shares = [run['missed'] / (run['ticks'] + run['missed']) for run in chosen]
-        work = np.median([run['work'] for run in chosen], axis=0)
-        late = np.median([run['late'] for run in chosen], axis=0)
-        times = (f'{1e3 * x:.3f}' for x in (work[0], work[1], late[1], late[2]))
+        missed[name] = float(np.mean(shares))
+        work[name] = 1e3 * np.median([run['work'] for run in chosen], axis=0)
+        late = 1e3 * np.median([run['late'] for run in chosen], axis=0)
+        times = (f'{x:.3f}' for x in (*work[name][:2], *late[1:3]))
         rows.append(
-            (what, *(f'{s:.2%}' for s in (np.mean(shares), min(shares), max(shares))), *times)
+            (what, *(f'{s:.2%}' for s in (missed[name], min(shares), max(shares))), *times)
         )
     head = ('', 'missed', 'least', 'most', 'work, median', '99 %', 'late, 99 %', '99.9 %')
     loads = [run['load'] for run in runs]
@@ -308,5 +320,11 @@ def bare_text(runs: list[dict[str, Any]]) -> str:
         f'## Beside bare loops at {RATE:g} Hz\n\n{runs[-1]["date"]}, SCHED_FIFO '
         f'{runs[-1]["priority"]}; {len(chosen)} turns of {runs[-1]["seconds"]:.0f} s each '
         f'(`python -m soro_studies.haptics bare --go-on`), at load averages of {min(loads):.0f} '
-        f'to {max(loads):.0f}; ms, medians of the turns.\n\n{page_table(head, rows)}'
+        f'to {max(loads):.0f}; ms, medians of the turns.\n\n{page_table(head, rows)}\n\n'
+        'Sums that are as many each time take longer where the other virtual processor, which '
+        f'works for the board, its plant and others, slows this one down: {work[BOARD][1]:.2f} '
+        f'instead of {work[BOARD][0]:.2f} ms in 1 % of the ticks. With nothing else to do they '
+        f'miss {missed[BOARD] / missed[DEVICE]:.0%} of what the device misses: that is the '
+        f'computer. The law in place of the sums adds {missed[LAW_ON_BOARD] - missed[BOARD]:.2%} '
+        f'of the slots, ROS and topics {missed[DEVICE] - missed[LAW_ON_BOARD]:.2%}.'
     )

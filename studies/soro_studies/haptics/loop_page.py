@@ -9,12 +9,7 @@ interrupted costs no other, and the page can be written again without measuring.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-import datetime
-import json
-import os
 from pathlib import Path
-import platform
 import signal
 import sys
 import tempfile
@@ -22,8 +17,7 @@ import time
 from typing import Any
 
 from soro_studies.haptics.bare_loop import BARE, bare_text
-from soro_studies.haptics.computer_load import realtime_share
-from soro_studies.haptics.loop_study import LoopResult, measure, RUNS, variant_files
+from soro_studies.haptics.loop_study import keep, measure, read_kept, RUNS, variant_files
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.stall_meter import stalls_in_words
 
@@ -35,7 +29,6 @@ ROWS = (
     ('model', 'model'),
     ('compute', 'computation: sensing, rendering, model'),
     ('copies', 'topics, in the ticks that publish'),
-    ('collection', 'pauses of the collector, any thread'),
     ('period', 'period'),
     ('hand_to_command', 'hand to command'),
 )
@@ -76,29 +69,6 @@ def measure_runs(
                 keep(page.with_suffix('.json'), key, result)
                 write_loop_page(robot, page)
     return page
-
-
-def keep(store: Path, key: str, result: LoopResult) -> None:
-    """Put one result among those that are kept; nothing is lost when it is interrupted."""
-    kept = read_kept(store)
-    kept[key] = {
-        **asdict(result),
-        'date': datetime.date.today().isoformat(),
-        'cores': os.cpu_count(),
-        'machine': f'{platform.machine()}, Linux {platform.release()}',
-        'realtime_share': realtime_share(),
-    }
-    new = store.with_suffix('.new')
-    new.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
-    new.replace(store)
-
-
-def read_kept(store: Path) -> dict[str, Any]:
-    """Return the results that are kept, by run."""
-    if not store.is_file():
-        return {}
-    kept: dict[str, Any] = json.loads(store.read_text(encoding='utf-8'))
-    return kept
 
 
 def write_loop_page(robot: str, page: Path) -> None:

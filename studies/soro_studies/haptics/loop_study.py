@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+import datetime
 import json
 import os
 from pathlib import Path
+import platform
 import signal
 import subprocess
 import sys
@@ -39,7 +41,7 @@ from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.middleware import set_middleware
 from soro_rigs.process_table import ProcessTable
-from soro_studies.haptics.computer_load import LoadMeter
+from soro_studies.haptics.computer_load import LoadMeter, realtime_share
 from soro_studies.haptics.stall_meter import StallMeter
 
 SPACE = '/loop_study'
@@ -48,6 +50,7 @@ REACH = 0.025  # m, of the hand, 15 mm into the wall
 SWING = 2.0  # s, to the wall and back
 REPORT = 15.0  # s between two lines about a run
 START, CALIBRATION = 240.0, 300.0  # s, patience on a busy computer
+AFTER_START = 10.0  # s
 LAST_WORDS = 4  # lines of a log that are told when something did not go through
 MODULES = {
     'emulator': 'soro_emulation.node',
@@ -333,6 +336,46 @@ def measure(
     finally:
         bench.close()
     return result
+
+
+def keep(store: Path, key: str, result: LoopResult) -> None:
+    """Put one result among those that are kept; nothing is lost when it is interrupted."""
+    kept = read_kept(store)
+    kept[key] = {
+        **asdict(result),
+        'date': datetime.date.today().isoformat(),
+        'cores': os.cpu_count(),
+        'machine': f'{platform.machine()}, Linux {platform.release()}',
+        'realtime_share': realtime_share(),
+    }
+    new = store.with_suffix('.new')
+    new.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n', encoding='utf-8')
+    new.replace(store)
+
+
+def read_kept(store: Path) -> dict[str, Any]:
+    """Return the results that are kept, by run."""
+    if not store.is_file():
+        return {}
+    kept: dict[str, Any] = json.loads(store.read_text(encoding='utf-8'))
+    return kept
+
+
+def joint_start(file: Path, folder: Path) -> dict[str, Any]:
+    """Start board and renderer together; `folder` has the calibration."""
+    load, begin = os.getloadavg()[0], time.monotonic()
+    bench = LoopBench(file, folder, RUNS['can'], 0)
+    try:
+        bench.wait(lambda: bench.state == ActuatorState.ACTIVE, START, 'active device')
+        took = time.monotonic() - begin
+        bench.wait(lambda: 'sensors' in bench.statuses, START, 'diagnostics')
+        bench.spin(AFTER_START)
+        said = {name: bench.statuses[name]['message'] for name in ('device', 'sensors')}
+    except TimeoutError as error:
+        took, said = float('nan'), {'device': str(error), 'sensors': ''}
+    finally:
+        bench.close()
+    return {'load': load, 'seconds': took, **said}
 
 
 def _watch(bench: LoopBench, result: LoopResult, say: Callable[[str], None]) -> None:

@@ -67,7 +67,6 @@ class WrenchInput(ExternalWrench):
         """Listen no more; what is known grows old."""
         subscription, self._subscription = self._subscription, None
         self._node.transforms.close()
-        self._filter.close()
         if subscription is not None:
             self._node.destroy_subscription(subscription)
 
