@@ -17,6 +17,7 @@ from soro_mechanics.core.status import Code, SolverStatus
 Array = NDArray[np.float64]
 Record = TypeVar('Record')
 # What counts as reached unless the caller says otherwise [m], [rad].
+SAME_END = 1.01  # of a miss: farther away, two searches are on their ways to different ends
 HOPE = 10.0  # times what the next step promises: the most that all further ones bring (assumed)
 POSITION_TOLERANCE, ORIENTATION_TOLERANCE = 1e-6, 1e-5
 SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
@@ -91,7 +92,7 @@ class Target:
 
     def hopeless(self, miss: float, promise: float) -> bool:
         """Whether steps that promise such a part of a miss lead no nearer than what is known."""
-        return miss * (1.0 - HOPE * promise) > self.known
+        return miss * (1.0 - HOPE * promise) > SAME_END * self.known
 
     @property
     def size(self) -> int:

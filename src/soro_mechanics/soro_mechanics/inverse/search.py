@@ -94,7 +94,7 @@ class Search:
             return self._no_start()
         best, settled = self._search(limits, start)
         middle = None
-        if guess is None and not best.met:
+        if not best.met and math.isinf(self.target.known):
             middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
         if middle is not None:  # before a target counts as unreachable
             found, well = self._search(limits, self._at(middle, None))
@@ -204,7 +204,6 @@ class Search:
                 step = steps.approach_step(*task, bend)
             if not landing:
                 left = float(np.linalg.norm(point.residual - rows @ step))
-                bowed = left**2 + float(step @ bend @ step)
                 promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
@@ -240,8 +239,7 @@ class Search:
                     bent = bool(bend.any())
                 if landing:
                     _learn(curvature, moved, moved - (known - rows).T @ multiplier)
-                if landing or point.size**2 - trial.size**2 > 0.5 * (point.size**2 - bowed):
-                    trust = max(trust, 2.0 * float(np.abs(step).max()))
+                trust = max(trust, 2.0 * float(np.abs(step).max()))
                 point, rows = trial, known
             elif not exact:
                 rows, exact = None, True
