@@ -294,7 +294,7 @@ class InverseProblem(DrivenLimits):
             if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
                 break
             miss = self.target.miss(self.errors(self.task_error(at.state)))
-            if self.limited and self.target.hopeless(miss, 0.5 * promise / error**2):
+            if self.limited and self.target.hopeless(miss, float(0.5 * promise) / error**2):
                 break
             goal = self.projected(at.driven + step * self.range)
             trial = None
