@@ -111,12 +111,11 @@ class MultiStart:
         """
         if first.status.code not in SHORT or robot.model_object.too_far(target.pose[:3, 3]):
             return explain(first)
-        began, spent = time.perf_counter(), first.status.solve_time
+        began = time.perf_counter() - first.status.solve_time
         if not self._solving.acquire(timeout=PATIENCE):
             said = 'the postures to begin from elsewhere are still being solved: ask again'
-            seconds = spent + time.perf_counter() - began
             first = explain(first)
-            return _reported(first, seconds, first.status.iterations, said)
+            return _reported(first, began, first.status.iterations, said)
         self._solving.release()
         starts = self.postures(robot).near(target)
         best, iterations, tried, met = first, 0, 0, False
@@ -136,8 +135,7 @@ class MultiStart:
         iterations += first.status.iterations - best.status.iterations
         best = explain(best)
         iterations += best.status.iterations
-        seconds = spent + time.perf_counter() - began
-        return _reported(best, seconds, iterations, '' if met or not starts else said)
+        return _reported(best, began, iterations, '' if _usable(best) or not starts else said)
 
 
 def postures_of(robot: Sampled) -> Postures:
@@ -166,10 +164,10 @@ def _nearer(found: InverseSolution, best: InverseSolution, target: Target) -> bo
 
 
 def _reported(
-    solution: InverseSolution, seconds: float, iterations: int, said: str
+    solution: InverseSolution, began: float, iterations: int, said: str
 ) -> InverseSolution:
-    """Return a solution with the time [s] and iterations of all searches, and what they were."""
-    q = solution.configuration
+    """Return a solution with time and iterations of all searches, and what they were."""
+    q, seconds = solution.configuration, time.perf_counter() - began
     message = '; '.join(part for part in (solution.status.message, said) if part)
     status = replace(solution.status, solve_time=seconds, iterations=iterations, message=message)
     timed = replace(q, status=replace(q.status, solve_time=seconds))
