@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 import os
 from typing import Any, TYPE_CHECKING
@@ -212,21 +212,24 @@ class Robot(robot_input.RobotInput):
         )
         first_calls.finish()  # a search has a time limit
         load = self._load(wrench, loads)
-        search = partial(self._searched, goal, load)
-        first = search(self._guess(guess))
+        search = partial(self._searched, self._model.inverse, load)
+        explain = partial(self._searched, self._model.explained, load, goal)
+        first = search(goal, self._guess(guess))
         if guess is None if multistart is None else multistart:
-            return self._others.improved(self, first, search, goal)
-        return first
+            return self._others.improved(self, first, search, explain, goal)
+        return explain(first)
 
     def precompute_seeds(self) -> None:
         """Solve now the postures from which a `multistart` of `inverse` begins."""
         first_calls.finish()
         self._others.postures(self)
 
-    def _searched(self, target: Target, load: LoadCase, start: Guess) -> InverseSolution:
-        """Search from one start; raises InvalidInput for numbers no model can compute with."""
+    def _searched(
+        self, ask: Callable[..., InverseSolution], load: LoadCase, target: Target, start: Any
+    ) -> InverseSolution:
+        """Ask the model from one start; InvalidInput for numbers that it cannot compute with."""
         try:
-            found = self._model.inverse(target, load, start)
+            found = ask(target, load, start)
             solved, tip = found.configuration.status.converged, found.configuration.tip
             computed = not solved or tip is target.pose or all_finite(tip)
         except np.linalg.LinAlgError:

@@ -13,7 +13,6 @@ from soro_mechanics.core.array_input import all_finite, finite_array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.simulation import as_signal
-from soro_mechanics.numerics.qp import solve_qp
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
@@ -77,9 +76,6 @@ def entries():
         ('transport', lambda v: stiffness.transport(c, v), (3,)),
         ('change_frame', lambda v: stiffness.change_frame(c, v), (4, 4)),
         ('deflection', lambda v: stiffness.deflection(c, np.eye(4), v), (6,)),
-        ('qp h', lambda v: solve_qp(v, np.ones(2), c[:2, :2]), (2, 2)),
-        ('qp low', lambda v: solve_qp(c[:2, :2], np.ones(2), c[:2, :2], v), (2,)),
-        ('qp high', lambda v: solve_qp(c[:2, :2], np.ones(2), c[:2, :2], None, v), (2,)),
         ('check_pulls', lambda v: check_pulls(v, one, np.eye(3)), (4, 3)),
         ('check_pulls moved', lambda v: check_pulls(one, v, np.eye(3)), (4, 3)),
         ('check_pulls model', lambda v: check_pulls(one, one, v), (3, 3)),

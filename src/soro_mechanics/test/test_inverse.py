@@ -12,7 +12,7 @@ from soro_mechanics import Code, load_robot, Task
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
 from soro_mechanics.core.configuration import LoadCase, Target
-from soro_mechanics.inverse.search import Search, solve_inverse
+from soro_mechanics.inverse.search import Search
 from soro_mechanics.robot import Robot
 
 
@@ -183,7 +183,7 @@ def test_a_robot_that_is_there_already_takes_the_least_energy(task):
     """No muscle moves the tip of the straight robot along its axis, to first order."""
     robot, q = straight_muscles(0.098)
     goal = Target(q.tip, task, (1e-6, 1e-6))
-    s = solve_inverse(robot.model_object, goal, LoadCase(gravity=robot.gravity), q)
+    s = Search(robot.model_object, goal, LoadCase(gravity=robot.gravity)).solve(q)
     assert s.status.code is Code.NONE and s.position_error <= 1e-6
     rest = [a.rest for a in robot.actuators]
     np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
@@ -195,7 +195,7 @@ def test_what_no_actuator_moves_cannot_be_met():
     target = q.tip.copy()
     target[2, 3] += 1e-3
     goal = Target(target, Task.POSITION, (1e-6, 1e-6))
-    s = solve_inverse(robot.model_object, goal, LoadCase(gravity=robot.gravity), q)
+    s = Search(robot.model_object, goal, LoadCase(gravity=robot.gravity)).solve(q)
     assert s.status.code is Code.UNREACHABLE
     assert s.position_error == pytest.approx(1e-3, rel=1e-6)
 

@@ -3,6 +3,7 @@
 """Targets within the workspace that a search from the actuators' rest does not find."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 import pickle
 import threading
 
@@ -227,6 +228,7 @@ def test_further_starts_ask_nothing_again(monkeypatch):
     assert alone.status.code is s.status.code is Code.AT_LIMIT
     assert s.position_error <= alone.position_error
     assert once + 2 <= len(begun) == len(set(begun))  # no start twice
+    assert sum(not limited for limited, _ in begun) == 1
     misses = robot.forward(s.actuation).tip[:3, 3] - [0.05, 0.05, 0.02]
     assert np.linalg.norm(misses) == pytest.approx(s.position_error, rel=1e-6)
 
@@ -241,10 +243,10 @@ def test_a_target_far_outside_ends_within_its_iterations():
     assert s.position_error == pytest.approx(0.5 - longest, rel=1e-6)
 
 
-@pytest.mark.parametrize('first', [(2e-6, 0.0), (0.0, 3e-5)])
-def test_only_a_nearer_end_is_nearer(first):
+@pytest.mark.parametrize('errors', [(2e-6, 0.0), (0.0, 2e-5)])
+def test_what_promises_less_than_another_search_has_reached_is_hopeless(errors):
     target = Target(np.eye(4), Task.POSE, (1e-6, 1e-5))
-    assert target.nearer('this', first)
-    assert not target.nearer('this', first)
-    assert target.nearer('other', first)
-    assert target.nearer('this', (0.5 * first[0], 0.5 * first[1]))
+    miss = target.miss(errors)
+    assert miss == pytest.approx(2.0) and not target.hopeless(miss, 0.0)
+    other = replace(target, known=1.5)
+    assert other.hopeless(miss, 0.02) and not other.hopeless(miss, 0.03)

@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.status import SolverStatus
+from soro_mechanics.core.status import Code, SolverStatus
 
 Array = NDArray[np.float64]
 Record = TypeVar('Record')
 # What counts as reached unless the caller says otherwise [m], [rad].
+SAME_END = 1.01  # of a miss: farther away, two searches are on their ways to different ends
+HOPE = 10.0  # times what the next step promises: the most that all further ones bring (assumed)
 POSITION_TOLERANCE, ORIENTATION_TOLERANCE = 1e-6, 1e-5
-NEARER = 1.0 - 1e-6  # of a miss: a smaller one is nearer, and not by round-off
 SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
 
 
@@ -83,22 +84,15 @@ class Target:
     task: Task = Task.POSE  #: what of the pose counts
     #: position [m] and orientation [rad]
     tolerances: tuple[float, float] = (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)
-    #: Smallest miss of the searches of each kind for this target that have ended so far.
-    #: Several searches for one answer share it: what one has examined the next need not examine
-    #: again.
-    nearest: dict[str, float] = field(default_factory=dict, compare=False, repr=False)
+    known: float = math.inf  #: `miss` of another search: one that ends farther away may give up
 
     def miss(self, errors: tuple[float, float]) -> float:
         """Return errors [m], [rad] as one number, in units of tolerance."""
         return math.hypot(errors[0] / self.tolerances[0], errors[1] / self.tolerances[1])
 
-    def nearer(self, search: str, errors: tuple[float, float]) -> bool:
-        """Note where a search has ended; whether that is nearer than all of its kind before."""
-        miss = self.miss(errors)
-        found = miss < NEARER * self.nearest.get(search, math.inf)
-        if found:
-            self.nearest[search] = miss
-        return found
+    def hopeless(self, miss: float, promise: float) -> bool:
+        """Whether steps that promise such a part of a miss lead no nearer than what is known."""
+        return miss * (1.0 - HOPE * promise) > SAME_END * self.known
 
     @property
     def size(self) -> int:
@@ -165,6 +159,12 @@ class InverseSolution:
     orientation_error: float  #: [rad]; zero where the task leaves orientation free
     at_limit: tuple[str, ...]  #: actuators (and coupled limits) that stop the solution
     status: SolverStatus  #: NONE, UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether it misses its target and nobody has looked beyond the limits."""
+        missed = self.status.code in (Code.UNREACHABLE, Code.NOT_CONVERGED)
+        return missed and not self.status.message
 
 
 def amended(item: Record, **values: Any) -> Record:

@@ -75,10 +75,16 @@ class Model(ABC):
         return self.compliance_along(q, method)[-1][-1]
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
-        """Find the actuation for a target."""
-        from soro_mechanics.inverse.search import solve_inverse  # scipy is loaded only when used
+        """Find the actuation for a target within the limits; a miss is not explained."""
+        from soro_mechanics.inverse.search import Search  # loaded only when used
 
-        return solve_inverse(self, target, load, guess)
+        return Search(self, target, load).solve(guess)
+
+    def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
+        """Return what was found, and where it misses its target what is beyond the limits."""
+        from soro_mechanics.inverse.search import Search
+
+        return Search(self, target, load).explained(found) if found.unexplained else found
 
     def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
         """Prepare for `count` solves under one load; None where `forward` is what there is."""

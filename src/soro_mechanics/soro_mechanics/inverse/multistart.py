@@ -18,20 +18,14 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.analysis.workspace import sample_workspace, Sampled
-from soro_mechanics.core.configuration import (
-    Array,
-    Configuration,
-    InverseSolution,
-    NEARER,
-    Target,
-    Task,
-)
+from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Target, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, Warnings
 
 POSTURES = 128
 TRIES = 4  # of the nearest ones; what has not been found then, hardly ever is
 BUDGET = 1200  # iterations of further searches, after which no other one begins
+NEARER = 1.0 - 1e-6  # of a miss: a smaller one is nearer, and not by round-off
 PATIENCE = 4.0  # s that a search waits for another thread, which solves the postures
 # What an inverse says of a target it has not reached, or not so that the robot could stay there.
 SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
@@ -106,21 +100,22 @@ class MultiStart:
         self,
         robot: Sampled,
         first: InverseSolution,
-        search: Callable[[Configuration], InverseSolution],
+        search: Callable[[Target, Configuration], InverseSolution],
+        explain: Callable[[InverseSolution], InverseSolution],
         target: Target,
     ) -> InverseSolution:
-        """Return a solution that meets the target, else the one that comes nearest.
+        """Return a solution that meets the target, else the one that comes nearest, explained.
 
         `first` at once where it is good, or no posture can be nearer; `search` is the inverse from
         a start. Its iterations are those of all searches, its message says how many there were.
         """
         if first.status.code not in SHORT or robot.model_object.too_far(target.pose[:3, 3]):
-            return first
-        began, spent = time.perf_counter(), first.status.solve_time
+            return explain(first)
+        began = time.perf_counter() - first.status.solve_time
         if not self._solving.acquire(timeout=PATIENCE):
             said = 'the postures to begin from elsewhere are still being solved: ask again'
-            seconds = spent + time.perf_counter() - began
-            return _reported(first, seconds, first.status.iterations, said)
+            first = explain(first)
+            return _reported(first, began, first.status.iterations, said)
         self._solving.release()
         starts = self.postures(robot).near(target)
         best, iterations, tried, met = first, 0, 0, False
@@ -129,15 +124,18 @@ class MultiStart:
             tried += 1
             if start.status.code is not Code.NONE:
                 continue
-            found = search(start)
+            miss = target.miss((best.position_error, best.orientation_error))
+            ended = best.status.converged and best.status.code is not Code.UNSTABLE
+            found = search(replace(target, known=miss) if ended else target, start)
             iterations += found.status.iterations
             met = _usable(found)
             if met or _nearer(found, best, target):
                 best = found
         said = f'{tried} of {len(starts)} further searches, {iterations} iterations'
-        iterations += first.status.iterations
-        seconds = spent + time.perf_counter() - began
-        return _reported(best, seconds, iterations, '' if met or not starts else said)
+        iterations += first.status.iterations - best.status.iterations
+        best = explain(best)
+        iterations += best.status.iterations
+        return _reported(best, began, iterations, '' if _usable(best) or not starts else said)
 
 
 def postures_of(robot: Sampled) -> Postures:
@@ -166,10 +164,10 @@ def _nearer(found: InverseSolution, best: InverseSolution, target: Target) -> bo
 
 
 def _reported(
-    solution: InverseSolution, seconds: float, iterations: int, said: str
+    solution: InverseSolution, began: float, iterations: int, said: str
 ) -> InverseSolution:
-    """Return a solution with the time [s] and iterations of all searches, and what they were."""
-    q = solution.configuration
+    """Return a solution with time and iterations of all searches, and what they were."""
+    q, seconds = solution.configuration, time.perf_counter() - began
     message = '; '.join(part for part in (solution.status.message, said) if part)
     status = replace(solution.status, solve_time=seconds, iterations=iterations, message=message)
     timed = replace(q, status=replace(q.status, solve_time=seconds))

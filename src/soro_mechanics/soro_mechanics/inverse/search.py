@@ -40,7 +40,6 @@ PROGRESS = 0.7
 FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 HOLD = 1e-3  # of the ranges: as far from where rows were exact, steps of least energy may use them
-SEARCH = 'search'  # in `Target.nearest`
 REFINING = 8  # iterations at most from the caller's tolerances to the default ones
 
 
@@ -70,17 +69,6 @@ class Point(NamedTuple):
     known_at: Array | None = None  # z where they were exact
 
 
-def solve_inverse(model: Any, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
-    """Find the actuation for a target of any model, from the guess or the actuators' rest.
-
-    NONE: met within the tolerances, at the least actuator energy (distance from rest in units of
-    the ranges) near the start. AT_LIMIT: reachable only beyond the limits in `at_limit`.
-    UNREACHABLE: not even so. Both give the nearest pose found, by the error in tolerances.
-    NOT_CONVERGED: neither can be said. Wider tolerances than the default ones only judge.
-    """
-    return Search(model, target, load).solve(guess)
-
-
 class Search:
     """One target of one model, and the iterations spent on it."""
 
@@ -94,17 +82,21 @@ class Search:
         self._began = time.perf_counter()
 
     def solve(self, guess: Guess) -> InverseSolution:
-        """Search from a guess; see `solve_inverse`."""
+        """Find the actuation for a target of any model, from the guess or the actuators' rest.
+
+        NONE: met within the tolerances, at the least actuator energy (distance from rest in units
+        of the ranges) near the start. Else the nearest pose found, by the error in tolerances;
+        `explained` says why. Wider tolerances than the default ones only judge.
+        """
         limits = self._limits
         start = self._start(guess)
         if start is None:
             return self._no_start()
         best, settled = self._search(limits, start)
         middle = None
-        if not (best.met or SEARCH in self.target.nearest):
-            self.target.nearest[SEARCH] = np.inf
+        if not best.met and math.isinf(self.target.known):
             middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
-        if middle is not None:  # before a target counts as unreachable, once
+        if middle is not None:  # before a target counts as unreachable
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
@@ -114,9 +106,7 @@ class Search:
         if not best.q.status.converged:
             why = f'no equilibrium: {best.q.status.message}'
             return self._solution(best, Code.NOT_CONVERGED, why)
-        if not self.target.nearer(SEARCH, best.errors):  # what is beyond the limits is known
-            return self._solution(best, Code.NOT_CONVERGED, 'another search has ended nearer')
-        return self._short(best, settled)
+        return self._solution(best, Code.UNREACHABLE if settled else Code.NOT_CONVERGED)
 
     def follow(self, guess: Configuration) -> InverseSolution | None:
         """Return the solution next to a guess, None where a few steps do not lead to one."""
@@ -140,8 +130,17 @@ class Search:
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
-    def _short(self, best: Point, settled: bool) -> InverseSolution:
-        """Say why a target is missed, by a search without limits."""
+    def explained(self, short: InverseSolution) -> InverseSolution:
+        """Say why a target is missed, by a search without limits from the nearest pose.
+
+        AT_LIMIT: reachable only beyond the limits in `at_limit`. UNREACHABLE: not even so.
+        NOT_CONVERGED: neither can be said.
+        """
+        best, settled = self._start(short.configuration), short.status.code is Code.UNREACHABLE
+        if best is None:
+            return short
+        self._count = short.status.iterations
+        self._began -= short.status.solve_time
         beyond, well = self._search(self._limits.without(), best, BEYOND)
         if beyond.met and self._limits.kept(beyond.z):
             return self._solution(self._refined(beyond))
@@ -209,7 +208,8 @@ class Search:
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
-                if promise <= STATIONARY:
+                inner = exact and float(np.abs(step).max()) < trust
+                if promise <= STATIONARY or (inner and self.target.hopeless(point.size, promise)):
                     return point, True
             else:
                 penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
@@ -275,11 +275,7 @@ class Search:
                 message = 'the equilibrium that meets the target is unstable'
         seconds = time.perf_counter() - self._began
         status = amended(
-            inner,
-            code=code,
-            message=message or inner.message,
-            iterations=self._count,
-            solve_time=seconds,
+            inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
         left = Left(self.model, self._asked, best.rows, best.known_at)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)

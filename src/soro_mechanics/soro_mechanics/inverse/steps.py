@@ -13,7 +13,8 @@ import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
+from soro_mechanics.numerics.qp import solve_qp
+from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
@@ -35,15 +36,15 @@ def landing_step(
     if task > size:
         return None, np.zeros(task)
     slope = z - limits.rest
-    found, step, force = _solve(curvature, slope, rows, residual, residual)
+    status, step, force = solve_qp(curvature, slope, rows, residual, residual)
     # Mostly the task's rows alone say it.
-    if found and not (np.abs(step).max() <= trust and limits.kept(z + step, 0.0)):
+    if status == OPTIMAL and not (np.abs(step).max() <= trust and limits.kept(z + step, 0.0)):
         value = limits.rows @ z
         c = np.concatenate([rows, limits.rows, np.eye(size)])
         low = np.concatenate([residual, limits.low - value, np.full(size, -trust)])
         high = np.concatenate([residual, limits.high - value, np.full(size, trust)])
-        found, step, force = _solve(curvature, slope, c, low, high)
-    return step if found else None, force[:task]
+        status, step, force = solve_qp(curvature, slope, c, low, high)
+    return step if status == OPTIMAL else None, force[:task]
 
 
 def approach_step(
@@ -59,10 +60,10 @@ def approach_step(
     c = np.concatenate([limits.rows, np.eye(size)])
     low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
     high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
-    found, step, _ = _solve(
+    status, step, _ = solve_qp(
         gain / largest + DAMPING * np.eye(size), -(rows.T @ residual) / largest, c, low, high
     )
-    return step if found else np.zeros(size)
+    return step if status == OPTIMAL else np.zeros(size)
 
 
 def learn_bend(bend: Array, step: Array, rows: Array, before: Array, residual: Array) -> None:
@@ -88,8 +89,8 @@ def convex(h: Array) -> Array:
 
 def nearest_allowed(limits: Limits, z: Array) -> Array | None:
     """Return the nearest actuation that keeps every limit, None where there is none."""
-    found, x, _ = _solve(np.eye(z.size), -z, limits.rows, limits.low, limits.high)
-    return x if found else None
+    status, x, _ = solve_qp(np.eye(z.size), -z, limits.rows, limits.low, limits.high)
+    return x if status == OPTIMAL else None
 
 
 def inside(limits: Limits, z: Array) -> Array:
@@ -99,11 +100,3 @@ def inside(limits: Limits, z: Array) -> Array:
         return clipped
     nearest = nearest_allowed(limits, z)
     return clipped if nearest is None else nearest
-
-
-def _solve(h: Array, g: Array, rows: Array, low: Array, high: Array) -> tuple[bool, Array, Array]:
-    """Solve a quadratic program; return whether there is a solution, x and the multipliers."""
-    x, multiplier = np.empty(g.size), np.zeros(low.size)
-    work, index = np.zeros(workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
-    status, _ = solve_qp(h, g, Bounds(rows, low, high), x, multiplier, work, index)
-    return status == OPTIMAL, x, multiplier

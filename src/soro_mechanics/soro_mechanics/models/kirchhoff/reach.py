@@ -73,7 +73,7 @@ def nearer(target: Target, share: float) -> Target:
     """Return a target at a share of the distance from the base."""
     pose = target.pose.copy()
     pose[:3, 3] *= share
-    return replace(target, pose=pose, nearest={})
+    return replace(target, pose=pose)
 
 
 def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:

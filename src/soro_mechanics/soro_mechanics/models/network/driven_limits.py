@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.status import Code
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_slopes
 from soro_mechanics.models.network.layout import Layout
 from soro_mechanics.numerics.qp import solve_qp
+from soro_mechanics.numerics.qp_kernels import OPTIMAL
 from soro_mechanics.robot_file.reader import RobotDescription
 
 LIMIT_SLACK = 1e-9  # in parts of a range: round-off of a step that ends on a limit
@@ -61,10 +61,10 @@ class DrivenLimits:
             c, low, high = self.bounds(driven)
             if _kept(low, high):
                 return driven
-            found = solve_qp(np.eye(len(driven)), np.zeros(len(driven)), c, low, high)
-            if found.code is not Code.NONE:
+            status, y, _ = solve_qp(np.eye(len(driven)), np.zeros(len(driven)), c, low, high)
+            if status != OPTIMAL:
                 return None
-            driven = driven + found.x * self.range
+            driven = driven + y * self.range
         return None
 
 

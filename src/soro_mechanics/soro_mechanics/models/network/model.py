@@ -25,7 +25,7 @@ from soro_mechanics.models.network.description.spec import GROUND, LENGTHS
 from soro_mechanics.models.network.drive_values import driven_ranges
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
 from soro_mechanics.models.network.inverse_statics.following import Follower, follower_for
-from soro_mechanics.models.network.inverse_statics.inverse import solve_inverse
+from soro_mechanics.models.network.inverse_statics.inverse import explained, solve_inverse
 from soro_mechanics.models.network.inverse_statics.inverse_problem import in_one_kernel
 from soro_mechanics.models.network.ports import port_response, PortResponse
 from soro_mechanics.models.network.tendon.paths import TendonState
@@ -52,6 +52,12 @@ class Network(ForwardNetwork):
         if self.bundles:
             return self._inverse_of_bundles(target, load, guess)
         return solve_inverse(self, target, load, guess)
+
+    def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
+        """Return what was found, and where it misses its target what is beyond the limits."""
+        if self.bundles or not found.unexplained:
+            return super().explained(target, load, found)
+        return explained(self, target, load, found)
 
     def too_far(self, point: Array) -> bool:
         """Whether a driven rod from the ground to the tip would be longer than it can be."""

@@ -1,9 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Inverse statics of a network: the target at once, else step by step, else the nearest pose.
-
-A target not met is tried again without limits: AT_LIMIT where that helps, else UNREACHABLE.
-"""
+"""Inverse statics of a network: the target at once, else step by step, else the nearest pose."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.task_error import miss_sentence
-from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_statics.inverse_problem import (
     InverseProblem,
@@ -39,11 +36,7 @@ def solve_inverse(
 ) -> InverseSolution:
     """Find the actuation for a target; see `Model.inverse`."""
     start_time = time.perf_counter()
-    equilibrium = model.equilibrium(load.loads)
-    if equilibrium.posed is None:
-        kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
-        equilibrium.posed = kind(model, load, target)
-    problem: InverseProblem = equilibrium.posed.aimed_at(target, (equilibrium, load))
+    equilibrium, problem = _problem(model, target, load)
     best = problem.start(model, guess)
     near = problem.direct(best) if math.isfinite(best.residual) else None
     if near is not None:
@@ -51,29 +44,66 @@ def solve_inverse(
         q = model.configuration(equilibrium, held, near[1], start_time)
         if q.status.code is Code.NONE:
             return InverseSolution(q.actuation, q, *near[0].task_error, (), q.status)
-    beyond: InverseState | None = None
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):
         best, spent = _approach(problem, best)
-        # of another start that has ended as near: what is beyond the limits is known
-        if not problem.reached(best) and target.nearer('network', best.task_error):
-            beyond, more = _approach(problem.without_limits(), best)
-            spent += more
-            if problem.reached(beyond) and problem.within(beyond):
-                best = beyond
     if guess is not None and not math.isfinite(best.residual):  # led astray
         return solve_inverse(model, target, load, None)
 
+    return _solved(model, problem, best, spent, start_time)
+
+
+def explained(
+    model: ForwardNetwork, target: Target, load: LoadCase, short: InverseSolution
+) -> InverseSolution:
+    """Say why a target is missed: AT_LIMIT where it is met without limits, else UNREACHABLE."""
+    start_time = time.perf_counter()
+    _, problem = _problem(model, target, load)
+    best = problem.start(model, short.configuration)
+    best.task_error = short.position_error, short.orientation_error
+    beyond, spent = _approach(problem.without_limits(), best)
+    spent += short.status.iterations
+    if problem.reached(beyond) and problem.within(beyond):
+        return _solved(model, problem, beyond, spent, start_time)
+    at_limit, code = problem.touched(best), Code.UNREACHABLE
+    why = 'no actuation near reaches it, limits or not'
+    if problem.reached(beyond):
+        at_limit = at_limit or problem.touched(beyond)
+        code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
+    message = f'{why}; {miss_sentence(best.task_error)}'
+    seconds = short.status.solve_time + time.perf_counter() - start_time
+    status = replace(
+        short.status, code=code, message=message, iterations=spent, solve_time=seconds
+    )
+    return replace(short, at_limit=at_limit, status=status)
+
+
+def _problem(
+    model: ForwardNetwork, target: Target, load: LoadCase
+) -> tuple[Equilibrium, InverseProblem]:
+    """Return the equilibrium that a load acts on, and its problem with a target."""
+    equilibrium = model.equilibrium(load.loads)
+    if equilibrium.posed is None:
+        kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
+        equilibrium.posed = kind(model, load, target)
+    return equilibrium, equilibrium.posed.aimed_at(target, (equilibrium, load))
+
+
+def _solved(
+    model: ForwardNetwork, problem: InverseProblem, best: InverseState, spent: int, start: float
+) -> InverseSolution:
+    """Return the solution that the best point is, nearer to the target where that is possible."""
+
     def configuration(at: InverseState) -> Configuration:
         actuation, outcome = problem.outcome(at, spent + at.steps - best.steps)
-        held = Problem(actuation, load)
-        return model.configuration(equilibrium, held, outcome, start_time)
+        held = Problem(actuation, problem.load)
+        return model.configuration(problem.equilibrium, held, outcome, start)
 
     found = _refined(problem, best)
     q = configuration(found)
     if found is not best and q.status.code is not Code.NONE:  # unstable there, perhaps
         found, q = best, configuration(best)
-    return _describe(problem, q, found, beyond, start_time)
+    return _described(problem, q, found, start)
 
 
 def _refined(problem: InverseProblem, best: InverseState) -> InverseState:
@@ -108,7 +138,7 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
     while at < 1.0 and part >= MIN_PART:
         goal = min(1.0, at + part)
-        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way), nearest={})
+        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way))
         found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
         spent += found.steps
         if problem.reached(found) and problem.within(found):
@@ -124,29 +154,20 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     return found, spent + found.steps
 
 
-def _describe(
-    problem: InverseProblem,
-    q: Configuration,
-    best: InverseState,
-    beyond: InverseState | None,
-    start: float,
+def _described(
+    problem: InverseProblem, q: Configuration, best: InverseState, start: float
 ) -> InverseSolution:
-    """Say what the best point means; `beyond` is what was found without limits."""
+    """Say what the best point means; a miss is not explained."""
     at_limit: tuple[str, ...] = ()
     code, message = q.status.code, q.status.message
     if not q.status.converged or not math.isfinite(best.residual):
         code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
         at_limit = problem.touched(best)
-    elif beyond is None and not problem.within(best):
+    elif not problem.within(best):
         code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
         at_limit = problem.touched(best)
     elif not problem.reached(best):
-        at_limit = problem.touched(best)
-        code, why = Code.UNREACHABLE, 'no actuation near reaches it, limits or not'
-        if beyond is not None and problem.reached(beyond):
-            at_limit = at_limit or problem.touched(beyond)
-            code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
-        message = f'{why}; {miss_sentence(best.task_error)}'
+        code, message = Code.UNREACHABLE, ''
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
     return InverseSolution(

@@ -21,7 +21,6 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
-from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.steps import convex, learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, twist_left
 from soro_mechanics.models.network import layout as lay
@@ -48,10 +47,11 @@ from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation, tangent_work
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.qp import solve_qp
+from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
 MAX_STEPS = 40
 MAX_DIRECT = 16
-MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
+MAX_IDLE = 8  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
 MAX_NEAREST = 200  # Newton steps on the way to the nearest pose
 MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody could go there
@@ -293,6 +293,9 @@ class InverseProblem(DrivenLimits):
             promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
             if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
                 break
+            miss = self.target.miss(self.errors(self.task_error(at.state)))
+            if self.limited and self.target.hopeless(miss, float(0.5 * promise) / error**2):
+                break
             goal = self.projected(at.driven + step * self.range)
             trial = None
             if goal is not None:
@@ -340,8 +343,8 @@ class InverseProblem(DrivenLimits):
         c, low, high = self.bounds(at.driven)
         # without limits no step is longer than the ranges either
         low[:m], high[:m] = np.maximum(low[:m], -1.0), np.minimum(high[:m], 1.0)
-        found = solve_qp(h, -tangent[0].T @ tangent[1], c, low, high)
-        return found.x if found.code is Code.NONE else None
+        status, y, _ = solve_qp(h, -tangent[0].T @ tangent[1], c, low, high)
+        return y if status == OPTIMAL else None
 
     @property
     def redundant(self) -> bool:
@@ -442,5 +445,6 @@ def _least_energy(
         return np.asarray(y)
     rows = np.concatenate([jacobian / scale, c])
     bounds = missing / scale
-    found = solve_qp(h, g, rows, np.concatenate([bounds, low]), np.concatenate([bounds, high]))
-    return found.x if found.code is Code.NONE else None
+    low, high = np.concatenate([bounds, low]), np.concatenate([bounds, high])
+    status, y, _ = solve_qp(h, g, rows, low, high)
+    return y if status == OPTIMAL else None
