@@ -82,6 +82,10 @@ def candidates(words: list[str]) -> list[str]:
     if action is None:
         return []
     found = [str(choice) for choice in action.choices or ()]
+    if action.dest == 'environment':
+        from soro_cli.verbs.haptics import ENVIRONMENTS
+
+        found = list(ENVIRONMENTS)
     if not found and action.dest in ('robot', 'target'):
         from soro_mechanics.robot_file.catalogue import robot_files
 

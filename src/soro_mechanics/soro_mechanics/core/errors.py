@@ -29,7 +29,8 @@ class SoroError(Exception):
 
     def __reduce__(self) -> Any:
         """Cross to another process whatever `__init__` asks for; pools break of what cannot."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        new = copyreg.__newobj__  # type: ignore[attr-defined]
+        return new, (type(self), *self.args), self.__dict__
 
 
 class MissingPackage(SoroError, ImportError):
