@@ -230,14 +230,10 @@ def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
     for i, label in enumerate(('stiffest direction', 'middle', 'softest direction')):
         style = {'color': COLOURS[i], 'ls': ('-', '-', '--')[i], 'lw': 1.2}  # two may be alike
         ax.semilogy(shapes.time[chosen], stiffness[:, i], label=label, **style)
-    ax.yaxis.set_major_formatter(LogFormatter())  # 600, no 6 x 10^2
-    ax.yaxis.set_minor_formatter(LogFormatter())
+    ax.yaxis.set(major_formatter=LogFormatter(), minor_formatter=LogFormatter())  # no 6 x 10^2
     _finish(ax, 'time [s]', 'principal stiffness [N/m]')
-    return Drawn(
-        'stiffness',
-        figure,
-        {'softest': float(np.nanmin(stiffness)), 'stiffest': float(np.nanmax(stiffness))},
-    )
+    ends = {'softest': float(np.nanmin(stiffness)), 'stiffest': float(np.nanmax(stiffness))}
+    return Drawn('stiffness', figure, ends)
 
 
 def _timing(run: RunData, shapes: Shapes | None) -> Drawn:
