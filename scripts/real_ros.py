@@ -16,6 +16,7 @@ import argparse
 from collections.abc import Callable, Iterator
 import contextlib
 from dataclasses import dataclass
+from importlib.util import find_spec
 import os
 from pathlib import Path
 import shutil
@@ -233,6 +234,7 @@ def copyright_(bench: Bench) -> str:
 
 
 ROS2 = ('ros2', 'soro')
+BAGS = (*ROS2, 'ros2bag')
 ZSTD = ('--compression-format', 'zstd', '--compression-mode')
 ROWS = (
     Row('lint', 'ament_flake8', ('ament_flake8',), flake8),
@@ -241,11 +243,11 @@ ROWS = (
     Row('launch', 'ros2 launch', ROS2, launched),
     Row('cli', 'a target in world, a stop', ROS2, moved),
     Row('cli', 'param dump, then load', ROS2, loaded),
-    Row('bag', 'rosbag2, mcap', ROS2, bag('-s', 'mcap')),
-    Row('bag', 'rosbag2, sqlite3', ROS2, bag('-s', 'sqlite3')),
-    Row('bag', 'rosbag2, compressed file', ROS2, bag(*ZSTD, 'file')),
-    Row('bag', 'rosbag2, compressed messages', ROS2, bag(*ZSTD, 'message')),
-    Row('bag', 'soro record', ROS2, own_bag),
+    Row('bag', 'rosbag2, mcap', BAGS, bag('-s', 'mcap')),
+    Row('bag', 'rosbag2, sqlite3', BAGS, bag('-s', 'sqlite3')),
+    Row('bag', 'rosbag2, compressed file', BAGS, bag(*ZSTD, 'file')),
+    Row('bag', 'rosbag2, compressed messages', BAGS, bag(*ZSTD, 'message')),
+    Row('bag', 'soro record', BAGS, own_bag),
     Row('rviz', 'RViz', ('ros2', 'rviz2'), rviz),
 )
 GROUPS = tuple(dict.fromkeys(row.group for row in ROWS))
@@ -253,7 +255,7 @@ GROUPS = tuple(dict.fromkeys(row.group for row in ROWS))
 
 def outcome(row: Row, bench: Bench) -> tuple[str, str]:
     """Return ok, skipped or FAILED, and why."""
-    missing = [tool for tool in row.needs if shutil.which(tool) is None]
+    missing = [n for n in row.needs if shutil.which(n) is None and find_spec(n) is None]
     if missing:
         return 'skipped', f'not installed: {" ".join(missing)}'
     try:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks with real tools: what is missing is skipped with its name, what fails is said."""
 
+from configparser import ConfigParser
+
 import pytest
 import real_ros
 
@@ -48,3 +50,19 @@ def test_a_robot_that_ends_fails_every_row(tools, capsys, monkeypatch):
     tools('soro', '')
     assert real_ros.main(['--only', 'launch']) == 1
     assert rows(capsys)[0] == {'ros2 launch': 'FAILED'}
+
+
+def test_without_rosbag2_its_rows_are_skipped(tools, capsys):
+    tools('ros2', 'test "$1" = daemon')
+    tools('soro', '')
+    rows_of_bags = [row for row in real_ros.ROWS if row.group == 'bag']
+    found = {real_ros.outcome(row, None) for row in rows_of_bags}  # no check may begin
+    assert found == {('skipped', 'not installed: ros2bag')}
+
+
+def test_ament_flake8_takes_every_package_for_ours():
+    config = ConfigParser()
+    assert config.read(real_ros.ROOT / 'scripts/ament_flake8.ini')
+    names = config['flake8']['application-import-names'].replace(',', ' ').split()
+    folders = [*real_ros.ROOT.glob('src/soro_*'), *real_ros.ROOT.glob('studies/soro_*')]
+    assert names and set(names) == {folder.name for folder in folders}

@@ -105,6 +105,7 @@ def test_values_of_another_verb_name_it(read, verb):
         ('move', '--actuation', 'pair_1=0.9bra'),
         ('jacobian', '0.9bra', '0', '0'),
         ('compare', '0.9bra', '0', '0'),
+        ('move', '--actuation', '0.9kg', '0', '0'),
         ('ik', '9mmm', '0', '0'),
         ('move', '9mmm', '0', '0'),
         ('fk', '0', '0', '0', '--wrench', '1kg', '0', '0'),
@@ -120,7 +121,9 @@ def test_units_are_refused_before_a_robot_is_looked_for(words, monkeypatch, caps
     assert wrong in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('word', ['0.9bar', '1e-3 m', 'a=5deg', '0.5 1/m', '-2N', '0', '1.2'])
+@pytest.mark.parametrize(
+    'word', ['0.9bar', '1e-3 m', 'a=5deg', '0.5 1/m', '-2N', '5 %', '0', '1.2']
+)
 def test_units_that_exist_pass(word):
     bare = display_units.check_units([word])
     assert bare == ([word] if word == '1.2' else [])  # right for a stretch only
@@ -139,6 +142,7 @@ def test_words_are_completed():
     assert candidates(['ik', '--ta']) == ['--task']
     assert candidates(['ik', '--task', '']) == ['axis', 'pose', 'position']
     assert set(candidates(['launch', ''])) == set(robot_files())
+    assert candidates(['haptics', 'w']) == ['wall']
     assert candidates(['fk', '0', '--robot', 'stew']) == ['stewart_gough']
     assert candidates(['fly', '']) == candidates(['plot', 'ba']) == []
 

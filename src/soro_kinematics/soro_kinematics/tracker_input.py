@@ -31,7 +31,7 @@ from soro_node.transforms import NoTransform, stamp_of, TransformFilter
 TOPIC = 'tracker/pose'
 PARAMETERS = (
     Parameter(
-        'marker', [], 'm, rad', "of the tracker in `tip`: x, y, z, roll, pitch, yaw; empty: the "
+        'marker', [], 'm, rad', 'of the tracker in `tip`: x, y, z, roll, pitch, yaw; empty: the '
         "robot file's", sizes=(0, 6), read_only=True,
     ),
     Parameter(

@@ -33,12 +33,6 @@ GIVEN = {
         'samples': 50,
         'executor': None,
     },
-    'docs/network.md': {
-        'axes': np.eye(6)[:, :3],
-        'length': 0.4,
-        'actuation': np.full(6, 0.01),
-        'wrench': [0.0, 0.0, -5.0, 0.0, 0.0, 0.0],
-    },
     'docs/models/haptics.md': {'encoder': np.zeros(6), 'sensor': np.zeros(6)},
 }
 CLUSTER = 'dask'  # see test_workspace_cluster

@@ -229,7 +229,8 @@ def has_value(node: Node, message: ParameterMessage) -> bool:
         return False
     present = node.get_parameter(given.name)
     given = _of_type(given, KINDS.get(present.type_, ''))
-    return given.type_ == present.type_ and np.array_equal(given.value, present.value)
+    alike = given.type_ == present.type_ or not np.size(given.value)  # an empty list is of any
+    return alike and np.array_equal(given.value, present.value)
 
 
 def _of_type(given: RosParameter, kind: str) -> RosParameter:

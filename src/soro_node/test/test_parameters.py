@@ -29,6 +29,7 @@ TABLE = (
     Parameter('tolerance', 1e-3, 'm', 'how near'),
     Parameter('smallest', 1e-5, 'm', 'at start only', read_only=True),
     Parameter('mounting', [0.0, 1e-5], 'm', 'at start only', read_only=True),
+    Parameter('marker', [], 'm', 'at start only', sizes=(0, 6), read_only=True),
 )
 
 

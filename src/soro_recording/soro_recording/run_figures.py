@@ -14,7 +14,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogFormatter, NullFormatter
 import numpy as np
 
 from soro_mechanics.robot import Robot
@@ -228,13 +228,12 @@ def _stiffness(run: RunData, shapes: Shapes) -> Drawn:
     ax = figure.subplots()
     stiffness = 1.0 / np.where(values > 0.0, values, np.nan)
     for i, label in enumerate(('stiffest direction', 'middle', 'softest direction')):
-        ax.semilogy(shapes.time[chosen], stiffness[:, i], color=COLOURS[i], lw=1.2, label=label)
+        style = {'color': COLOURS[i], 'ls': ('-', '-', '--')[i], 'lw': 1.2}  # two may be alike
+        ax.semilogy(shapes.time[chosen], stiffness[:, i], label=label, **style)
+    ax.yaxis.set(major_formatter=LogFormatter(), minor_formatter=LogFormatter())  # no 6 x 10^2
     _finish(ax, 'time [s]', 'principal stiffness [N/m]')
-    return Drawn(
-        'stiffness',
-        figure,
-        {'softest': float(np.nanmin(stiffness)), 'stiffest': float(np.nanmax(stiffness))},
-    )
+    ends = {'softest': float(np.nanmin(stiffness)), 'stiffest': float(np.nanmax(stiffness))}
+    return Drawn('stiffness', figure, ends)
 
 
 def _timing(run: RunData, shapes: Shapes | None) -> Drawn:

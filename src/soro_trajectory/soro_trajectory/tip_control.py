@@ -45,7 +45,7 @@ from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error
 PARAMETERS = (
     Parameter(
         'control', 'auto', '',
-        "the model alone, or corrected by tip_measured; auto: as the robot file says",
+        'the model alone, or corrected by tip_measured; auto: as the robot file says',
         choices=('auto', *MODES),
     ),
     Parameter(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 
+from soro_cli.verbs.haptics import ENVIRONMENTS
 from soro_node.user_errors import UserError
 
 SUMMARY = 'print what makes bash, zsh or fish complete soro by tab'
@@ -81,7 +82,8 @@ def candidates(words: list[str]) -> list[str]:
     action = last if last is not None and last.nargs != 0 else (places[0] if places else None)
     if action is None:
         return []
-    found = [str(choice) for choice in action.choices or ()]
+    choices = ENVIRONMENTS if action.dest == 'environment' else action.choices
+    found = [str(choice) for choice in choices or ()]
     if not found and action.dest in ('robot', 'target'):
         from soro_mechanics.robot_file.catalogue import robot_files
 

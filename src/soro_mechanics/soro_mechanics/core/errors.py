@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-import copyreg
 import difflib
 from typing import Any
 
@@ -29,7 +28,7 @@ class SoroError(Exception):
 
     def __reduce__(self) -> Any:
         """Cross to another process whatever `__init__` asks for; pools break of what cannot."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 class MissingPackage(SoroError, ImportError):

@@ -115,19 +115,17 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
 
     @_call
     def GetSystemInfoAttributeUInt32(self, request: Any) -> Fields:  # noqa: N802, D102
-        return dict(value=VERSION.get(request.attribute_raw, 0))
+        return {'value': VERSION.get(request.attribute_raw, 0)}
 
     @_call
     def GetDeviceAttributeString(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_card(request.device_name)
-        value = daq.MODEL if request.attribute_raw == PRODUCT_TYPE else ''
-        return dict(value=value)
+        return {'value': daq.MODEL if request.attribute_raw == PRODUCT_TYPE else ''}
 
     @_call
     def GetDeviceAttributeUInt32(self, request: Any) -> Fields:  # noqa: N802, D102
         serial = self._cards.serial(request.device_name)
-        value = serial if request.attribute_raw == SERIAL_NUMBER else 0
-        return dict(value=value)
+        return {'value': serial if request.attribute_raw == SERIAL_NUMBER else 0}
 
     @_call
     def ResetDevice(self, request: Any) -> Fields:  # noqa: N802, D102
@@ -135,7 +133,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
 
     @_call
     def GetErrorString(self, request: Any) -> Fields:  # noqa: N802, D102
-        return dict(error_string=f'NI-DAQmx error {request.error_code}')
+        return {'error_string': f'NI-DAQmx error {request.error_code}'}
 
     # Tasks ----------------------------------------------------------------------------------
 
@@ -143,7 +141,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     def CreateTask(self, request: Any) -> Fields:  # noqa: N802, D102
         # a client that does not say otherwise attaches to a task of the same name
         task, new = self._cards.find_or_create(request.session_name)
-        return dict(task=Session(name=task.name), new_session_initialized=new)
+        return {'task': Session(name=task.name), 'new_session_initialized': new}
 
     @_call
     def ClearTask(self, request: Any) -> Fields:  # noqa: N802, D102
@@ -160,8 +158,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     @_call
     def GetTaskAttributeString(self, request: Any) -> Fields:  # noqa: N802, D102
         task = self._cards.task(request.task.name)
-        value = task.name if request.attribute_raw == TASK_NAME else ''
-        return dict(value=value)
+        return {'value': task.name if request.attribute_raw == TASK_NAME else ''}
 
     @_call
     def SetChanAttributeDouble(self, request: Any) -> Fields:  # noqa: N802, D102
@@ -217,7 +214,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
         if task.aborted:
             self._cards.require_running(task)
         task.running = True  # on-demand input starts by itself
-        return dict(read_array=self._volts(task.inputs), samps_per_chan_read=1)
+        return {'read_array': self._volts(task.inputs), 'samps_per_chan_read': 1}
 
     @_call
     def WriteCtrFreqScalar(self, request: Any) -> Fields:  # noqa: N802, D102
@@ -230,7 +227,7 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     @_call
     def WriteDigitalLines(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.write_line(self._cards.task(request.task.name), any(request.write_array))
-        return dict(samps_per_chan_written=1)
+        return {'samps_per_chan_written': 1}
 
 
 class NidaqServer:
