@@ -8,6 +8,7 @@ interrupted costs no other, and the page can be written again without measuring.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 import signal
@@ -34,6 +35,7 @@ ROWS = (
 )
 COMPUTE = 0.5, 1.0  # ms, asked for: median and 99 %
 MISSED = 0.001  # of all slots, asked for
+STARTS = 'starts'  # of `loop_study.joint_start`
 QUIET = 0.1  # cores used by other processes
 
 
@@ -88,8 +90,28 @@ def write_loop_page(robot: str, page: Path) -> None:
         f'fewer than {MISSED:.1%} of the slots missed. Observations, no guarantees.',
         *(_section(key, kept[key]) for key in RUNS if key in kept),
         *([bare_text(kept[BARE])] if BARE in kept else []),
+        *([starts_text(kept[STARTS])] if STARTS in kept else []),
     ]
     page.write_text('\n\n'.join(text) + '\n', encoding='utf-8')
+
+
+def starts_text(starts: list[dict[str, Any]]) -> str:
+    """Return the section about starts of board and renderer at the same moment."""
+    loads, took = [s['load'] for s in starts], [s['seconds'] for s in starts]
+    parts = [
+        f'{sum(s["device"] == "active" for s in chosen)} of {len(chosen)} active, '
+        f'{sum(s["sensors"] == "all flex sensors used" for s in chosen)} with all flex sensors'
+        for chosen in ([s for s in starts if s['reserved'] is own] for own in (True, False))
+    ]
+    others = Counter(s['device'] for s in starts if s['device'] != 'active')
+    return (
+        '## Board and renderer started at the same moment\n\n'
+        f'SCHED_FIFO, at load averages of {min(loads):.0f} to {max(loads):.0f}, '
+        f'{min(took):.0f} to {max(took):.0f} s until armed. Ten seconds later, in a control group '
+        f'of their own: {parts[0]}; in that of everybody else: {parts[1]} '
+        f'({"; ".join(f"{n} times {text}" for text, n in others.items())}): readings and model '
+        'hold, watchdogs of 0.2 s do what they are for.'
+    )
 
 
 def _section(key: str, run: dict[str, Any]) -> str:

@@ -361,14 +361,16 @@ def read_kept(store: Path) -> dict[str, Any]:
     return kept
 
 
-def joint_start(file: Path, folder: Path) -> dict[str, Any]:
+def joint_start(file: Path, folder: Path, priority: int) -> dict[str, Any]:
     """Start board and renderer together; `folder` has the calibration."""
     load, begin = os.getloadavg()[0], time.monotonic()
-    bench = LoopBench(file, folder, RUNS['can'], 0)
+    bench = LoopBench(file, folder, RUNS['can'], priority)
     try:
+        bench.favour_emulator(priority)
         bench.wait(lambda: bench.state == ActuatorState.ACTIVE, START, 'active device')
         took = time.monotonic() - begin
         bench.wait(lambda: 'sensors' in bench.statuses, START, 'diagnostics')
+        bench.favour_emulator(priority)
         bench.spin(AFTER_START)
         said = {name: bench.statuses[name]['message'] for name in ('device', 'sensors')}
     except TimeoutError as error:
