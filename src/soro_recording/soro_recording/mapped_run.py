@@ -47,7 +47,9 @@ class MappedRun:
         table = path.suffix == '.csv'
         with Section(read_yaml(mapping), '', str(mapping)) as root:
             with root.section('actuators') as section:
-                drives = [_source(section.section(a.name), a.unit) for a in self.actuators]
+                each = [section.section(a.name) for a in self.actuators]
+                asked = [p.text('commanded') for p in each if any('commanded' in x for x in each)]
+                drives = [_source(p, a.unit) for p, a in zip(each, self.actuators, strict=True)]
             with root.section('tip') as tip:
                 place, unit = _axes(tip, 'position', 'xyz'), _unit(tip, 'm')
                 turn = _axes(tip, 'orientation', 'xyzw') if 'orientation' in tip else []
@@ -58,13 +60,13 @@ class MappedRun:
                         base = frame.vector('position', 'm', 3), Rotation.from_rotvec(rotation)
             clock = _source(root.section('time'), 's') if table and 'time' in root else None
         self.timed = clock is not None or not table
-        sources = [*(source for source, _, _ in drives), *place, *turn]
+        sources = [*(source for source, _, _ in drives), *asked, *place, *turn]
         found = _of_table(path, sources, clock) if table else _of_bag(path, sources)
         names, factor, zero = zip(*drives, strict=True)
-        values = _joined(found, names) * factor - zero
-        unknown = np.full_like(values, np.nan)  # what was commanded, and what was applied
-        names = tuple(a.name for a in self.actuators)
-        self._actuation = Actuation(names, found[sources[0]][0], unknown, unknown, values)
+        both = _joined(found, (*names, *asked)).reshape(-1, 2 if asked else 1, len(names))
+        values, unknown = both * factor - zero, np.full(both[:, 0].shape, np.nan)
+        sent, names = values[:, 1] if asked else unknown, tuple(a.name for a in self.actuators)
+        self._actuation = Actuation(names, found[sources[0]][0], sent, unknown, values[:, 0])
         self.tip = _measured(found, place, turn, unit, base)
 
     def actuation(self) -> Actuation:

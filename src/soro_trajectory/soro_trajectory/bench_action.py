@@ -63,8 +63,8 @@ class BenchAction(StreamAction):
         super().__init__(*shared)
         self._feedback, self._wrench = inputs
         self._drives = tuple(f'{a.name} [{a.unit}]' for a in self._binding.robot.actuators)
-        self._asked = tuple(d.replace(' [', f'{COMMANDED} [') for d in self._drives)
-        self._over_time = ('time [s]', *self._asked, *self._drives, *PLACE)
+        asked = tuple(d.replace(' [', f'{COMMANDED} [') for d in self._drives)
+        self._over_time = ('time [s]', *asked, *self._drives, *PLACE)
 
     def _run(self, handle: Any, result: Any) -> None:
         goal = handle.request
@@ -76,7 +76,7 @@ class BenchAction(StreamAction):
         record, drives, columns = {
             'pull': (self._pulls, (), (*FORCE, *PLACE)),
             'stretch': (self._stretch, self._drives, (*self._drives, *PLACE)),
-        }.get(goal.protocol, (self._series, self._asked, self._over_time))
+        }.get(goal.protocol, (self._series, self._drives, self._over_time))
         rows: list[Array] = []
         try:
             record(handle, goal, rows)

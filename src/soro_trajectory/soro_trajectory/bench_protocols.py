@@ -87,7 +87,7 @@ def table_path(text: str) -> Path:
 def write_table(path: Path, drives: Sequence[str], columns: Sequence[str], rows: Array) -> None:
     """Write a table, whole or not at all, and beside it a mapping, by which `identify` reads it.
 
-    `drives`: which columns are actuators, as ``name [unit]``; none: no mapping.
+    `drives`: which columns are measured actuators, as ``name [unit]``; none: no mapping.
     """
     lines = [', '.join(columns), *(', '.join(f'{v:.9g}' for v in row) for row in rows.tolist())]
     write_whole(path, lambda file: file.write('\n'.join([*lines, '']).encode()))
@@ -95,8 +95,10 @@ def write_table(path: Path, drives: Sequence[str], columns: Sequence[str], rows:
         return
     text = 'actuators:\n'
     for drive in drives:
-        name, _, unit = drive[:-1].replace(COMMANDED, '').partition(' [')
-        text += f"  {name}: {{from: '{drive}', unit: {unit}}}\n"
+        name, _, unit = drive[:-1].partition(' [')
+        asked = f'{name}{COMMANDED} [{unit}]'
+        more = f", commanded: '{asked}'" if asked in columns else ''
+        text += f"  {name}: {{from: '{drive}'{more}, unit: {unit}}}\n"
     text += "tip: {position: ['x [m]', 'y [m]', 'z [m]'], unit: m}\n"
     text += "time: {from: 'time [s]', unit: s}\n" if 'time [s]' in columns else ''
     write_whole(path.with_suffix('.yaml'), lambda file: file.write(text.encode()))

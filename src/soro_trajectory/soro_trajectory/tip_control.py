@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 import math
 import threading
@@ -174,7 +175,7 @@ class TipControl:
         """Begin without a correction."""
         self._law.reset()
         self.disturbance.reset()
-        self._shaped = ShapedValue(len(self._ranges))
+        self._shaped = ShapedValue(6 if self._defaults.step else len(self._ranges))
         self._answer: Array = np.zeros(len(self._ranges))  # to the unknown load
         self._pending: Array = np.zeros(3)  # m, of the tip: answered, but not seen yet
         self._sent: Array | None = None  # to drives with steps
@@ -207,9 +208,9 @@ class TipControl:
         return control_message(control, reason, base, stamp, desired, sample, saturated, load)
 
     def _gains(self) -> Gains:
-        table = self._node.table
-        chosen = table.control_gain or self._defaults.gain
-        return gains_for(self.measured.latency + DEAD, table.response_time, chosen, self._mode)
+        table, known = self._node.table, self._defaults
+        dead = self.measured.latency + (LEAD if known.step else DEAD)
+        return gains_for(dead, table.response_time, table.control_gain or known.gain, self._mode)
 
     def _current(self) -> Aim | None:
         aim = self._aim
@@ -282,20 +283,20 @@ class TipControl:
         """
         robot, state, least = self._binding.robot, self._feedback.fresh(), self._defaults.step
         self._explain(sample, sample.oriented and aim.task is not Task.POSITION)
+        lacking = self._shaped.add(now, self._law.offset, self._gains().pieces)
         ahead, step = self._stream.feedforward(now + LEAD), least * self._ranges
-        begins = self._stream.phase is Phase.RAMP or self._sent is None
-        if begins or state is None or ahead is None:
+        last, ramps = self._sent, self._stream.phase is Phase.RAMP
+        if ramps or last is None or state is None or ahead is None:
             self._sent, self._moving = planned, True
             return
-        assert self._sent is not None  # noqa: S101 - for mypy
-        sent = np.clip(self._sent, planned - FAR_STEPS * step, planned + FAR_STEPS * step)
+        sent = np.clip(last, planned - FAR_STEPS * step, planned + FAR_STEPS * step)
         there = np.where(np.abs(state.present - sent) < NEAR_STEPS * step, state.present, sent)
         try:
             wanted = self._node.solved(ahead)[0]
             if wanted is None or wanted.model != robot.model:
                 return
             q = self.disturbance.loaded(robot, there, wanted)
-            twist = pose_error(wanted.tip, q.tip, True) + self._law.offset
+            twist = pose_error(wanted.tip, q.tip, True) + lacking
             more = self._law.fine_step(robot.jacobian(q), q.tip, aim.task, twist, there, least)
         except SoroError:
             return
@@ -325,21 +326,18 @@ class TipControl:
         if not times or times[0] > 0.0:
             return None
         felt = np.array([np.interp(0.0, times, u) for u in np.array([u for _, u in self._felt]).T])
-        try:
+        with suppress(SoroError):
             q, _ = self._node.solved(felt)
-        except SoroError:
-            return None
-        return q if q is not None and q.status.converged else None
+            return q if q is not None and q.status.converged else None
+        return None
 
     def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
         """Explain a measured tip by a load and gains."""
         q = self._model_at(sample)
-        try:
+        with suppress(SoroError):
             if q is not None:
                 tip, robot = sample.pose[:3, 3], self._binding.robot
                 self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
-        except SoroError:
-            return
 
     def _turns(
         self, aim: Aim, sample: TipSample, since: float, acts: float

@@ -176,8 +176,7 @@ class TipFeedback:
         For drives that move by `least` of their ranges or not at all: those that move the tip
         least do it, coarser ones what is left where these go `MOST` steps.
         """
-        limits = self._limits
-        select = _directions(tip, task, self._length)
+        limits, select = self._limits, _directions(tip, task, self._length)
         rows = select @ jacobian * limits.scale
         effect = np.linalg.norm(rows, axis=0)
         damped, right = _damped(rows, select @ twist, (effect / effect.max()) ** FINE)
@@ -192,8 +191,7 @@ class TipFeedback:
         (4, 4): where it was taken. `task`: what of the pose is corrected. `feedforward` (m,):
         within the limits.
         """
-        limits = self._limits
-        select = _directions(tip, task, self._length)
+        limits, select = self._limits, _directions(tip, task, self._length)
         rows = select @ jacobian * limits.scale
         wanted = select @ (self.offset + self._ahead @ (self._along + self._share))
         damped, right = _damped(rows, wanted)

@@ -7,7 +7,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.measured_compliance import read_pulls
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_msgs.action import BenchProtocol
 from soro_recording.mapped_run import MappedRun
 from soro_trajectory.bench_protocols import chirp, levels, reach, table_path, write_table
@@ -92,6 +92,18 @@ def test_tables_go_where_they_can_and_are_read_by_identify_and_compliance(robot,
     write_table(table, drives, ('time [s]', *drives, *places), timed)
     run = MappedRun(table, tmp_path / 'levels.yaml', 'stiff_flop')
     assert run.tip.time == pytest.approx(np.arange(4.0))
+    assert np.isnan(run.actuation().commanded).all()
+    asked = tuple(f'{a.name}_commanded [{a.unit}]' for a in robot.actuators)
+    both = np.column_stack([timed[:, :1], rows[:, :3] + 1.0, timed[:, 1:]])
+    write_table(table, drives, ('time [s]', *asked, *drives, *places), both)
+    run = MappedRun(table, tmp_path / 'levels.yaml', 'stiff_flop')
+    assert run.actuation().commanded == pytest.approx(rows[:, :3] + 1.0)
+    assert run.actuation().present == pytest.approx(rows[:, :3])
+    part = tmp_path / 'part.yaml'
+    mapping = (tmp_path / 'levels.yaml').read_text()
+    part.write_text(mapping.replace(f", commanded: '{asked[1]}'", ''))
+    with pytest.raises(RobotFileError, match=f'actuators.{robot.actuators[1].name}.commanded'):
+        MappedRun(table, part, 'stiff_flop')
     pulls = np.vstack([np.zeros(6), rows[1:]])
     write_table(tmp_path / 'pulls.csv', (), ('fx [N]', 'fy [N]', 'fz [N]', *places), pulls)
     read = read_pulls(tmp_path / 'pulls.csv')

@@ -9,12 +9,13 @@ driver reckons them from valve times. So the tip errs by what the model lacks, b
 that are not the commanded ones (pulses have a shortest time), by true lengths that are not the
 reckoned ones (dead times, leaks), and by what the body feels of those (hysteresis). The first is
 that of the true body at the planned lengths, the others are differences of lengths times the
-model's Jacobian.
+model's Jacobian. Bodies have no inertia here: a swing is none of these parts.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 import json
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,9 @@ class Watched(VirtualTip):
 def parts(name: str) -> dict[str, Any]:
     """Return mean sizes of the parts of the errors [m], and of what of them changes."""
     scene = next(s for s in SCENES if s.robot == ROBOT)
-    tip = Watched(plant_of(scene, name), CONTROLS[0])
+    plant = plant_of(scene, name)
+    still = replace(plant, inertia=False, hysteresis=plant.hysteresis or 0.0)
+    tip = Watched(still, CONTROLS[0])
     sampled, actuation = planned(scene, CURVE)
     timed = schedule(sampled, actuation, SPEEDS[0], tip.stream.rates, 0.1)
     tip.go_to(timed.actuation_at(0.0), sampled.poses[0])
@@ -101,8 +104,9 @@ def section(rows: list[dict[str, Any]]) -> str:
     """Write the section."""
     out = [
         '## Where the errors of pam_continuum come from', '',
-        'Feedforward, circle at 1 cm/s, after its first second: mean size of each part (of what '
-        'of it changes along the circle) in mm. What is left over is not linear. Written by '
+        'Feedforward, body without inertia, circle at 1 cm/s, after its first second: mean size '
+        'of each part (of what of it changes along the circle) in mm. What is left over is not '
+        'linear. Written by '
         '`python -m soro_studies.system.muscle_errors --write docs/evidence/tip_feedback.md`.',
         '', f'| Plant | {" | ".join(PARTS.values())} |', f'|---{"|---" * len(PARTS)}|',
     ]  # fmt: skip

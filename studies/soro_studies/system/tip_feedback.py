@@ -66,7 +66,7 @@ SETTLE = 0.5  # s, the planner's settle_time
 SOURCE, ANSWER = '/planner', 0.01  # s, of the body's solve
 CURVES, SPEEDS = ('circle', 'star', 'spiral'), (0.01, 0.04)  # m/s
 DELAYS = (0.0, 0.05, 0.1, 0.15, 0.2)  # s
-REST, SEEN = 6.0, 2.0  # s: at rest, and of that what counts
+RESTS, SEEN = {'at rest': 6.0, 'at rest, 16 s': 16.0}, 2.0  # s, and of that what counts
 CONTROLS = ('feedforward', 'feedback')
 COMPENSATED, BOTH = 'compensation', 'both'
 COLUMNS = ('feedforward', COMPENSATED, 'feedback', BOTH)
@@ -94,7 +94,6 @@ class Scene:
         'body.segments.0.bending_stiffness',
     )
     reach: float = REACH
-    still: bool = False  # its plants have neither inertia nor hysteresis, unless they say so
 
 
 STIFF_FLOP = Scene('stiff_flop', (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047))
@@ -106,7 +105,6 @@ MUSCLES = Scene(
     (-0.01, 0.02, 0.93),
     ('body.backbone.materials.niti.young', 'body.muscles.axial_stiffness'),
     0.1,
-    still=True,
 )
 SCENES = (
     Scene(
@@ -317,14 +315,14 @@ def learned(plant: Plant) -> HistoryProperties | None:
 refused: dict[Plant, str] = {}  # why `learned` found nothing
 
 
-def at_rest(plant: Plant, control: str) -> tuple[float, float]:
+def at_rest(plant: Plant, control: str, motion: str = 'at rest') -> tuple[float, float]:
     """Hold a target; mean and largest error of the last seconds [m]."""
     scene = VirtualTip(plant, control)
     pose = np.eye(4)
     target = np.array(plant.scene.target)
     pose[:3, 3] = target
     scene.go_to(scene.robot.inverse(target).actuation, pose)
-    errors = scene.run(REST, lambda time: target)[-round(30 * SEEN) :]
+    errors = scene.run(RESTS[motion], lambda time: target)[-round(30 * SEEN) :]
     return float(np.mean(errors)), float(np.max(errors))
 
 
@@ -360,7 +358,9 @@ def path(
 
 def rows_of(scene: Scene, names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Return what names the rows of a robot."""
-    motions = [('at rest', 0.0), *((curve, speed) for speed in SPEEDS for curve in CURVES)]
+    rests = list(RESTS)[: 2 if scene is MUSCLES else 1]  # a slow swing ends late
+    motions = [(rest, 0.0) for rest in rests]
+    motions += [(curve, speed) for speed in SPEEDS for curve in CURVES]
     for name in names:
         if PLANTS[name].load == 0.0 or scene is STIFF_FLOP:
             for motion, speed in motions:
@@ -371,10 +371,7 @@ def plant_of(scene: Scene, name: str) -> Plant:
     """Return a plant: with its inertia, where the emulator has it by default."""
     robot = load_robot(scene.robot).description
     body = read_emulator_settings(robot, robot.foreign['driver']['device']).body
-    plant = replace(PLANTS[name], scene=scene, inertia=body.plant == 'dynamic')
-    if scene.still:
-        return replace(plant, inertia=False, hysteresis=plant.hysteresis or 0.0)
-    return plant
+    return replace(PLANTS[name], scene=scene, inertia=body.plant == 'dynamic')
 
 
 def delay_of(scene: Scene) -> float:
@@ -409,10 +406,11 @@ def computed(
                 if control in BARE and (row.get('refused') or learned(plant) is None):
                     row |= {control + e: row[BARE[control] + e] for e in ('', '_peak')}
                     continue
-                done = path(plant, control, motion, speed, delays[scene.robot]) if speed else None
-                row |= dict(
-                    zip((control, f'{control}_peak'), done or at_rest(plant, control), strict=True)
-                )
+                if speed:
+                    done = path(plant, control, motion, speed, delays[scene.robot])
+                else:
+                    done = at_rest(plant, control, motion)
+                row |= dict(zip((control, f'{control}_peak'), done, strict=True))
             why = row.get('refused') or refused.get(plant, '')
             row |= {'date': date.today().isoformat(), 'refused': why, 'controller': CONTROLLER}
             print(row, flush=True)
