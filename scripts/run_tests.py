@@ -34,20 +34,17 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
-# processes, so that both cores are busy when those tests have ended.
-BESIDE = ('soro_mechanics',)
-# The same on what all others leave over: it never runs when one of them wants to.
-IDLE = ('studies',)
-GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '10'))
-GIVES_WAY |= dict.fromkeys(IDLE, ('chrt', '--idle', '0'))
-# Among the first, what waits for other processes; computation alone has no second chance.
+# Pure computation: what the nodes' tests and the whole robots leave over of the processors, in two
+# processes each; it never runs when one of them wants to.
+IDLE = ('soro_mechanics', 'studies')
+GIVES_WAY = ('chrt', '--idle', '0')
+# Among it, what waits for other processes; computation alone has no second chance.
 WITH_DEADLINES = ('test_first_calls',)
-IN_HALVES = (*BESIDE, *IDLE, DEVICES)
+IN_HALVES = (*IDLE, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 2
-LONGEST = (DEVICES, 'soro_cli', 'soro_can_driver', 'soro_emulation')
+LANES = 3
+LONGEST = (DEVICES, 'soro_cli', 'scripts', 'soro_flex_calibration', 'soro_haptics', 'soro_node')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
 TESTS_FAILED = 1
@@ -198,7 +195,7 @@ def start_package(
     if not any(folder.rglob('test_*.py')):
         print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
         return PackageRun(name, report, None, None)
-    command = [*GIVES_WAY[package_of(name)]] if beside else []
+    command = [*GIVES_WAY] if beside else []
     command += [sys.executable, '-m', 'pytest', '-q']
     command += [str(path.relative_to(ROOT)) for path in files or [folder]]
     # The first test of a model also compiles its kernels, here on what the others leave over.
@@ -237,25 +234,19 @@ def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
     return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
 
 
-def start_beside(
-    names: Sequence[str], folders: dict[str, Path], where: int, options: dict[str, list[str]]
-) -> dict[int | str, PackageRun]:
-    """Start packages that give way to others; return the run of each part."""
-    parts = [(n, *part) for n in names for part in parts_of(n, folders[n]).items()]
-    return {
-        part: start_package(part, folders[n], environment(where), options[n], True, files=files)
-        for n, part, files in parts
-    }
-
-
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
-    What never disturbs the others begins with them: two lanes leave over a fifth of two cores.
+    What never disturbs the others begins with them, and may end after them.
     """
     idle = [name for name in folders if name in IDLE and LAST in folders]
     with own_domain() as other:
-        computing = start_beside(idle, folders, other, options)
+        variables = environment(other)
+        computing = {
+            part: start_package(part, folders[name], variables, options[name], True, files=files)
+            for name in idle
+            for part, files in parts_of(name, folders[name]).items()
+        }
         yield from run_others({n: f for n, f in folders.items() if n not in idle}, domain, options)
         for name, run in computing.items():
             yield name, *run.finish()
@@ -264,20 +255,18 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
 def run_others(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
-    Packages with nodes run in lanes, each with a domain of its own, with computation beside them,
-    and whole robots at the end with the machine for themselves.
+    Packages with nodes run in lanes, each with a domain of its own, and whole robots at the end
+    with the machine for themselves, but for what gives way to them.
     """
     together = [name for name in folders if name != LAST]
     if len(together) > 1:
         waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
-            beside = [name for name in waiting if name in BESIDE]
-            running = start_beside(beside, folders, domain, options)
+            running: dict[int, PackageRun] = {}
             parts = [
                 (name, part, files)
                 for name in waiting
-                if name not in BESIDE
                 for part, files in parts_of(name, folders[name]).items()
             ]
             while parts or running:
@@ -321,7 +310,7 @@ def may_repeat(name: str) -> bool:
     """Whether what failed in a part had deadlines that a busy computer may miss."""
     failed = failed_in(name)
     late = all(any(f'.{file}.' in test for file in WITH_DEADLINES) for test in failed)
-    return late or package_of(name) not in BESIDE
+    return late or package_of(name) not in IDLE
 
 
 def repeat(
