@@ -56,7 +56,7 @@ def swing(robot, signals, report):
     return run
 
 
-# Every preset with every hand, and with either allowance: nor is it the monitor that keeps it quiet.
+# Every preset with every hand and either allowance: it is not the monitor that keeps it quiet.
 @pytest.mark.parametrize(
     ('preset', 'hand', 'energy'),
     [

@@ -33,7 +33,7 @@ def pages():
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize('page', pages())
+@pytest.mark.parametrize('page', list(pages()))
 def test_the_commands_of_a_page_work_on_a_running_robot(page, running):
     typed = commands(page)
     assert {words[0] for words in typed} >= {'move'}

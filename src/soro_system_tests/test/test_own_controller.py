@@ -28,10 +28,7 @@ def test_it_lifts_the_tip_and_a_stop_ends_it(running, tmp_path):
     running.wait(lambda: 'emulator/configuration' in running.shapes, PATIENCE, 'truth')
     assert error() > 10 * NEAR
     with subprocess.Popen(
-        [sys.executable, str(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as controller:
         try:
             running.wait(lambda: error() < NEAR, PATIENCE, 'tip at its goal')

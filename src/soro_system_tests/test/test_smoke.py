@@ -33,10 +33,7 @@ def check(robot):
     assert len(jacobian.matrix) == 6
     assert jacobian.matrix[0][0] < 0.0
     robot.wait(lambda: len(robot.shapes) == 2, 5.0, 'model and ground truth')
-    model, plant = (
-        robot.shapes['configuration'].tip,
-        robot.shapes['emulator/configuration'].tip,
-    )
+    model, plant = (robot.shapes['configuration'].tip, robot.shapes['emulator/configuration'].tip)
     apart = math.dist(*((p.position.x, p.position.y, p.position.z) for p in (model, plant)))
     # The plant is no twin of the solver, and no stranger either.
     assert 1e-6 < apart < 1.5e-2
