@@ -16,7 +16,7 @@ summary names what needed its second run, and why: it is not fine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import contextlib
 import dataclasses
 import fcntl
@@ -34,13 +34,20 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Pure computation: what the nodes' tests and the whole robots leave over of the processors, in two
-# processes each; it never runs when one of them wants to.
-IDLE = ('soro_mechanics', 'studies')
-GIVES_WAY = ('chrt', '--idle', '0')
-# Among it, what waits for other processes; computation alone has no second chance.
-WITH_DEADLINES = ('test_first_calls',)
-IN_HALVES = (*IDLE, DEVICES)
+# Pure computation: it fills the time in which the nodes' tests wait, in two processes.
+BESIDE = ('soro_mechanics',)
+# The same on what all others leave over: it never runs when one of them wants to.
+IDLE = ('studies',)
+GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '10'))
+GIVES_WAY |= dict.fromkeys(IDLE, ('chrt', '--idle', '0'))
+# Among the first, what waits for other processes; computation alone has no second chance.
+WITH_DEADLINES = (
+    'test_first_calls',
+    'test_kernels',
+    'test_numba_start',
+    'test_without_compilation',
+)
+IN_HALVES = (*GIVES_WAY, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 3
@@ -153,6 +160,11 @@ class PackageRun:
                 self.code = STOOD_STILL
         return self.code is not None
 
+    def stand_back(self) -> None:
+        """Run only when nobody else wants to, from now on."""
+        if self.process is not None and self.process.poll() is None:
+            os.sched_setscheduler(self.process.pid, os.SCHED_IDLE, os.sched_param(0))
+
     def finish(self) -> tuple[int, dict[str, int]]:
         """Wait for the end, show what was held back, return exit code and counts."""
         while not self.has_ended():
@@ -195,7 +207,7 @@ def start_package(
     if not any(folder.rglob('test_*.py')):
         print(f'{name}: no tests in {folder.relative_to(ROOT)}', flush=True)
         return PackageRun(name, report, None, None)
-    command = [*GIVES_WAY] if beside else []
+    command = [*GIVES_WAY[package_of(name)]] if beside else []
     command += [sys.executable, '-m', 'pytest', '-q']
     command += [str(path.relative_to(ROOT)) for path in files or [folder]]
     # The first test of a model also compiles its kernels, here on what the others leave over.
@@ -237,26 +249,31 @@ def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
-    What never disturbs the others begins with them, and may end after them.
+    What gives way to the others begins with them, and may end after them.
     """
-    idle = [name for name in folders if name in IDLE and LAST in folders]
+    giving = [name for name in folders if name in GIVES_WAY and LAST in folders]
     with own_domain() as other:
-        variables = environment(other)
-        computing = {
-            part: start_package(part, folders[name], variables, options[name], True, files=files)
-            for name in idle
-            for part, files in parts_of(name, folders[name]).items()
-        }
-        yield from run_others({n: f for n, f in folders.items() if n not in idle}, domain, options)
+        computing = {}
+        for name in giving:
+            for part, files in parts_of(name, folders[name]).items():
+                of = folders[name], environment(other), options[name]
+                computing[part] = start_package(part, *of, True, files=files)
+        others = {name: folder for name, folder in folders.items() if name not in giving}
+        yield from run_others(others, domain, options, computing.values())
         for name, run in computing.items():
             yield name, *run.finish()
 
 
-def run_others(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
+def run_others(
+    folders: dict[str, Path],
+    domain: int,
+    options: dict[str, list[str]],
+    beside: Iterable[PackageRun],
+):
     """Yield name, exit code and counts of every package.
 
     Packages with nodes run in lanes, each with a domain of its own, and whole robots at the end
-    with the machine for themselves, but for what gives way to them.
+    with the machine for themselves: what runs `beside` stands back.
     """
     together = [name for name in folders if name != LAST]
     if len(together) > 1:
@@ -287,6 +304,8 @@ def run_others(folders: dict[str, Path], domain: int, options: dict[str, list[st
                     yield run.name, *run.finish()
                 time.sleep(0.1)
         together = []
+    for run in beside:
+        run.stand_back()
     for name in [*together, *(name for name in folders if name == LAST)]:
         run = start_package(name, folders[name], environment(domain), options[name], False)
         yield name, *run.finish()
@@ -310,7 +329,7 @@ def may_repeat(name: str) -> bool:
     """Whether what failed in a part had deadlines that a busy computer may miss."""
     failed = failed_in(name)
     late = all(any(f'.{file}.' in test for file in WITH_DEADLINES) for test in failed)
-    return late or package_of(name) not in IDLE
+    return late or package_of(name) not in BESIDE
 
 
 def repeat(
