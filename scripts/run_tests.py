@@ -162,8 +162,9 @@ class PackageRun:
 
     def stand_back(self) -> None:
         """Run only when nobody else wants to, from now on."""
-        if self.process is not None and self.process.poll() is None:
-            os.sched_setscheduler(self.process.pid, os.SCHED_IDLE, os.sched_param(0))
+        if self.process is not None:  # not waited for here: its times are read where it ends
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(self.process.pid, os.SCHED_IDLE, os.sched_param(0))
 
     def finish(self) -> tuple[int, dict[str, int]]:
         """Wait for the end, show what was held back, return exit code and counts."""
