@@ -16,7 +16,7 @@ summary names what needed its second run, and why: it is not fine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import contextlib
 import dataclasses
 import fcntl
@@ -34,20 +34,24 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Pure computation without deadlines: it fills the time in which the nodes' tests wait, in two
-# processes, so that both cores are busy when those tests have ended.
+# Pure computation: it fills the time in which the nodes' tests wait, in two processes.
 BESIDE = ('soro_mechanics',)
 # The same on what all others leave over: it never runs when one of them wants to.
 IDLE = ('studies',)
 GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '10'))
 GIVES_WAY |= dict.fromkeys(IDLE, ('chrt', '--idle', '0'))
 # Among the first, what waits for other processes; computation alone has no second chance.
-WITH_DEADLINES = ('test_first_calls',)
-IN_HALVES = (*BESIDE, *IDLE, DEVICES)
+WITH_DEADLINES = (
+    'test_first_calls',
+    'test_kernels',
+    'test_numba_start',
+    'test_without_compilation',
+)
+IN_HALVES = (*GIVES_WAY, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 2
-LONGEST = (DEVICES, 'soro_cli', 'soro_can_driver', 'soro_emulation')
+LANES = 3
+LONGEST = (DEVICES, 'soro_cli', 'scripts', 'soro_flex_calibration', 'soro_haptics', 'soro_node')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
 TESTS_FAILED = 1
@@ -156,6 +160,12 @@ class PackageRun:
                 self.code = STOOD_STILL
         return self.code is not None
 
+    def stand_back(self) -> None:
+        """Run only when nobody else wants to, from now on."""
+        if self.process is not None:  # not waited for here: its times are read where it ends
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(self.process.pid, os.SCHED_IDLE, os.sched_param(0))
+
     def finish(self) -> tuple[int, dict[str, int]]:
         """Wait for the end, show what was held back, return exit code and counts."""
         while not self.has_ended():
@@ -237,47 +247,44 @@ def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
     return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
 
 
-def start_beside(
-    names: Sequence[str], folders: dict[str, Path], where: int, options: dict[str, list[str]]
-) -> dict[int | str, PackageRun]:
-    """Start packages that give way to others; return the run of each part."""
-    parts = [(n, *part) for n in names for part in parts_of(n, folders[n]).items()]
-    return {
-        part: start_package(part, folders[n], environment(where), options[n], True, files=files)
-        for n, part, files in parts
-    }
-
-
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
     """Yield name, exit code and counts of every package.
 
-    What never disturbs the others begins with them: two lanes leave over a fifth of two cores.
+    What gives way to the others begins with them, and may end after them.
     """
-    idle = [name for name in folders if name in IDLE and LAST in folders]
+    giving = [name for name in folders if name in GIVES_WAY and LAST in folders]
     with own_domain() as other:
-        computing = start_beside(idle, folders, other, options)
-        yield from run_others({n: f for n, f in folders.items() if n not in idle}, domain, options)
+        computing = {}
+        for name in giving:
+            for part, files in parts_of(name, folders[name]).items():
+                of = folders[name], environment(other), options[name]
+                computing[part] = start_package(part, *of, True, files=files)
+        others = {name: folder for name, folder in folders.items() if name not in giving}
+        yield from run_others(others, domain, options, computing.values())
         for name, run in computing.items():
             yield name, *run.finish()
 
 
-def run_others(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):
+def run_others(
+    folders: dict[str, Path],
+    domain: int,
+    options: dict[str, list[str]],
+    beside: Iterable[PackageRun],
+):
     """Yield name, exit code and counts of every package.
 
-    Packages with nodes run in lanes, each with a domain of its own, with computation beside them,
-    and whole robots at the end with the machine for themselves.
+    Packages with nodes run in lanes, each with a domain of its own, and whole robots at the end
+    with the machine for themselves: what runs `beside` stands back.
     """
     together = [name for name in folders if name != LAST]
     if len(together) > 1:
         waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
             lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
-            beside = [name for name in waiting if name in BESIDE]
-            running = start_beside(beside, folders, domain, options)
+            running: dict[int, PackageRun] = {}
             parts = [
                 (name, part, files)
                 for name in waiting
-                if name not in BESIDE
                 for part, files in parts_of(name, folders[name]).items()
             ]
             while parts or running:
@@ -298,6 +305,8 @@ def run_others(folders: dict[str, Path], domain: int, options: dict[str, list[st
                     yield run.name, *run.finish()
                 time.sleep(0.1)
         together = []
+    for run in beside:
+        run.stand_back()
     for name in [*together, *(name for name in folders if name == LAST)]:
         run = start_package(name, folders[name], environment(domain), options[name], False)
         yield name, *run.finish()

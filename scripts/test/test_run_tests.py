@@ -102,7 +102,7 @@ def test_computation_never_runs_when_others_want_to_and_begins_with_them(tmp_pat
     beside_it = (
         'def test_it():\n'
         '    assert os.sched_getscheduler(0) == os.sched_getscheduler(os.getppid())\n'
-        '    end = time.monotonic() + 60.0\n'
+        '    end = time.monotonic() + 240.0\n'
         "    while not (mark := pathlib.Path('mark')).exists() or not mark.read_text():\n"
         '        assert time.monotonic() < end\n'
         '        threading.Event().wait(0.05)\n'
@@ -110,6 +110,28 @@ def test_computation_never_runs_when_others_want_to_and_begins_with_them(tmp_pat
     )
     bodies = {'studies': idle} | dict.fromkeys(('soro_a', 'soro_b', run_tests.LAST), beside_it)
     head = 'import os, pathlib, threading, time\n'
+    bodies = {name: head + body for name, body in bodies.items()}
+    assert run_packages(tmp_path, monkeypatch, bodies) == 0
+
+
+def test_what_still_computes_when_whole_robots_begin_stands_back(tmp_path, monkeypatch):
+    head = (
+        'import os, pathlib, threading, time\n'
+        'def wait(name):\n'
+        '    end = time.monotonic() + 240.0\n'
+        '    while not pathlib.Path(name).exists():\n'
+        '        assert time.monotonic() < end\n'
+        '        threading.Event().wait(0.05)\n'
+        'def test_it():\n'
+    )
+    computing = (
+        '    assert os.sched_getscheduler(0) != os.SCHED_IDLE\n'
+        "    pathlib.Path('begun').touch()\n"
+        "    wait('whole')\n"
+        '    assert os.sched_getscheduler(0) == os.SCHED_IDLE\n'
+    )
+    bodies = {'soro_mechanics': computing, run_tests.LAST: "    pathlib.Path('whole').touch()\n"}
+    bodies |= dict.fromkeys(('soro_a', 'soro_b'), "    wait('begun')\n")
     bodies = {name: head + body for name, body in bodies.items()}
     assert run_packages(tmp_path, monkeypatch, bodies) == 0
 

@@ -28,6 +28,8 @@ def test_the_default_gain_does_not_swing_a_body_with_inertia(plant, monkeypatch)
     assert mean < 0.1e-3 and largest < 0.3e-3
     feedforward, feedback = (path(moving, c, 'circle', 0.01, DELAY)[0] for c in FIRST)
     assert feedback < 0.25 * feedforward
+    if plant != 'stiffness - 20 %':  # once is enough to see that the path would show it
+        return
     monkeypatch.setattr('soro_trajectory.tip_control.lowest_mode', lambda *known: None)
     assert path(moving, 'feedback', 'circle', 0.01, DELAY)[0] > 3.0 * feedback
 
@@ -85,10 +87,6 @@ def test_feedback_that_is_switched_on_does_not_integrate_what_it_answers(
     assert left[-1] < seconds
 
 
-def test_a_jump_of_the_tracker_that_is_believed_moves_the_tip_little_farther():
-    assert held('jump of 5 mm')['largest'] < 6e-3
-
-
 def test_a_body_softer_than_told_is_waited_for_and_found_out():
     """It still swung by centimetres from the approach when its path began."""
     scene = next(s for s in SCENES_OF_TIPS if s.robot == 'stiff_flop_two_segment')
@@ -106,27 +104,25 @@ def test_muscles_that_move_by_steps_hold_the_tip_of_a_body_that_swings():
     assert feedback < 0.25 * feedforward
 
 
-@pytest.mark.parametrize(
-    ('fault', 'state'),
-    [
-        ('lost', 'LOST'),
-        ('frozen', 'LOST'),
-        ('jump of 100 mm', 'OUTLIER'),
-        ('500 ms late', 'LATE'),
-        ('in a frame that TF does not know', 'NO_TRANSFORM'),
-    ],
-)
-def test_a_failing_tracker_is_named_and_the_tip_stays_where_it_was_seen_last(fault, state):
-    found = held(fault)
-    assert state in found['said']
-    assert found['before'] < 0.1e-3 and found['after'] < 0.2e-3
-    assert found['largest'] < 1e-3  # 8 mm without the correction
+STATES = {
+    'lost': 'LOST',
+    'frozen': 'LOST',
+    'jump of 100 mm': 'OUTLIER',
+    '500 ms late': 'LATE',
+    'in a frame that TF does not know': 'NO_TRANSFORM',
+}
 
 
-def test_a_tracker_that_becomes_200_ms_late_stays_in_the_loop():
-    found = held('200 ms late')
-    assert found['said'] == 'GOOD'
-    assert found['largest'] < 0.5e-3
+def test_failing_trackers_are_named_and_the_tip_stays_where_it_was_seen_last():
+    rows = held(*STATES, '200 ms late', 'jump of 5 mm')
+    for fault, state in STATES.items():
+        found = rows[fault]
+        assert state in found['said'], fault
+        assert found['before'] < 0.1e-3 and found['after'] < 0.2e-3, fault
+        assert found['largest'] < 1e-3, fault  # 8 mm without the correction
+    late = rows['200 ms late']  # stays in the loop
+    assert late['said'] == 'GOOD' and late['largest'] < 0.5e-3
+    assert rows['jump of 5 mm']['largest'] < 6e-3  # believed, it moves the tip little farther
 
 
 def test_columns_are_computed_again_and_what_was_refused_may_be_found(tmp_path, monkeypatch):

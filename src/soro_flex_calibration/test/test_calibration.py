@@ -3,6 +3,7 @@
 """From raw data of the emulated device to a calibration, and what is refused."""
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -42,25 +43,34 @@ def signals():
     return read_signals(settings.device, settings.seed, 6)
 
 
-def record(signals, fault=FlexFault.NONE, broken=-1):
-    """Move the emulated plant along a path of the node and read its sensors as the board does."""
+@cache
+def moved():
+    """Move the emulated plant along a path of the node; angles and elongations at readings."""
     random = np.random.default_rng(3)
     plant = HapticPlant(find_robot_file('haptic_5dof'), 'can')
     limits = np.radians([[-60.0, 60.0]] * 6)
-    here, clock, angles, counts = np.zeros(6), 0.0, [], []
+    here, clock, rows = np.zeros(6), 0.0, []
     for stop in extremes(limits, 0.5, 16, random):
         path = MotorPath(here, stop, 0.9, 0.0)
         for i in range(int(path.duration / READING)):
             for moment in READING * (i + np.linspace(0.0, 1.0, 6)[1:]):
                 angle, _ = path.at(moment)
                 elongation = plant.update(angle, RELEASED, now=clock + moment).elongation
-            row = [
-                s.counts(e, 0.0, random, fault if k == broken else FlexFault.NONE)
-                for k, (s, e) in enumerate(zip(signals, elongation, strict=True))
-            ]
-            angles.append(STEP * np.round(angle / STEP))
-            counts.append(row)
+            rows.append((angle.copy(), elongation.copy()))
         here, clock = stop, clock + path.duration
+    return rows
+
+
+def record(signals, fault=FlexFault.NONE, broken=-1):
+    """Read the sensors of the moved plant as the board does."""
+    random, angles, counts = np.random.default_rng(4), [], []
+    for angle, elongation in moved():
+        row = [
+            s.counts(e, 0.0, random, fault if k == broken else FlexFault.NONE)
+            for k, (s, e) in enumerate(zip(signals, elongation, strict=True))
+        ]
+        angles.append(STEP * np.round(angle / STEP))
+        counts.append(row)
     names = tuple(f'flex_{i + 1}' for i in range(6))
     return RawRecording(names, np.array(angles), np.array(counts, float))
 

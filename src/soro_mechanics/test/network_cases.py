@@ -16,7 +16,6 @@ from soro_mechanics.models.network.description.spec import (
 )
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.numerics import lie
 
 LENGTH = 0.4
 BENDING = 0.03  # N m^2
@@ -123,17 +122,13 @@ def bvp_tip(weight, force, curvature, k, length):
     """Solve a heavy cantilever under a dead tip wrench by collocation, in the base frame."""
 
     def rates(s, y):
-        out = np.empty_like(y)
-        for i in range(y.shape[1]):
-            rotation = y[3:12, i].reshape(3, 3)
-            n, m = y[12:15, i], y[15:18, i]
-            v = np.array([0.0, 0.0, 1.0]) + rotation.T @ n / k[:3]
-            u = curvature + rotation.T @ m / k[3:]
-            out[0:3, i] = rotation @ v
-            out[3:12, i] = (rotation @ lie.hat3(u)).ravel()
-            out[12:15, i] = -weight
-            out[15:18, i] = -np.cross(rotation @ v, n)
-        return out
+        turned, n, m = y[3:12].T.reshape(-1, 3, 3), y[12:15].T, y[15:18].T
+        v = np.array([0.0, 0.0, 1.0]) + np.einsum('nji,nj->ni', turned, n) / k[:3]
+        u = curvature + np.einsum('nji,nj->ni', turned, m) / k[3:]
+        along = np.einsum('nij,nj->ni', turned, v)
+        turning = np.cross(turned, u[:, None])  # rows: R hat(u)
+        weights = np.tile(-weight, (len(n), 1))
+        return np.hstack([along, turning.reshape(-1, 9), weights, -np.cross(along, n)]).T
 
     def ends(a, b):
         start = a[:12] - np.concatenate([np.zeros(3), np.eye(3).ravel()])

@@ -101,25 +101,20 @@ def bvp_tip(
     push = np.zeros(3) if push is None else push
 
     def rates(x, y):
-        out = np.empty_like(y)
-        for k in range(y.shape[1]):
-            r = Rotation.from_quat(y[3:7, k]).as_matrix()
-            force, moment = r.T @ y[7:10, k], r.T @ y[10:13, k]
-            stretch = 1.0 + (force[2] + push[0]) / axial
-            if push.any() or density:
-                line = stretch * np.array([force[0] / shear, force[1] / shear, 1.0])
-            else:
-                line = np.array([force[0] / shear, force[1] / shear, stretch])
-                stretch = 1.0
-            turn = stretch * (moment + [push[1], push[2], 0.0]) / [bend, bend, bend / 1.5]
-            turn = turn + curvature
-            out[0:3, k] = r @ line
-            w, v = y[6, k], y[3:6, k]
-            out[3:6, k] = 0.5 * (w * turn + np.cross(v, turn))
-            out[6, k] = -0.5 * v @ turn
-            out[7:10, k] = -density * gravity
-            out[10:13, k] = -np.cross(r @ line, y[7:10, k])
-        return out
+        r = Rotation.from_quat(y[3:7].T).as_matrix()
+        force, moment = (np.einsum('nji,jn->ni', r, y[i : i + 3]) for i in (7, 10))
+        stretch = 1.0 + (force[:, 2:] + push[0]) / axial
+        line = np.hstack([force[:, :2] / shear, np.ones_like(stretch)])
+        if push.any() or density:
+            line = stretch * line
+        else:
+            line[:, 2:] = stretch
+            stretch = 1.0
+        turn = stretch * (moment + [push[1], push[2], 0.0]) / [bend, bend, bend / 1.5] + curvature
+        along, v, w = np.einsum('nij,nj->ni', r, line), y[3:6].T, y[6, :, None]
+        spin = [0.5 * (w * turn + np.cross(v, turn)), -0.5 * (v * turn).sum(axis=1)[:, None]]
+        load = np.tile(-density * gravity, (len(v), 1))
+        return np.hstack([along, *spin, load, -np.cross(along, y[7:10].T)]).T
 
     def ends(a, b):
         tip_force = wrench[:3] + tip_mass * gravity

@@ -68,12 +68,17 @@ BREAKS = {
 @pytest.mark.parametrize('how', BREAKS)
 def test_a_broken_file_is_dropped_and_said_once(program, kind, how):
     (file,) = program.files(kind)
-    file.write_bytes(BREAKS[how](file.read_bytes()))
+    broken = BREAKS[how](file.read_bytes())
+    file.write_bytes(broken)
     said = program.run()
     # An index of another version is none for Numba, and no damage.
     if not (kind == 'nbi' and how == 'another pickle'):
         assert said.count('\n') == 1 and 'are damaged' in said and 'compiled again' in said
-    assert program.run() == ''  # mended
+    assert file.read_bytes() != broken
+
+
+def test_after_all_that_they_are_mended(program):
+    assert program.run() == ''
 
 
 def test_caches_of_other_versions_and_processors_are_left_alone(program):

@@ -11,7 +11,6 @@ from scipy.integrate import solve_bvp
 
 from soro_mechanics import InvalidInput, Load, load_robot, LoadAxes, UnknownName
 from soro_mechanics.models.network.rod_loads import split_at_loads
-from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
 K = np.array([900.0, 900.0, 1500.0, 0.03, 0.05, 0.02])
@@ -31,18 +30,13 @@ def collocation(loads):
     dead, following = (x.wrench for x in loads)
 
     def rates(s, y):
-        out = np.empty_like(y)
-        for i in range(y.shape[1]):
-            rotation = y[3:12, i].reshape(3, 3)
-            n, m = y[12:15, i], y[15:18, i]
-            v = np.array([0.0, 0.0, 1.0]) + rotation.T @ n / K[:3]
-            u = np.array(CURVATURE) + rotation.T @ m / K[3:]
-            out[0:3, i] = rotation @ v
-            out[3:12, i] = (rotation @ lie.hat3(u)).ravel()
-            out[12:15, i] = -dead[:3] - rotation @ following[:3]
-            moment = dead[3:] + rotation @ following[3:]
-            out[15:18, i] = -np.cross(rotation @ v, n) - moment
-        return out
+        turned, n, m = y[3:12].T.reshape(-1, 3, 3), y[12:15].T, y[15:18].T
+        v = np.array([0.0, 0.0, 1.0]) + np.einsum('nji,nj->ni', turned, n) / K[:3]
+        u = np.array(CURVATURE) + np.einsum('nji,nj->ni', turned, m) / K[3:]
+        along = np.einsum('nij,nj->ni', turned, v)
+        turning = np.cross(turned, u[:, None]).reshape(-1, 9)  # rows: R hat(u)
+        moment = np.cross(along, n) + dead[3:] + turned @ following[3:]
+        return np.hstack([along, turning, -dead[:3] - turned @ following[:3], -moment]).T
 
     def ends(a, b):
         return np.concatenate([a[:3], a[3:12] - np.eye(3).ravel(), b[12:18]])

@@ -93,8 +93,16 @@ def test_no_preset_passes_the_limits(limits_of, preset):
 
 @pytest.mark.parametrize('shape', [shape for shape in Shape if shape is not Shape.FIELD])
 @pytest.mark.parametrize('control', list(Control))
-@pytest.mark.parametrize('asked', [1e-3, 100.0, 346.0, 1e4, 1e9])
-@pytest.mark.parametrize('damping', [0.0, 1e-6, 1.0, 1e6])
+# Every stiffness with every second damping, and the other way round.
+@pytest.mark.parametrize(
+    ('asked', 'damping'),
+    [
+        (asked, damping)
+        for i, asked in enumerate([1e-3, 100.0, 346.0, 1e4, 1e9])
+        for j, damping in enumerate([0.0, 1e-6, 1.0, 1e6])
+        if (i + j) % 2 == 0
+    ],
+)
 def test_no_request_passes_the_limits(limits_of, shape, control, asked, damping):
     if control is Control.ADMITTANCE and shape not in (Shape.WALL, Shape.LINE, Shape.CIRCLE):
         return

@@ -14,18 +14,18 @@ import pytest
 from soro_cli.robot_process import RobotProcess
 from soro_studies.system.launched_robot import LaunchedRobot, robot_process, watched_robot
 
-MARK = 'robot(name): which robot `running` is; stiff_flop where nothing is said'
+MARK = 'robot(name, *words): which robot `running` is, and how launched; stiff_flop if not said'
 
 
 def pytest_configure(config):
     config.addinivalue_line('markers', MARK)
 
 
-def robot_of(item) -> str:
-    """Return the robot that a test takes over, or nothing."""
+def robot_of(item) -> tuple[str, ...]:
+    """Return the words by which the robot is launched that a test takes over, or none."""
     marker = item.get_closest_marker('robot')
-    name = marker.args[0] if marker else 'stiff_flop'
-    return name if 'running' in getattr(item, 'fixturenames', ()) else ''
+    words = marker.args if marker else ('stiff_flop',)
+    return words if 'running' in getattr(item, 'fixturenames', ()) else ()
 
 
 def pytest_collection_modifyitems(items):
@@ -38,19 +38,21 @@ class KeptRobot:
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._factory = factory
-        self._name, self._folder = '', Path()
+        self._words: tuple[str, ...] = ()
+        self._folder = Path()
         self._process: RobotProcess | None = None
 
     @contextmanager
-    def watched(self, name: str) -> Iterator[LaunchedRobot]:
+    def watched(self, *words: str) -> Iterator[LaunchedRobot]:
         """Hand the robot over to a new client; another one, or one that has ended, is launched."""
-        if self._process is not None and name != self._name:
+        name = words[0]
+        if self._process is not None and words != self._words:
             self.end(in_order=True)
         kept = self._process is not None and self._process.running
         started = time.monotonic()
         if not kept:
-            self._name, self._folder = name, self._factory.mktemp(name)
-            self._process = robot_process([name], self._folder, name)
+            self._words, self._folder = words, self._factory.mktemp(name)
+            self._process = robot_process(words, self._folder, name)
             self._process.__enter__()
         # What a busy computer has tripped meanwhile is cleared, as a person would.
         watched = watched_robot(self._process, self._folder, name, name, started, clearing=kept)
@@ -82,7 +84,7 @@ def running(request, kept_robot):
     """
     failed, whole = request.session.testsfailed, False
     try:
-        with kept_robot.watched(robot_of(request.node)) as robot:
+        with kept_robot.watched(*robot_of(request.node)) as robot:
             yield robot
             if request.session.testsfailed == failed:
                 if robot.process.running:

@@ -35,8 +35,9 @@ TRIES = 5  # a busy computer may stall the loop: then a person clears the fault 
 class HapticRobot:
     """A launched robot with a hand on it."""
 
-    def __init__(self, robot, namespace):
-        self.robot, self.space = robot, f'/{namespace or "haptic_5dof"}'
+    def __init__(self, robot, namespace, folder):
+        self.robot, self.space, self.folder = robot, f'/{namespace}', folder
+        self.diagnostics = DiagnosticsWatch(robot)
         node = robot.session.node
         self.faults = node.create_publisher(String, f'{self.space}/emulator/inject_fault', 5)
         self.estimates, self.commands = [], []
@@ -116,93 +117,100 @@ class HapticRobot:
         raise AssertionError(self.robot.story)
 
 
-def check_kept(result, folder, namespace):
-    """Check where a calibration is kept: beside nobody else's."""
-    kept = folder / 'soro' / namespace / 'emulated/flex_calibration.yaml'
+@pytest.fixture(scope='module')
+def device(tmp_path_factory):
+    """Return the device for tests that leave it whole, in a namespace and with data of its own."""
+    folder = tmp_path_factory.mktemp('haptic_5dof')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('XDG_DATA_HOME', str(folder))
+        with launched_robot(['haptic_5dof'], folder, 'left', 'haptic_5dof') as robot:
+            yield HapticRobot(robot, 'left', folder)
+            assert robot.process.stop() == 0, robot.process.output
+
+
+def test_it_is_calibrated_and_a_hand_feels_a_wall(device):
+    robot, diagnostics = device.robot, device.diagnostics
+    robot.wait(lambda: 'haptic_renderer: sensors' in diagnostics.levels, 10.0, 'diagnostics')
+    assert 'not calibrated' in diagnostics.messages['haptic_renderer: sensors']
+
+    result = device.calibrated()
+    assert len(result.name) == 6
+    # The sensors of the emulated device: 4e5 counts per metre within 10 %.
+    np.testing.assert_allclose(result.gain, 2.5e-6, rtol=0.15)
+    # Beside nobody else's.
+    kept = device.folder / 'soro/left/emulated/flex_calibration.yaml'
     assert result.saved_to == str(kept)
+    robot.wait(
+        lambda: diagnostics.levels['haptic_renderer: sensors'] == 0, 10.0, 'used calibration'
+    )
+
+    places = device.press()
+    # The hand pulls to -25 mm; where its spring and that of the wall meet, as stiff as the
+    # softest expected hand bears: without the wall it would be there.
+    balance = (GRIP[0] * PRESS + STIFFEST * WALL) / (GRIP[0] + STIFFEST)
+    assert np.median(places) == pytest.approx(balance, abs=2.5e-3)
+    last = device.estimates[-1]
+    assert last.observable_directions == 5
+    force = robot.events('handle')[-1]['wrench'][0]
+    assert last.wrench.force.x == pytest.approx(force, abs=0.2 * abs(force))
+    assert abs(np.array(device.commands[-1].commanded)).max() > 0.05
+    reply = device.feel('free')
+    assert reply.error_code == Code.BUSY, 'the ground must not go while a hand leans on it'
+    device.release()
+    device.ready()
+    # The handle has mass: it swings for a moment after the hand has gone.
+    robot.wait(lambda: device.feel('circle').error_code == Code.NONE, 10.0, 'free handle')
+    wrong = SetVirtualEnvironment.Request(
+        objects=[object_to_message(published_environment('hold', np.eye(4))[0])]
+    )
+    wrong.objects[0].stiffness = math.nan
+    service = f'{device.space}/haptic_renderer/set_environment'
+    reply = robot.session.call(SetVirtualEnvironment, service, wrong)
+    assert reply.error_code != Code.NONE
+    assert 'objects[0].stiffness' in reply.error_message
 
 
-# In a namespace of its own; the next test in that of the robot.
-def test_a_hand_feels_a_wall_and_a_dead_device_stays_dead(tmp_path, monkeypatch):
+def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(device):
+    robot, diagnostics = device.robot, device.diagnostics
+    device.ready()
+    device.inject('flex', sensor='flex_2', kind='open')
+    robot.wait(
+        lambda: 'flex_2' in diagnostics.messages.get('haptic_renderer: sensors', ''),
+        5.0,
+        'a named sensor',
+    )
+    assert diagnostics.levels['haptic_renderer: sensors'] == 2
+    device.ready()
+    robot.spin(0.5)
+    device.estimates.clear()
+    robot.wait(lambda: len(device.estimates) > 3, 5.0, 'estimates with five sensors')
+    assert np.all(np.isfinite(device.estimates[-1].wrench_covariance))
+
+    device.ready()
+    assert device.feel('hold').error_code == Code.NONE
+    stopped = robot.call('driver/stop')
+    assert (stopped.success, stopped.message) == (True, 'SAFE')
+    robot.wait(lambda: robot.state() != ACTIVE, 5.0, 'stop')
+    robot.spin(1.0)
+    assert robot.state() != ACTIVE, 'it went on by itself'
+    refused = device.feel('free')
+    assert refused.error_code == Code.NOT_ACTIVE, 'another ground clears no stop'
+    assert 'driver/clear_fault' in refused.error_message
+    robot.clear()
+    assert device.feel('free').error_code == Code.NONE
+
+
+# In the namespace of the robot.
+def test_a_dead_device_stays_dead(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path))
-    with launched_robot(['haptic_5dof'], tmp_path, 'left', 'haptic_5dof') as robot:
-        device, diagnostics = HapticRobot(robot, 'left'), DiagnosticsWatch(robot)
-        robot.wait(lambda: 'haptic_renderer: sensors' in diagnostics.levels, 10.0, 'diagnostics')
-        assert 'not calibrated' in diagnostics.messages['haptic_renderer: sensors']
-
-        result = device.calibrated()
-        assert len(result.name) == 6
-        # The sensors of the emulated device: 4e5 counts per metre within 10 %.
-        np.testing.assert_allclose(result.gain, 2.5e-6, rtol=0.15)
-        check_kept(result, tmp_path, 'left')
-        robot.wait(
-            lambda: diagnostics.levels['haptic_renderer: sensors'] == 0, 10.0, 'used calibration'
-        )
-
-        places = device.press()
-        # The hand pulls to -25 mm; where its spring and that of the wall meet, as stiff as the
-        # softest expected hand bears: without the wall it would be there.
-        balance = (GRIP[0] * PRESS + STIFFEST * WALL) / (GRIP[0] + STIFFEST)
-        assert np.median(places) == pytest.approx(balance, abs=2.5e-3)
-        last = device.estimates[-1]
-        assert last.observable_directions == 5
-        force = robot.events('handle')[-1]['wrench'][0]
-        assert last.wrench.force.x == pytest.approx(force, abs=0.2 * abs(force))
-        assert abs(np.array(device.commands[-1].commanded)).max() > 0.05
-        reply = device.feel('free')
-        assert reply.error_code == Code.BUSY, 'the ground must not go while a hand leans on it'
-        device.release()
-        device.ready()
-        # The handle has mass: it swings for a moment after the hand has gone.
-        robot.wait(lambda: device.feel('circle').error_code == Code.NONE, 10.0, 'free handle')
-        wrong = SetVirtualEnvironment.Request(
-            objects=[object_to_message(published_environment('hold', np.eye(4))[0])]
-        )
-        wrong.objects[0].stiffness = math.nan
-        service = f'{device.space}/haptic_renderer/set_environment'
-        reply = robot.session.call(SetVirtualEnvironment, service, wrong)
-        assert reply.error_code != Code.NONE
-        assert 'objects[0].stiffness' in reply.error_message
-
+    with launched_robot(['haptic_5dof'], tmp_path, '', 'haptic_5dof') as robot:
+        device = HapticRobot(robot, 'haptic_5dof', tmp_path)
         device.ready()
         robot.kill('emulator')
         robot.wait(lambda: robot.state() != ACTIVE, 5.0, 'reaction to the dead device')
-        robot.wait(lambda: diagnostics.levels['haptic_renderer: device'] >= 2, 5.0, 'error')
+        levels = device.diagnostics.levels
+        robot.wait(lambda: levels.get('haptic_renderer: device', 0) >= 2, 5.0, 'error')
         robot.spin(1.5)
         assert robot.state() != ACTIVE
         assert 'Traceback' not in robot.process.output
         assert robot.process.running
-
-
-def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(tmp_path, monkeypatch):
-    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path))
-    with launched_robot(['haptic_5dof'], tmp_path, '', 'haptic_5dof') as robot:
-        device, diagnostics = HapticRobot(robot, ''), DiagnosticsWatch(robot)
-        check_kept(device.calibrated(), tmp_path, 'haptic_5dof')
-        device.ready()
-        device.inject('flex', sensor='flex_2', kind='open')
-        robot.wait(
-            lambda: 'flex_2' in diagnostics.messages.get('haptic_renderer: sensors', ''),
-            5.0,
-            'a named sensor',
-        )
-        assert diagnostics.levels['haptic_renderer: sensors'] == 2
-        device.ready()
-        robot.spin(0.5)
-        device.estimates.clear()
-        robot.wait(lambda: len(device.estimates) > 3, 5.0, 'estimates with five sensors')
-        assert np.all(np.isfinite(device.estimates[-1].wrench_covariance))
-
-        device.ready()
-        assert device.feel('hold').error_code == Code.NONE
-        stopped = robot.call('driver/stop')
-        assert (stopped.success, stopped.message) == (True, 'SAFE')
-        robot.wait(lambda: robot.state() != ACTIVE, 5.0, 'stop')
-        robot.spin(1.0)
-        assert robot.state() != ACTIVE, 'it went on by itself'
-        refused = device.feel('free')
-        assert refused.error_code == Code.NOT_ACTIVE, 'another ground clears no stop'
-        assert 'driver/clear_fault' in refused.error_message
-        robot.clear()
-        assert device.feel('free').error_code == Code.NONE
-        assert robot.process.stop() == 0, robot.process.output

@@ -14,21 +14,29 @@ from soro_studies.system.process_figures import processes_below
 VIEWER = 60.0  # s; it stands back behind the nodes that the robot waits for
 
 
-@pytest.mark.parametrize('by_default', [False, True])
-def test_every_socket_of_a_robot_is_loopback(by_default, tmp_path, monkeypatch):
-    if by_default:  # as where nothing but the workspace is sourced
-        monkeypatch.delenv('ROS_AUTOMATIC_DISCOVERY_RANGE')
-        for name in VARIABLES:
-            monkeypatch.delenv(name, raising=False)
+def check(robot):
+    """Check what can be reached of a robot with its viewer."""
+
+    def found(protocol):
+        pids = processes_below(robot.process.process.pid, robot.process.output).values()
+        own = [*pids, robot.process.process.pid]
+        return [s for s in sockets_of_processes(own) if s.protocol == protocol]
+
+    robot.wait(lambda: len(found('tcp')) >= 2, VIEWER, 'the emulated card and the viewer')
+    assert len({s.pid for s in found('udp')}) >= 5  # or nothing was looked at
+    sockets = found('tcp') + found('udp')
+    assert [str(s) for s in sockets if not s.address.is_loopback] == []
+
+
+@pytest.mark.robot('stiff_flop', 'tracker:=true', 'viewer:=true')
+def test_every_socket_of_a_robot_is_loopback(running):
+    check(running)
+
+
+def test_so_it_is_by_default(tmp_path, monkeypatch):
+    """As where nothing but the workspace is sourced."""
+    for name in ('ROS_AUTOMATIC_DISCOVERY_RANGE', *VARIABLES):
+        monkeypatch.delenv(name, raising=False)
     with launched_robot(['stiff_flop', 'viewer:=true'], tmp_path) as robot:
-
-        def found(protocol):
-            pids = processes_below(robot.process.process.pid, robot.process.output).values()
-            own = [*pids, robot.process.process.pid]
-            return [s for s in sockets_of_processes(own) if s.protocol == protocol]
-
-        robot.wait(lambda: len(found('tcp')) >= 2, VIEWER, 'the emulated card and the viewer')
-        assert len({s.pid for s in found('udp')}) >= 5  # or nothing was looked at
-        sockets = found('tcp') + found('udp')
-        assert [str(s) for s in sockets if not s.address.is_loopback] == []
+        check(robot)
         assert robot.process.stop() == 0, robot.process.output

@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-from soro_studies.system.launched_robot import launched_robot
-
 PAGE = Path(__file__).resolve().parents[3] / 'docs' / 'own_controller.md'
 CODE = re.compile(r'^```python\n(.*?)^```', re.MULTILINE | re.DOTALL)
 GOAL, NEAR = 0.045, 0.2e-3  # m
@@ -18,30 +16,26 @@ PATIENCE = 30.0  # s
 
 
 @pytest.mark.timeout(300)
-def test_it_lifts_the_tip_and_a_stop_ends_it(tmp_path):
+@pytest.mark.robot('stiff_flop', 'tracker:=true', 'viewer:=true')
+def test_it_lifts_the_tip_and_a_stop_ends_it(running, tmp_path):
     (code,) = CODE.findall(PAGE.read_text(encoding='utf-8'))
     script = tmp_path / 'lift.py'
     script.write_text(code)
-    with launched_robot(['stiff_flop', 'tracker:=true'], tmp_path) as robot:
 
-        def error():
-            return abs(robot.shapes['emulator/configuration'].tip.position.z - GOAL)
+    def error():
+        return abs(running.shapes['emulator/configuration'].tip.position.z - GOAL)
 
-        robot.wait(lambda: 'emulator/configuration' in robot.shapes, PATIENCE, 'truth')
-        assert error() > 10 * NEAR
-        with subprocess.Popen(
-            [sys.executable, str(script)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as controller:
-            try:
-                robot.wait(lambda: error() < NEAR, PATIENCE, 'tip at its goal')
-                assert robot.call('driver/stop').success
-                robot.wait(lambda: controller.poll() is not None, PATIENCE, 'end of the script')
-            finally:
-                controller.kill()
-            assert 'the robot was stopped' in controller.stdout.read()
-            assert controller.returncode == 1
-        robot.wait(lambda: max(robot.watch.state.measured) < 2e3, PATIENCE, 'pressures let out')
-        assert robot.process.stop() == 0, robot.process.output
+    running.wait(lambda: 'emulator/configuration' in running.shapes, PATIENCE, 'truth')
+    assert error() > 10 * NEAR
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as controller:
+        try:
+            running.wait(lambda: error() < NEAR, PATIENCE, 'tip at its goal')
+            assert running.call('driver/stop').success
+            running.wait(lambda: controller.poll() is not None, PATIENCE, 'end of the script')
+        finally:
+            controller.kill()
+        assert 'the robot was stopped' in controller.stdout.read()
+        assert controller.returncode == 1
+    running.wait(lambda: max(running.watch.state.measured) < 2e3, PATIENCE, 'pressures let out')

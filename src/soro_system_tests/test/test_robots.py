@@ -43,9 +43,12 @@ def test_a_warm_start_is_ready_in_time(tmp_path):
 
 
 def test_two_robots_at_once_do_not_meet(tmp_path):
+    """Both of one name; one is launched from a file that is not of the catalogue."""
+    file = tmp_path / 'mine.yaml'
+    file.write_text(find_robot_file('stiff_flop').read_text())
     with (
         launched_robot(['stiff_flop'], tmp_path, 'left') as left,
-        launched_robot(['stiff_flop'], tmp_path, 'right') as right,
+        launched_robot([str(file)], tmp_path, 'right', robot=str(file)) as right,
     ):
         left.move((8.0e4, 0.0, 0.0))
         right.move((0.0, 6.0e4, 0.0))
@@ -54,6 +57,8 @@ def test_two_robots_at_once_do_not_meet(tmp_path):
         assert left.watch.measured == pytest.approx((8.0e4, 0.0, 0.0), abs=5e3), left.story
         assert right.watch.measured == pytest.approx((0.0, 6.0e4, 0.0), abs=5e3), right.story
         assert left.watch.tip[0] < -5e-3 < right.watch.tip[0]
+        answer = right.mechanics.forward([0.0, 6.0e4, 0.0], [0.0] * 6, '')
+        assert math.dist(answer.configuration.tip.position, right.watch.tip) < 3e-3
         frames = {
             r.robot.namespace: r.shapes['configuration'].header.frame_id for r in (left, right)
         }
@@ -68,18 +73,6 @@ def test_two_robots_at_once_do_not_meet(tmp_path):
         assert left.process.stop() == 0, left.process.output
         assert_vented(left)
         assert_vented(right)
-
-
-def test_a_robot_file_is_launched_like_the_catalogue(tmp_path):
-    text = find_robot_file('stiff_flop').read_text()
-    file = tmp_path / 'mine.yaml'
-    file.write_text(text.replace('name: stiff_flop', 'name: my_robot', 1))
-    with launched_robot([str(file)], tmp_path, 'mine', robot=str(file)) as robot:
-        robot.move((5.0e4, 5.0e4, 0.0))
-        answer = robot.mechanics.forward([5.0e4, 5.0e4, 0.0], [0.0] * 6, '')
-        assert math.dist(answer.configuration.tip.position, robot.watch.tip) < 3e-3
-        assert robot.process.stop() == 0, robot.process.output
-        assert_vented(robot)
 
 
 def test_autostart_can_be_left_to_a_person(tmp_path):

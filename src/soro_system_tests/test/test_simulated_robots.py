@@ -20,21 +20,21 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 
 
-def test_stewart_gough_answers_moves_and_holds_when_its_actuators_go(tmp_path):
+@pytest.mark.robot('stewart_gough')
+def test_stewart_gough_answers_moves_and_holds_when_its_actuators_go(running):
     library = load_robot('stewart_gough')
-    with launched_robot(['stewart_gough'], tmp_path, robot='stewart_gough') as robot:
-        inverse = robot.mechanics.inverse((0.0, 0.02, 0.42), None, 0, [0.0] * 6, '')
-        assert inverse.error_code == 0
-        tip = library.forward(np.array(inverse.actuation)).tip[:3, 3]
-        assert tip == pytest.approx((0.0, 0.02, 0.42), abs=2e-5)
-        robot.move(inverse.actuation)
-        assert math.dist(robot.watch.tip, tip) < 1e-3
-        robot.wait(lambda: len(robot.shapes) == 2, 30.0, 'model and ground truth')
-        diagnostics = DiagnosticsWatch(robot)
-        robot.kill('emulator', signal.SIGKILL)
-        robot.wait(lambda: robot.state() != DeviceState.ACTIVE, 5.0, 'reaction')
-        robot.wait(lambda: 'lost' in diagnostics.messages.get('driver: device', ''), 5.0, 'words')
-        assert robot.process.stop() == 128 + signal.SIGKILL, robot.process.output
+    inverse = running.mechanics.inverse((0.0, 0.02, 0.42), None, 0, [0.0] * 6, '')
+    assert inverse.error_code == 0
+    tip = library.forward(np.array(inverse.actuation)).tip[:3, 3]
+    assert tip == pytest.approx((0.0, 0.02, 0.42), abs=2e-5)
+    running.move(inverse.actuation)
+    assert math.dist(running.watch.tip, tip) < 1e-3
+    running.wait(lambda: len(running.shapes) == 2, 30.0, 'model and ground truth')
+    diagnostics = DiagnosticsWatch(running)
+    running.kill('emulator', signal.SIGKILL)
+    running.wait(lambda: running.state() != DeviceState.ACTIVE, 5.0, 'reaction')
+    running.wait(lambda: 'lost' in diagnostics.messages.get('driver: device', ''), 5.0, 'words')
+    assert running.process.stop() == 128 + signal.SIGKILL, running.process.output
 
 
 def follow(robot, values):

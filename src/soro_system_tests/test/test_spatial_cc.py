@@ -33,32 +33,32 @@ def soro(*words: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_the_arm_answers_moves_and_stops(tmp_path):
-    with launched_robot(['spatial_cc'], tmp_path, robot='spatial_cc') as robot:
-        robot.move(TARGET)
-        forward = robot.mechanics.forward(list(TARGET), [0.0] * 6, '')
-        assert forward.error_code == 0
-        tip = forward.configuration.tip.position
-        assert tip[1] > 0.03 and abs(tip[0]) < 1e-6
-        assert math.dist(tip, robot.watch.tip) < 4e-3
-        inverse = robot.mechanics.inverse(tip, None, 0, [0.0] * 6, '')
-        assert inverse.error_code == 0
-        assert inverse.actuation == pytest.approx(TARGET, abs=1.0)
-        jacobian = robot.mechanics.jacobian(None, [0.0] * 6, '')
-        assert jacobian.error_code == 0 and jacobian.matrix[1][0] < 0.0 < jacobian.matrix[1][1]
-        compliance = robot.mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
-        assert compliance.error_code == 0
-        # Three degrees of freedom: the arc gives in three directions and no more.
-        values = compliance.points[0].principal_compliance
-        assert values[-1] > 0.0
-        robot.wait(lambda: len(robot.shapes) == 2, 20.0, 'model and ground truth')
-        model, plant = (
-            robot.shapes[name].tip.position for name in ('configuration', 'emulator/configuration')
-        )
-        apart = math.dist((model.x, model.y, model.z), (plant.x, plant.y, plant.z))
-        assert 1e-5 < apart < 1.2e-2  # an elastic rod with weight is no arc
-        assert robot.process.stop() == 0, robot.process.output
-        assert_vented(robot)
+@pytest.mark.robot('spatial_cc')
+def test_the_arm_answers_moves_and_stops(running):
+    running.move(TARGET)
+    forward = running.mechanics.forward(list(TARGET), [0.0] * 6, '')
+    assert forward.error_code == 0
+    tip = forward.configuration.tip.position
+    assert tip[1] > 0.03 and abs(tip[0]) < 1e-6
+    assert math.dist(tip, running.watch.tip) < 4e-3
+    inverse = running.mechanics.inverse(tip, None, 0, [0.0] * 6, '')
+    assert inverse.error_code == 0
+    assert inverse.actuation == pytest.approx(TARGET, abs=1.0)
+    jacobian = running.mechanics.jacobian(None, [0.0] * 6, '')
+    assert jacobian.error_code == 0 and jacobian.matrix[1][0] < 0.0 < jacobian.matrix[1][1]
+    compliance = running.mechanics.compliance(None, [0.0] * 6, '', 'tangent', False)
+    assert compliance.error_code == 0
+    # Three degrees of freedom: the arc gives in three directions and no more.
+    values = compliance.points[0].principal_compliance
+    assert values[-1] > 0.0
+    running.wait(lambda: len(running.shapes) == 2, 20.0, 'model and ground truth')
+    model, plant = (
+        running.shapes[name].tip.position for name in ('configuration', 'emulator/configuration')
+    )
+    apart = math.dist((model.x, model.y, model.z), (plant.x, plant.y, plant.z))
+    assert 1e-5 < apart < 1.2e-2  # an elastic rod with weight is no arc
+    assert running.process.stop() == 0, running.process.output
+    assert_vented(running)
 
 
 def patient_file(folder: Path) -> str:

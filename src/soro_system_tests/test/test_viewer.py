@@ -12,9 +12,11 @@ import math
 import re
 from typing import Any
 
+import pytest
+
 from soro_cli.motion import ACTIVE
 from soro_rigs.page_client import PageClient
-from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
+from soro_studies.system.launched_robot import LaunchedRobot
 from soro_studies.system.venting import assert_vented
 
 MOTION = 15.0  # s
@@ -40,9 +42,10 @@ def wait_both(robot: LaunchedRobot, page: PageClient, condition: Any, what: str)
         raise AssertionError(f'{error}\n{page.text()}\n{robot.story}') from None
 
 
-def test_hands_on_the_page_move_the_robot_and_stop_vents_it(tmp_path):
-    words = ['stiff_flop', 'viewer:=true']
-    with launched_robot(words, tmp_path, 'seen') as robot, PageClient(address_of(robot)) as page:
+@pytest.mark.robot('stiff_flop', 'tracker:=true', 'viewer:=true')
+def test_hands_on_the_page_move_the_robot_and_stop_vents_it(running):
+    robot = running
+    with PageClient(address_of(robot)) as page:
         watch = robot.watch
         wait_both(robot, page, lambda: '/target' in page.scene, 'robot on the page')
         wait_both(robot, page, lambda: 'EMULATOR' in page.text(), 'badge')

@@ -116,22 +116,22 @@ def states(said: set[int]) -> str:
     return ', '.join(names[state] for state in sorted(said))
 
 
-def held(name: str) -> dict[str, Any]:
-    """Hold a target; true errors [m] before the fault, the largest with it, and after it."""
+def held(*names: str) -> dict[str, dict[str, Any]]:
+    """Hold a target; true errors [m] before each fault, the largest with it, and after it."""
     scene, pose = TrackedTip(), np.eye(4)
     pose[:3, 3] = target = np.array(STIFF_FLOP.target)
     scene.go_to(scene.robot.inverse(target).actuation, pose)
-
-    def errors(seconds: float) -> list[float]:
-        return scene.run(seconds, lambda time: target)
-
-    last = -round(30 * SEEN)
+    last, rows = -round(30 * SEEN), {}
+    errors = lambda seconds: scene.run(seconds, lambda time: target)  # noqa: E731
     before = float(np.mean(errors(FIRST)[last:]))
-    scene.fail(name)
-    during, said = errors(BROKEN), states(scene.said)
-    scene.repair()
-    after = float(np.mean(errors(BROKEN)[last:]))
-    return {'before': before, 'largest': max(during), 'after': after, 'said': said}
+    for name in names:
+        scene.fail(name)
+        during, said = errors(BROKEN), states(scene.said)
+        scene.repair()
+        after = float(np.mean(errors(BROKEN)[last:]))
+        rows[name] = {'before': before, 'largest': max(during), 'after': after, 'said': said}
+        before = after
+    return rows
 
 
 def followed(name: str, control: str = 'feedback') -> float:
@@ -190,7 +190,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--write', action='store_true', help='renew page and numbers')
     arguments = parser.parse_args()
-    found = {name: held(name) | {'circle': followed(name)} for name in FAULTS}
+    found = {name: held(name)[name] | {'circle': followed(name)} for name in FAULTS}
     without = followed('none', 'feedforward')
     text = section(found, without)
     if arguments.write:

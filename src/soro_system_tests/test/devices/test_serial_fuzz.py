@@ -199,7 +199,7 @@ def test_an_armed_board_obeys_its_rules_and_lets_go_without_its_host(device, dat
             both = line.board.valves.coils & INFLATE_MASK
             assert bin(both).count('1') <= line.board.properties.simultaneous
             assert line.board.bank.overlaps == 0
-    line.pass_time(20.0)  # silence
+    line.pass_time(8.0)  # silence
     assert line.board.state is not SerialState.ARMED
     if device == 'dspace':
         assert not line.board.applied.any()
