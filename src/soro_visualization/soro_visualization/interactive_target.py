@@ -30,9 +30,7 @@ class InteractiveTarget:
 
     def __init__(self, server: Any, frame_id: str, move_to: Callable[[Array], None]) -> None:
         self._server, self._frame_id, self._move_to = server, frame_id, move_to
-        self._touched = False
-        self._held = self._refused = False
-        self._inserted = False
+        self._touched = self._held = self._refused = self._inserted = False
         self._complaint = ''  # about where it was dragged last
         self._described = ''  # what stands above it
 
@@ -79,7 +77,7 @@ class InteractiveTarget:
 
     def _on_feedback(self, feedback: Any) -> None:
         if feedback.event_type == feedback.MOUSE_DOWN:
-            self._held, self._refused = True, False
+            self._held, self._refused, self._complaint = True, False, ''
         elif feedback.event_type == feedback.MOUSE_UP:
             self._held = False
             if self._complaint:

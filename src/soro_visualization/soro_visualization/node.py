@@ -43,6 +43,7 @@ from soro_visualization.page.readout import (
     emulated_from_statuses,
     readout_from_message,
     Snapshot,
+    why_still,
 )
 from soro_visualization.reading import read_or_warn
 from soro_visualization.robot_requests import RobotRequests
@@ -383,6 +384,8 @@ class Visualization(GuardedLifecycleNode):
             if self._snapshot.silent or not self._requests.planned:
                 self._target.hide()
             else:
+                if why := why_still(self._snapshot):
+                    self._target.answered(why, False)
                 # Larger than what it is drawn around: nobody can take arrows inside a tube.
                 self._target.follow(shape.tip, max(shape.extent, PER_RADIUS * shape.thickest))
         if self.table.publish_description and self._parts is not None:

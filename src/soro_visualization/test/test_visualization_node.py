@@ -24,6 +24,7 @@ from soro_rigs.page_client import PageClient
 from soro_rigs.ros_session import RosSession, wait_until
 from soro_visualization.drawing.markers import OLD
 from soro_visualization.node import Visualization
+from soro_visualization.page.readout import why_still
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -64,6 +65,7 @@ class Rig:
         self.compliance_asked = 0
         self.timer = client.create_timer(0.05, self._speak)
         self.tip_z, self.solver, self.state_stops, self.driven = 0.04, True, 0, True
+        self.device_state, self.solved = ActuatorState.ACTIVE, 202
 
     def _speak(self):
         if self.solver:
@@ -78,7 +80,7 @@ class Rig:
                 applied=[1e4, 0.0, 0.0],
                 measured=[1e4, 0.0, 0.0],
                 flags=[0] * 3,
-                device_state=2,
+                device_state=self.device_state,
                 stops=self.state_stops,
             )
         )
@@ -90,7 +92,7 @@ class Rig:
 
     def _solve(self, request, response):
         self.requests.append(request)
-        response.error_code, response.at_limit = 202, ['pair_2']
+        response.error_code, response.at_limit = self.solved, ['pair_2']
         response.position_error = 0.0025
         response.configuration = straight(0.03)
         return response
@@ -270,10 +272,21 @@ def test_a_drag_in_rviz_leaves_the_task_and_ends_with_a_stop_and_with_silence(mo
         rig.without_task.clear()
         server.callback(feedback('POSE_UPDATE'))
         assert rig.node._requests._waiting_pose is None
-        rig.solver = False
-        wait_until(lambda: not server.inserted)
+        server.callback(feedback('MOUSE_UP'))
+        rig.device_state, rig.solved = ActuatorState.FAULT, 0  # reachable, and nobody goes there
+        wait_until(lambda: why_still(rig.node._snapshot))
+        for kind in ('MOUSE_DOWN', 'POSE_UPDATE', 'MOUSE_UP'):
+            server.callback(feedback(kind))
+        wait_until(lambda: 'refused: FAULT' in server.inserted[-1].description)
+        standing = len(server.poses)
+        wait_until(lambda: len(server.poses) > standing)  # it is at the tip again
+        rig.device_state = ActuatorState.ACTIVE
+        wait_until(lambda: not why_still(rig.node._snapshot))
+        rig.without_task.clear()
+        rig.solver, shown = False, len(server.inserted)
+        wait_until(lambda: len(server.inserted) < shown)
         rig.solver = True
-        wait_until(lambda: server.inserted)
+        wait_until(lambda: len(server.inserted) == shown)
         assert not rig.without_task
 
 
