@@ -249,4 +249,4 @@ def test_what_promises_less_than_another_search_has_reached_is_hopeless(errors):
     miss = target.miss(errors)
     assert miss == pytest.approx(2.0) and not target.hopeless(miss, 0.0)
     other = replace(target, known=1.5)
-    assert other.hopeless(miss, 0.02) and not other.hopeless(miss, 0.03)
+    assert other.hopeless(miss, 0.005) and not other.hopeless(miss, 0.01)

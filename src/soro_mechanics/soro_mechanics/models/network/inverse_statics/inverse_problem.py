@@ -51,7 +51,7 @@ from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
 MAX_STEPS = 40
 MAX_DIRECT = 16
-MAX_IDLE = 8  # steps without PROGRESS: a search that gets nowhere
+MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
 MAX_NEAREST = 200  # Newton steps on the way to the nearest pose
 MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody could go there
@@ -292,9 +292,6 @@ class InverseProblem(DrivenLimits):
             ahead = tangent[0] @ step
             promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
             if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
-                break
-            miss = self.target.miss(self.errors(self.task_error(at.state)))
-            if self.limited and self.target.hopeless(miss, float(0.5 * promise) / error**2):
                 break
             goal = self.projected(at.driven + step * self.range)
             trial = None
