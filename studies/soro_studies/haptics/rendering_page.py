@@ -13,6 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics.flex_calibration import CalibrationReport
+from soro_mechanics.haptics.flex_signal import FlexSignal
 from soro_mechanics.haptics.hand_impedance import HandImpedance
 from soro_mechanics.haptics.virtual_environment import Control, VirtualObject
 from soro_mechanics.robot import Robot
@@ -30,6 +31,7 @@ from soro_studies.haptics.rendering_experiments import (
     Followed,
     LIMIT,
     line,
+    MakeBench,
     Rendered,
     stiffness_curves,
 )
@@ -65,14 +67,23 @@ DAMPINGS = (5.0, 10.0, 20.0)  # N s/m
 RATES = (250.0, 500.0, 1000.0)  # Hz
 
 
-def run_experiments(robot: Robot) -> Findings:
-    """Run everything; a few minutes."""
-    signals = bench_signals(len(robot.actuators))
-    report = calibrated_report(robot, signals)
+def bench_maker(
+    robot: Robot, report: CalibrationReport, signals: Sequence[FlexSignal]
+) -> MakeBench:
+    """Return what makes a bench of the calibrated robot with other objects."""
     calibration = report.calibration()
 
     def make(objects: Sequence[VirtualObject], setup: BenchSetup | None) -> VirtualBench:
         return VirtualBench(robot, calibration, signals, objects, setup)
+
+    return make
+
+
+def run_experiments(robot: Robot) -> Findings:
+    """Run everything; a few minutes."""
+    signals = bench_signals(len(robot.actuators))
+    report = calibrated_report(robot, signals)
+    calibration, make = report.calibration(), bench_maker(robot, report, signals)
 
     def make_moving(
         objects: Sequence[VirtualObject], setup: BenchSetup, hand: HandImpedance
@@ -99,7 +110,7 @@ def run_experiments(robot: Robot) -> Findings:
 def write_rendering_page(robot: Robot, page: Path, picture: Path) -> None:
     """Run the experiments and write page and picture."""
     found = run_experiments(robot)
-    draw(found, picture)
+    draw(found.curves, found.followed[-1], found.contacts[-1], picture)
     text = '\n\n'.join(
         [
             _head(robot, page, picture),
@@ -305,7 +316,15 @@ def _ellipsoid(ellipsoid: ForceEllipsoid) -> str:
     )
 
 
-def draw(found: Findings, path: Path) -> None:
+def draw_alone(robot: Robot, picture: Path) -> None:
+    """Run what the picture shows, and draw it."""
+    signals = bench_signals(len(robot.actuators))
+    make = bench_maker(robot, calibrated_report(robot, signals), signals)
+    curves, last = stiffness_curves(make, SPRINGS), list(Control)[-1]
+    draw(curves, circle(make, last), contact(make, SPEEDS[-1]), picture)
+
+
+def draw(curves: list[Rendered], followed: Followed, hit: Contact, path: Path) -> None:
     """Draw force over position, the circle, and the contact with the wall."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -313,19 +332,19 @@ def draw(found: Findings, path: Path) -> None:
     figure = Figure(figsize=(11.0, 3.6), layout='constrained')
     FigureCanvasAgg(figure)
     axes: Any = figure.subplots(1, 3)
-    for c in found.curves:
+    for c in curves:
         axes[0].plot(1e3 * c.trace.place[:, 0], c.trace.force[:, 0], label=c.name)
     axes[0].set_xlabel('position [mm]')
     axes[0].set_ylabel('force of the hand [N]')
     axes[0].legend(fontsize=7)
-    trace = found.followed[-1].trace
+    trace = followed.trace
     axes[1].plot(*(1e3 * trace.hand[:, :2].T), '--', linewidth=0.8, label='hand')
     axes[1].plot(*(1e3 * trace.place[:, :2].T), label='handle')
     axes[1].set_aspect('equal')
     axes[1].set_xlabel('x [mm]')
     axes[1].set_ylabel('y [mm]')
     axes[1].legend(fontsize=7)
-    _draw_contact(axes[2], found.contacts[-1].trace.place[:, 0], found.contacts[-1].trace.hand)
+    _draw_contact(axes[2], hit.trace.place[:, 0], hit.trace.hand)
     figure.savefig(path, dpi=110)
 
 
