@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 import gc
-import itertools
 import math
 import sys
 import time
@@ -183,14 +182,22 @@ class HapticRenderer(DriverNode):
         yield from super().statuses(loop)
         self._streams.wrench.report()
         if self._control is not None:
-            yield from (
-                say(self._control) for say in (sensor_status, rendering_status, timing_status)
-            )
+            for status in (sensor_status, rendering_status, timing_status):
+                yield status(self._control)
+
+    def cleanup(self) -> None:
+        """Do what a driver does; no loop reports any more."""
+        super().cleanup()
+        self._told = -math.inf
+        self._look()
 
     def _look(self) -> None:
         """Report where the loop does not; where it does, each look costs it 2 ms."""
         told = time.monotonic() - self._told < 2.0 * self.report_period
-        self._report_timer.timer_period_ns = round(1e9 * (RARELY if told else self.report_period))
+        period = round(1e9 * (RARELY if told else self.report_period))
+        if period != self._report_timer.timer_period_ns:
+            self._report_timer.timer_period_ns = period
+            self._report_timer.reset()  # else it would count from the next look on
         if not told:
             self._on_change()
             self._diagnostics.publish()
@@ -266,8 +273,8 @@ class HapticRenderer(DriverNode):
         now, loop = time.monotonic(), self._loop
         if now - self._told >= self.report_period and loop is not None:
             self._told, self._telling = now, self._tell_all(loop)
-        for _ in itertools.islice(self._telling, self._pieces):
-            pass
+        for _ in range(self._pieces):
+            next(self._telling, None)
 
     def _tell_all(self, loop: ControlLoop) -> Iterator[None]:
         yield from self.tell(loop)

@@ -124,16 +124,17 @@ def device(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('XDG_DATA_HOME', str(folder))
         with launched_robot(['haptic_5dof'], folder, 'left', 'haptic_5dof') as robot:
-            yield HapticRobot(robot, 'left', folder)
+            device = HapticRobot(robot, 'left', folder)
+            said = device.diagnostics.messages
+            robot.wait(lambda: 'haptic_renderer: sensors' in said, 10.0, 'diagnostics')
+            assert 'not calibrated' in said['haptic_renderer: sensors']
+            device.calibration = device.calibrated()
+            yield device
             assert robot.process.stop() == 0, robot.process.output
 
 
 def test_it_is_calibrated_and_a_hand_feels_a_wall(device):
-    robot, diagnostics = device.robot, device.diagnostics
-    robot.wait(lambda: 'haptic_renderer: sensors' in diagnostics.levels, 10.0, 'diagnostics')
-    assert 'not calibrated' in diagnostics.messages['haptic_renderer: sensors']
-
-    result = device.calibrated()
+    robot, diagnostics, result = device.robot, device.diagnostics, device.calibration
     assert len(result.name) == 6
     # The sensors of the emulated device: 4e5 counts per metre within 10 %.
     np.testing.assert_allclose(result.gain, 2.5e-6, rtol=0.15)
@@ -172,6 +173,7 @@ def test_it_is_calibrated_and_a_hand_feels_a_wall(device):
 
 def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(device):
     robot, diagnostics = device.robot, device.diagnostics
+    device.release()
     device.ready()
     device.inject('flex', sensor='flex_2', kind='open')
     robot.wait(

@@ -16,9 +16,9 @@ from soro_mechanics.core.status import Code, SolverStatus
 
 Array = NDArray[np.float64]
 Record = TypeVar('Record')
-# What counts as reached unless the caller says otherwise [m], [rad].
 SAME_END = 1.01  # of a miss: farther away, two searches are on their ways to different ends
 HOPE = 30.0  # times what the next step promises: the most that all further ones bring (assumed)
+# What counts as reached unless the caller says otherwise [m], [rad].
 POSITION_TOLERANCE, ORIENTATION_TOLERANCE = 1e-6, 1e-5
 SAME = 1e-6  # distance of stations, in extents of the robot, below which two equilibria are one
 

@@ -93,9 +93,8 @@ class Search:
         if start is None:
             return self._no_start()
         best, settled = self._search(limits, start)
-        middle = None
-        if not best.met and math.isinf(self.target.known):
-            middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
+        alone = not best.met and math.isinf(self.target.known)
+        middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
         if middle is not None:  # before a target counts as unreachable
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged

@@ -60,9 +60,8 @@ def approach_step(
     c = np.concatenate([limits.rows, np.eye(size)])
     low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
     high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
-    status, step, _ = solve_qp(
-        gain / largest + DAMPING * np.eye(size), -(rows.T @ residual) / largest, c, low, high
-    )
+    h = gain / largest + DAMPING * np.eye(size)
+    status, step, _ = solve_qp(h, -(rows.T @ residual) / largest, c, low, high)
     return step if status == OPTIMAL else np.zeros(size)
 
 

@@ -49,7 +49,6 @@ def solve_inverse(
         best, spent = _approach(problem, best)
     if guess is not None and not math.isfinite(best.residual):  # led astray
         return solve_inverse(model, target, load, None)
-
     return _solved(model, problem, best, spent, start_time)
 
 
@@ -57,7 +56,7 @@ def explained(
     model: ForwardNetwork, target: Target, load: LoadCase, short: InverseSolution
 ) -> InverseSolution:
     """Say why a target is missed: AT_LIMIT where it is met without limits, else UNREACHABLE."""
-    start_time = time.perf_counter()
+    start_time = time.perf_counter() - short.status.solve_time
     _, problem = _problem(model, target, load)
     best = problem.start(model, short.configuration)
     best.task_error = short.position_error, short.orientation_error
@@ -71,7 +70,7 @@ def explained(
         at_limit = at_limit or problem.touched(beyond)
         code, why = Code.AT_LIMIT, 'reachable only beyond the limits of ' + ', '.join(at_limit)
     message = f'{why}; {miss_sentence(best.task_error)}'
-    seconds = short.status.solve_time + time.perf_counter() - start_time
+    seconds = time.perf_counter() - start_time
     status = replace(
         short.status, code=code, message=message, iterations=spent, solve_time=seconds
     )
@@ -158,18 +157,14 @@ def _described(
     problem: InverseProblem, q: Configuration, best: InverseState, start: float
 ) -> InverseSolution:
     """Say what the best point means; a miss is not explained."""
-    at_limit: tuple[str, ...] = ()
     code, message = q.status.code, q.status.message
     if not q.status.converged or not math.isfinite(best.residual):
         code, message = Code.NOT_CONVERGED, 'no equilibrium found on the way to the target'
-        at_limit = problem.touched(best)
     elif not problem.within(best):
         code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
-        at_limit = problem.touched(best)
     elif not problem.reached(best):
         code, message = Code.UNREACHABLE, ''
+    at_limit = problem.touched(best) if code in (Code.NOT_CONVERGED, Code.AT_LIMIT) else ()
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
-    return InverseSolution(
-        q.actuation, q, best.task_error[0], best.task_error[1], at_limit, status
-    )
+    return InverseSolution(q.actuation, q, *best.task_error, at_limit, status)
