@@ -50,7 +50,7 @@ WITH_DEADLINES = (
 IN_HALVES = (*GIVES_WAY, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 3
+LANES = 2
 LONGEST = (DEVICES, 'soro_cli', 'scripts', 'soro_flex_calibration', 'soro_haptics', 'soro_node')
 # Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
 DOMAINS = range(50, 100)
