@@ -169,7 +169,7 @@ def test_what_the_device_misses_stands_beside_what_bare_loops_miss(tmp_path):
     store.write_text(json.dumps({'bare': turns}))
     write_loop_page('arm', page)
     text = page.read_text()
-    assert '2 turns of 12 s each' in text
+    assert 'turns: 2, of 12 s each' in text
     assert '| the device | 0.80% | 0.70% | 0.90% | 0.600 | 0.900 | 0.020 | 0.030 |' in text
     assert 'they miss 75% of what the device misses' in text
-    assert 'adds 0.10% of the slots, ROS and topics 0.10%' in text
+    assert 'adds 0.10% +- 0.25%, ROS and topics 0.10% +- 0.27%' in text

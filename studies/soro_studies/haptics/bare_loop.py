@@ -15,6 +15,7 @@ from collections.abc import Callable
 import datetime
 import gc
 import json
+import math
 import os
 from pathlib import Path
 import tempfile
@@ -314,17 +315,23 @@ def bare_text(runs: list[dict[str, Any]]) -> str:
         rows.append(
             (what, *(f'{s:.2%}' for s in (missed[name], min(shares), max(shares))), *times)
         )
+
+    def more(one: str, other: str) -> str:
+        slots = sum(r['ticks'] + r['missed'] for r in runs if r['loop'] == one)
+        doubt = math.sqrt((missed[one] + missed[other]) / slots)
+        return f'{missed[one] - missed[other]:.2%} +- {doubt:.2%}'
+
     head = ('', 'missed', 'least', 'most', 'work, median', '99 %', 'late, 99 %', '99.9 %')
     loads = [run['load'] for run in runs]
     return (
         f'## Beside bare loops at {RATE:g} Hz\n\n{runs[-1]["date"]}, SCHED_FIFO '
-        f'{runs[-1]["priority"]}; {len(chosen)} turns of {runs[-1]["seconds"]:.0f} s each '
+        f'{runs[-1]["priority"]}; turns: {len(chosen)}, of {runs[-1]["seconds"]:.0f} s each '
         f'(`python -m soro_studies.haptics bare --go-on`), at load averages of {min(loads):.0f} '
         f'to {max(loads):.0f}; ms, medians of the turns.\n\n{page_table(head, rows)}\n\n'
         'Sums that are as many each time take longer where the other virtual processor, which '
         f'works for the board, its plant and others, slows this one down: {work[BOARD][1]:.2f} '
         f'instead of {work[BOARD][0]:.2f} ms in 1 % of the ticks. With nothing else to do they '
-        f'miss {missed[BOARD] / missed[DEVICE]:.0%} of what the device misses: that is the '
-        f'computer. The law in place of the sums adds {missed[LAW_ON_BOARD] - missed[BOARD]:.2%} '
-        f'of the slots, ROS and topics {missed[DEVICE] - missed[LAW_ON_BOARD]:.2%}.'
+        f'miss {missed[BOARD] / missed[DEVICE]:.0%} of what the device misses. Of all slots the '
+        f'law in place of the sums adds {more(LAW_ON_BOARD, BOARD)}, ROS and topics '
+        f'{more(DEVICE, LAW_ON_BOARD)} (standard deviations of the counts alone).'
     )
