@@ -71,6 +71,7 @@ LOOPS = {
     LAW_ON_BOARD: 'drives the emulated board by the law and its model: the device without ROS',
     DEVICE: 'the device',
 }
+BUSY = 5.0  # load average
 PART = range(100)
 DECIDING, SETTLING = 0.3e-3, 3.0  # s: of law, model and topics, on average; before it counts
 OFFSET, GAIN, NOISE, SAMPLES = 3500.0, 2.5e-6, 4.0, 64  # counts, m per count, counts
@@ -303,7 +304,18 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
 
 
 def bare_text(runs: list[dict[str, Any]]) -> str:
-    """Return the section of the page."""
+    """Return the section of the page: turns on a quiet computer, and on a busy one."""
+    turns = [runs[i : i + len(LOOPS)] for i in range(0, len(runs), len(LOOPS))]
+    text = f'## Beside bare loops at {RATE:g} Hz'
+    for busy in (False, True):
+        chosen = [turn for turn in turns if (max(r['load'] for r in turn) > BUSY) == busy]
+        if chosen:
+            text += '\n\n' + turns_text([run for turn in chosen for run in turn])
+    return text
+
+
+def turns_text(runs: list[dict[str, Any]]) -> str:
+    """Return the table of some turns, and what it says."""
     rows, work, missed = [], {}, {}
     for name, what in LOOPS.items():
         chosen = [run for run in runs if run['loop'] == name]
@@ -324,7 +336,7 @@ def bare_text(runs: list[dict[str, Any]]) -> str:
     head = ('', 'missed', 'least', 'most', 'work, median', '99 %', 'late, 99 %', '99.9 %')
     loads = [run['load'] for run in runs]
     return (
-        f'## Beside bare loops at {RATE:g} Hz\n\n{runs[-1]["date"]}, SCHED_FIFO '
+        f'{runs[-1]["date"]}, SCHED_FIFO '
         f'{runs[-1]["priority"]}; turns: {len(chosen)}, of {runs[-1]["seconds"]:.0f} s each '
         f'(`python -m soro_studies.haptics bare --go-on`), at load averages of {min(loads):.0f} '
         f'to {max(loads):.0f}; ms, medians of the turns.\n\n{page_table(head, rows)}\n\n'
