@@ -213,7 +213,7 @@ class Robot(robot_input.RobotInput):
         first_calls.finish()  # a search has a time limit
         load = self._load(wrench, loads)
         search = partial(self._searched, self._model.inverse, load)
-        explain = partial(self._searched, self._model.explained, load, goal)
+        explain = partial(self._explained, load, goal)
         first = search(goal, self._guess(guess))
         if guess is None if multistart is None else multistart:
             return self._others.improved(self, first, search, explain, goal)
@@ -238,6 +238,11 @@ class Robot(robot_input.RobotInput):
             place = target.pose[:3, 3].tolist()
             raise InvalidInput('target, wrench or loads', place, COMPUTABLE)
         return found
+
+    def _explained(self, load: LoadCase, goal: Target, found: InverseSolution) -> InverseSolution:
+        if not found.unexplained:
+            return found
+        return self._searched(self._model.explained, load, goal, found)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit.

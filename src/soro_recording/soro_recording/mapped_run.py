@@ -48,7 +48,8 @@ class MappedRun:
         with Section(read_yaml(mapping), '', str(mapping)) as root:
             with root.section('actuators') as section:
                 each = [section.section(a.name) for a in self.actuators]
-                asked = [p.text('commanded') for p in each if any('commanded' in x for x in each)]
+                said = any('commanded' in part for part in each)  # of all or of none
+                asked = [part.text('commanded') for part in each] if said else []
                 drives = [_source(p, a.unit) for p, a in zip(each, self.actuators, strict=True)]
             with root.section('tip') as tip:
                 place, unit = _axes(tip, 'position', 'xyz'), _unit(tip, 'm')

@@ -345,5 +345,5 @@ def turns_text(runs: list[dict[str, Any]]) -> str:
         f'instead of {work[BOARD][0]:.2f} ms in 1 % of the ticks. With nothing else to do they '
         f'miss {missed[BOARD] / missed[DEVICE]:.0%} of what the device misses. Of all slots the '
         f'law in place of the sums adds {more(LAW_ON_BOARD, BOARD)}, ROS and topics '
-        f'{more(DEVICE, LAW_ON_BOARD)} (standard deviations of the counts alone).'
+        f'{more(DEVICE, LAW_ON_BOARD)} (standard deviations of the counts; turns differ by more).'
     )

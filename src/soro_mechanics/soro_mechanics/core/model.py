@@ -81,10 +81,10 @@ class Model(ABC):
         return Search(self, target, load).solve(guess)
 
     def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
-        """Return what was found, and where it misses its target what is beyond the limits."""
+        """Say of a solution that is `unexplained` what is beyond the limits."""
         from soro_mechanics.inverse.search import Search
 
-        return Search(self, target, load).explained(found) if found.unexplained else found
+        return Search(self, target, load).explained(found)
 
     def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
         """Prepare for `count` solves under one load; None where `forward` is what there is."""

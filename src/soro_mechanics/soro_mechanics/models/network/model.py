@@ -54,8 +54,8 @@ class Network(ForwardNetwork):
         return solve_inverse(self, target, load, guess)
 
     def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
-        """Return what was found, and where it misses its target what is beyond the limits."""
-        if self.bundles or not found.unexplained:
+        """Say of a solution that is `unexplained` what is beyond the limits."""
+        if self.bundles:
             return super().explained(target, load, found)
         return explained(self, target, load, found)
 
