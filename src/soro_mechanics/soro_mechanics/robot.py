@@ -265,7 +265,8 @@ class Robot(robot_input.RobotInput):
             gives), or the published integral (4) that neglects the load's geometric term, or one
             of the published sums (5) over the elements of a segment model.
         """
-        method, q = robot_input.method_name(method), self._at_wrench(self._own(q), wrench)
+        method = robot_input.method_name(method, self._model)
+        q = self._at_wrench(self._own(q), wrench)
         if not q.status.converged:
             return np.full((6, 6), np.nan)
         return self._model.compliance(q, method)
@@ -274,7 +275,8 @@ class Robot(robot_input.RobotInput):
         self, q: Configuration, wrench: Any = None, method: str = 'tangent'
     ) -> tuple[Array, ...]:
         """Return, per backbone, the compliance (n, 6, 6) at every station of `q.backbones`."""
-        method, q = robot_input.method_name(method), self._at_wrench(self._own(q), wrench)
+        method = robot_input.method_name(method, self._model)
+        q = self._at_wrench(self._own(q), wrench)
         if not q.status.converged:
             return tuple(np.full((len(arc), 6, 6), np.nan) for arc in q.arc_lengths)
         return self._model.compliance_along(q, method)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.status import Code, SolverStatus
+from soro_mechanics.core.status import SolverStatus
 
 Array = NDArray[np.float64]
 Record = TypeVar('Record')
@@ -159,12 +159,7 @@ class InverseSolution:
     orientation_error: float  #: [rad]; zero where the task leaves orientation free
     at_limit: tuple[str, ...]  #: actuators (and coupled limits) that stop the solution
     status: SolverStatus  #: NONE, UNREACHABLE, AT_LIMIT, NOT_CONVERGED or UNSTABLE
-
-    @property
-    def unexplained(self) -> bool:
-        """Whether it misses its target and nobody has looked beyond the limits."""
-        missed = self.status.code in (Code.UNREACHABLE, Code.NOT_CONVERGED)
-        return missed and not self.status.message
+    unexplained: bool = False  #: misses its target, and nobody has looked beyond the limits yet
 
 
 def amended(item: Record, **values: Any) -> Record:

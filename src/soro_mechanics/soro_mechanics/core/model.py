@@ -45,6 +45,7 @@ class Model(ABC):
     """
 
     name: str
+    section = ''  # of a robot file, whose `elements` are its mesh; empty where it has none
     spreads_loads = False  # whether loads may be spread over a part of a backbone
     only_tangent = ''  # why another method of compliance is refused; empty where none is
     branches = False  # whether a guess may lead to another equilibrium than none
@@ -112,7 +113,12 @@ class Model(ABC):
 
     def refined(self) -> Model | None:
         """Return the same model on a mesh twice as fine; None where it has no mesh."""
-        return None
+        if self._fine is None and self.section:
+            of = self.description
+            mesh = of.structure[self.section]
+            finer = {**of.structure, self.section: replace(mesh, elements=2 * mesh.elements)}
+            self._fine = type(self)(replace(of, structure=finer))
+        return self._fine
 
     def refinement(self, q: Configuration, cold: Guess = None) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine.
@@ -129,19 +135,6 @@ class Model(ABC):
         if not solved or distance(cold, q) > SAME * extent(q):
             return math.nan, math.nan
         return motion_between(again.tip, q.tip)
-
-    def _with_elements(self, section: str) -> Model:
-        """Return this model with twice as many `elements` in a section of its structure."""
-        if self._fine is None:
-            of = self.description
-            finer = replace(of.structure[section], elements=2 * of.structure[section].elements)
-            self._fine = type(self)(replace(of, structure={**of.structure, section: finer}))
-        return self._fine
-
-    def check_method(self, method: str) -> None:
-        """Refuse a way to compute compliance that this model does not have."""
-        if self.only_tangent and method != 'tangent':
-            raise self.unsupported('method', method, self.only_tangent)
 
     def unsupported(self, field: str, value: object, remedy: str) -> InvalidInput:
         """Make the error for something that this model cannot do."""

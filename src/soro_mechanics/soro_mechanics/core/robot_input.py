@@ -83,15 +83,17 @@ def checked_target(target: Any, task: Task | None, tolerances: tuple[float, floa
     else:
         expected = 'a (3,) position or a (4, 4) pose'
         raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
-    if np.abs(pose[:3, 3]).max() > FARTHEST:
+    if max(map(abs, pose[:3, 3].tolist())) > FARTHEST:
         raise InvalidInput('target', target, f'within {FARTHEST:g} m of base_link')
     return Target(pose, task, tolerances)
 
 
-def method_name(method: str) -> str:
-    """Return the name of a way to compute compliance."""
+def method_name(method: str, model: Model) -> str:
+    """Return the name of a way in which a model computes compliance."""
     if method not in METHODS:
         raise UnknownName('method', method, METHODS)
+    if model.only_tangent and method != 'tangent':
+        raise model.unsupported('method', method, model.only_tangent)
     return method
 
 

@@ -8,7 +8,9 @@ nearest of some postures that are spread over the workspace, solved once per rob
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+import contextlib
+import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 import threading
@@ -17,8 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.analysis.workspace import sample_workspace, Sampled
-from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Target, Task
+from soro_mechanics.analysis.workspace import sample_actuations, Sampled
+from soro_mechanics.core.configuration import (
+    amended,
+    Array,
+    Configuration,
+    InverseSolution,
+    Target,
+    Task,
+)
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, Warnings
 
@@ -36,22 +45,22 @@ BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of 
 class Postures:
     """Postures spread over what the limits allow."""
 
-    actuation: Array  # (n, m) SI; only those with a stable equilibrium
-    tip: Array  # (n, 4, 4) in base_link, without loads
+    starts: Sequence[Configuration]  # (n); stable, without loads
+    tip: Array  # (n, 4, 4) of them, in base_link
 
-    def near(self, target: Target) -> list[Array]:
-        """Return the actuations next to a target, nearest first.
+    def near(self, target: Target) -> list[Configuration]:
+        """Return the postures next to a target, nearest first.
 
         None where the target is farther from all of them than they are from each other.
         """
         if len(self.tip) < 2:
-            return list(self.actuation)
+            return list(self.starts)
         away = self._distances(target.pose, target.task)
         apart = np.array([self._distances(tip, target.task) for tip in self.tip])
         np.fill_diagonal(apart, np.inf)
         if away.min() > BEYOND * apart.min(axis=1).max():
             return []
-        return [self.actuation[i] for i in np.argsort(away)[:TRIES]]
+        return [self.starts[i] for i in np.argsort(away)[:TRIES]]
 
     @cached_property
     def _length(self) -> float:
@@ -120,14 +129,10 @@ class MultiStart:
         starts = self.postures(robot).near(target)
         best, iterations, tried, met = first, 0, 0, False
         while tried < len(starts) and iterations < BUDGET and not met:
-            start = robot.forward(starts[tried])
-            tried += 1
-            if start.status.code is not Code.NONE:
-                continue
             miss = target.miss((best.position_error, best.orientation_error))
             ended = best.status.converged and best.status.code is not Code.UNSTABLE
-            found = search(replace(target, known=miss) if ended else target, start)
-            iterations += found.status.iterations
+            found = search(replace(target, known=miss) if ended else target, starts[tried])
+            tried, iterations = tried + 1, iterations + found.status.iterations
             met = _usable(found)
             if met or _nearer(found, best, target):
                 best = found
@@ -140,11 +145,12 @@ class MultiStart:
 
 def postures_of(robot: Sampled) -> Postures:
     """Solve the postures of a robot as it is mounted; none where limits leave almost nothing."""
-    try:
-        found = sample_workspace(robot, POSTURES)
-    except InvalidInput:
-        return Postures(np.empty((0, len(robot.description.actuators))), np.empty((0, 4, 4)))
-    return Postures(found.actuation[found.solved], found.tip[found.solved])
+    solved: list[Configuration] = []
+    with contextlib.suppress(InvalidInput):
+        solved += map(robot.forward, sample_actuations(robot, POSTURES))
+    # A copy of a state is what it begins with, without what was computed of it since.
+    starts = [amended(q, state=copy.copy(q.state)) for q in solved if q.status.code is Code.NONE]
+    return Postures(starts, np.array([q.tip for q in starts]).reshape(-1, 4, 4))
 
 
 def _usable(found: InverseSolution) -> bool:

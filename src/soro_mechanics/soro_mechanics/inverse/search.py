@@ -28,11 +28,12 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import steps
 from soro_mechanics.inverse.steps import inside, nearest_allowed
-from soro_mechanics.inverse.task_error import miss_sentence, task_error, task_rows
+from soro_mechanics.inverse.task_error import miss_sentence, sizes, task_error, task_rows
 
-ITERATIONS, BEYOND = 60, 20  # within the limits, and to see what is beyond them
 TRUST = 0.5  # first step, in ranges of the actuators
-MIN_TRUST = 1e-11  # below it no step is left to try
+# Of a search most iterations, and the trust below which no step is left to try: within the limits,
+# and to see what is beyond them.
+ITERATIONS, MIN_TRUST, BEYOND = 60, 1e-11, (20, 1e-3)
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
@@ -40,7 +41,7 @@ PROGRESS = 0.7
 FAR = 100.0  # tolerances: nearer than that a search may creep
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 HOLD = 1e-3  # of the ranges: as far from where rows were exact, steps of least energy may use them
-REFINING = 8  # iterations at most from the caller's tolerances to the default ones
+REFINING = 8, MIN_TRUST  # from the caller's tolerances to the default ones
 
 
 class Left(NamedTuple):
@@ -105,7 +106,8 @@ class Search:
         if not best.q.status.converged:
             why = f'no equilibrium: {best.q.status.message}'
             return self._solution(best, Code.NOT_CONVERGED, why)
-        return self._solution(best, Code.UNREACHABLE if settled else Code.NOT_CONVERGED)
+        code = Code.UNREACHABLE if settled else Code.NOT_CONVERGED
+        return amended(self._solution(best, code), unexplained=True)
 
     def follow(self, guess: Configuration) -> InverseSolution | None:
         """Return the solution next to a guess, None where a few steps do not lead to one."""
@@ -159,9 +161,9 @@ class Search:
 
     def _point(self, z: Array, q: Configuration) -> Point:
         error = task_error(q.tip, self.target)
-        errors = math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
-        residual, met = error / self._unit, self._meets(q, errors)
-        return Point(z, q, residual, errors, met, math.sqrt(residual @ residual))
+        errors, residual = sizes(error), error / self._unit
+        size = math.sqrt(residual @ residual)
+        return Point(z, q, residual, errors, self._meets(q, errors), size)
 
     def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
         near, turned = self._aim.tolerances
@@ -173,7 +175,7 @@ class Search:
         return np.ascontiguousarray(rows / self._unit[:, None] * self._limits.scale)
 
     def _search(
-        self, limits: Limits, point: Point, iterations: int = ITERATIONS
+        self, limits: Limits, point: Point, ends: tuple[int, float] = (ITERATIONS, MIN_TRUST)
     ) -> tuple[Point, bool]:
         """Iterate from a point; return the best one, and whether it is final."""
         size = point.z.size
@@ -181,7 +183,7 @@ class Search:
         trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
         rows, bent = point.rows, False
         exact, lowest, since = rows is None, point.size, 0
-        for iteration in range(iterations):
+        for iteration in range(ends[0]):
             self._count += 1
             if point.size < PROGRESS * lowest:
                 lowest, since = point.size, iteration
@@ -196,7 +198,8 @@ class Search:
                 point = point._replace(rows=rows, known_at=point.z)
             task = limits, rows, point.z, point.residual, trust
             step = None if redundant or bent else steps.free_step(*task)
-            if step is None:
+            free = step is not None  # and within the limits
+            if not free:
                 step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
@@ -214,12 +217,15 @@ class Search:
                 penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
                 if point.met and np.abs(step).max() <= SETTLED:
                     return point, True
-            trial = self._at(inside(limits, point.z + step), point.q)
+            z = point.z + step
+            trial = self._at(z if free else inside(limits, z), point.q)
             worth = penalty if landing else None
             if landing and not _better(trial, point, worth, limits):
                 # A long step along the solutions leaves them: come back before judging it.
                 back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
                 trial = self._at(inside(limits, trial.z + back), trial.q)
+            if point.met and trial.q.status.code is Code.UNSTABLE is not point.q.status.code:
+                return point, True  # less energy leads out of stability
             if _better(trial, point, worth, limits):
                 moved = trial.z - point.z
                 done = trial.met and not redundant
@@ -244,7 +250,7 @@ class Search:
                 rows, exact = None, True
             else:
                 trust = 0.25 * float(np.abs(step).max())
-                if trust < MIN_TRUST:
+                if trust < ends[1]:
                     return point, point.met
         return point, point.met
 

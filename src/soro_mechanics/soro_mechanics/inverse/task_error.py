@@ -53,8 +53,12 @@ def task_rows(tip: Array, task: Task, twist: Array) -> Array:
 
 def task_errors(tip: Array, target: Target) -> tuple[float, float]:
     """Return the errors of position [m] and orientation [rad]."""
-    error = task_error(tip, target)
-    return float(np.linalg.norm(error[:3])), float(np.linalg.norm(error[3:]))
+    return sizes(task_error(tip, target))
+
+
+def sizes(error: Array) -> tuple[float, float]:
+    """Return how large position [m] and rotation [rad] of what a task lacks are."""
+    return math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
 
 
 def miss_sentence(errors: tuple[float, float]) -> str:

@@ -47,12 +47,12 @@ _LOAD_STEPS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 class Ancf(Model):
     """Legs of ANCF elements on one platform; actuation is pressure (through lambda) or stretch."""
 
-    name = 'ancf'
+    name = section = 'ancf'
     only_tangent = "use 'tangent': Huang's formulation has no compliance integral"
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
-        self.legs: SoftLegs = description.structure['ancf']
+        self.legs: SoftLegs = description.structure[self.section]
         self.structure = make_structure(self.legs)
         self.tolerance = tolerance_of(self.legs)
         self.rest = assemble(self.legs)
@@ -64,10 +64,6 @@ class Ancf(Model):
             shared.setflags(write=False)
         self._arc_lengths = (arc,) * len(self.legs.names)
         self._radii = (radii,) * len(self.legs.names)
-
-    def refined(self) -> Model:
-        """Return the same model with twice as many elements."""
-        return self._with_elements('ancf')
 
     # ---- actuation ---------------------------------------------------------------------------
 
@@ -148,12 +144,10 @@ class Ancf(Model):
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes, linear first."""
-        self.check_method(method)
         return np.linalg.inv(q.state.tangent)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per leg, the compliance (n, 6, 6) at every station."""
-        self.check_method(method)
         applied = self.kernel_loads(q.load)
         return compliance_at_stations(
             q.state, self.structure, applied, self.legs.stations_per_element

@@ -147,7 +147,7 @@ class ConstantCurvature(Model):
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
         start = time.perf_counter()
         point = target.pose[:3, 3]
-        if np.linalg.norm(point) > 0.0:
+        if any(point.tolist()):
             x = np.array(kernels.arc_through(*point))
             applied = self._applied(load)
             free = self.to_lengths @ x
@@ -189,7 +189,7 @@ class ConstantCurvature(Model):
         """Return (fractions, wrenches, local, weight), or None where nothing loads the arm."""
         weight, wrench = self.arm.mass * load.gravity, load.wrench
         pulls = [pull for pull in load.loads if pull.wrench.any()]
-        if not (pulls or wrench.any() or weight.any()):
+        if not (pulls or any(wrench.tolist()) or any(weight.tolist())):
             return None
         if self.arm.axial_stiffness is None:
             remedy = 'add axial_stiffness to body.segments[0]: the published model has no loads'

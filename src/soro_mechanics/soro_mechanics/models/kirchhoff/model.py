@@ -41,13 +41,13 @@ _ROUND_OFF = 1e-9  # of the length: the straight robot's own tip is within reach
 class Kirchhoff(Model):
     """Backbone of finite differences in quaternions; actuation is the 3 m muscle lengths."""
 
-    name = 'kirchhoff'
+    name = section = 'kirchhoff'
     only_tangent = "use 'tangent': this formulation has no compliance integral"
     branches = True  # of muscles this long a guess may choose another one
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
-        self.backbone: MuscleBackbone = self._choose(description.structure['kirchhoff'])
+        self.backbone: MuscleBackbone = self._choose(description.structure[self.section])
         self.rod = KirchhoffBackbone(self.backbone)
         self._arc = self.rod.arc[:: self.rod.every].copy()
         self._radii = np.full(len(self._arc), 0.5 * self.backbone.rod_diameter)
@@ -57,10 +57,6 @@ class Kirchhoff(Model):
 
     def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
         return backbone
-
-    def refined(self) -> Model:
-        """Return the same model with twice as many elements."""
-        return self._with_elements('kirchhoff')
 
     # ---- the published inverse ---------------------------------------------------------------
 
@@ -131,7 +127,7 @@ class Kirchhoff(Model):
             if not (outside and found.configuration.status.code is Code.NONE):
                 return found
             far = replace(found.status, code=Code.UNREACHABLE, message=FAR)
-            return replace(found, status=far)
+            return replace(found, status=far, unexplained=False)
         if code is Code.UNSTABLE and not outside:
             # The shape of least energy through the point does not stand; another one may.
             found = super().inverse(target, load, guess)
@@ -149,12 +145,10 @@ class Kirchhoff(Model):
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip with the muscles held."""
-        self.check_method(method)
         return q.state.compliance.copy()
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance (n, 6, 6) at every station."""
-        self.check_method(method)
         from soro_mechanics.models.kirchhoff.compliance import (
             compliance_at_stations,  # scipy.sparse
         )

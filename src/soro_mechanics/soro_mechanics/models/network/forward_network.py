@@ -237,13 +237,11 @@ class ForwardNetwork(Model):
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes: the exact tangent."""
-        self.check_method(method)
         tip = self.equilibrium(q.loads).layout.tip_body
         return self._tangent(q).body_compliance(tip, tip)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
-        self.check_method(method)
         total = self.linearise(q).node_compliance()
         return tuple(total[part] for part in q.state.equilibrium.layout.parts)
 

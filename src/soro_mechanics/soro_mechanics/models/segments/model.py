@@ -36,11 +36,11 @@ MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubb
 class SegmentModel(Model):
     """A chain of soft segments clamped at the base."""
 
-    linear = False
+    section, linear = 'segments', False
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
-        self.structure: SegmentChain = description.structure['segments']
+        self.structure: SegmentChain = description.structure[self.section]
         segments = self.structure.segments
         length = sum(s.length for s in segments)
         stiffness = segments[0].bending_stiffness
@@ -52,10 +52,6 @@ class SegmentModel(Model):
             for c in segment.chambers:
                 x, y = c.offset * math.cos(c.angle), c.offset * math.sin(c.angle)
                 self._pushes[i, :, c.actuator] += c.area * np.array([1.0, y, -x])
-
-    def refined(self) -> Model:
-        """Return the same model with twice as many elements."""
-        return self._with_elements('segments')
 
     @property
     def compensation(self) -> Compensation:

@@ -74,7 +74,7 @@ def explained(
     status = replace(
         short.status, code=code, message=message, iterations=spent, solve_time=seconds
     )
-    return replace(short, at_limit=at_limit, status=status)
+    return replace(short, at_limit=at_limit, status=status, unexplained=False)
 
 
 def _problem(
@@ -141,10 +141,9 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
         found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
         spent += found.steps
         if problem.reached(found) and problem.within(found):
-            good, at = found, goal
-            part *= 2.0
+            part, good, at = 2.0 * (goal - at), found, goal
         else:
-            part *= 0.5
+            part = 0.5 * (goal - at)
     if at >= 1.0:
         return good, spent
     if near is not None and good is start:  # from there it has been sought
@@ -167,4 +166,5 @@ def _described(
     at_limit = problem.touched(best) if code in (Code.NOT_CONVERGED, Code.AT_LIMIT) else ()
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))
-    return InverseSolution(q.actuation, q, *best.task_error, at_limit, status)
+    missed = code is Code.UNREACHABLE
+    return InverseSolution(q.actuation, q, *best.task_error, at_limit, status, missed)

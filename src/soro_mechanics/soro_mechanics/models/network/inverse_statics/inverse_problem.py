@@ -22,7 +22,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
 from soro_mechanics.inverse.steps import convex, learn_bend
-from soro_mechanics.inverse.task_error import axis_turn, twist_left
+from soro_mechanics.inverse.task_error import axis_turn, sizes, twist_left
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
@@ -217,8 +217,7 @@ class InverseProblem(DrivenLimits):
 
     def errors(self, task_error: Array) -> tuple[float, float]:
         """Return position [m] and orientation error [rad]."""
-        turn = task_error[3 : self.size]
-        return float(np.linalg.norm(task_error[:3])), float(np.linalg.norm(turn))
+        return sizes(task_error[: self.size])
 
     def solve(self, start: InverseState) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
@@ -291,7 +290,11 @@ class InverseProblem(DrivenLimits):
                 break
             ahead = tangent[0] @ step
             promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
-            if abs(promise) < PROMISE * error**2 or np.abs(step).max() < STALLED:
+            share = promise / error**2
+            at.task_error = self.errors(self.task_error(at.state))
+            nearer = 1.0 - math.sqrt(max(1.0 - share, 0.0))
+            end = self.target.hopeless(self.target.miss(at.task_error), nearer)
+            if end or abs(share) < PROMISE or np.abs(step).max() < STALLED:
                 break
             goal = self.projected(at.driven + step * self.range)
             trial = None
