@@ -12,7 +12,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
-from soro_mechanics.core.configuration import Target, Task
+from soro_mechanics.core.configuration import LoadCase, Target, Task
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import multistart as other_starts
 from soro_mechanics.inverse.multistart import Postures, postures_of
@@ -242,6 +242,27 @@ def test_a_target_far_outside_ends_within_its_iterations():
     high = [a.maximum for a in robot.actuators]
     longest = robot.forward(high).tip[2, 3]  # by symmetry, with every chamber at its limit
     assert s.position_error == pytest.approx(0.5 - longest, rel=1e-6)
+
+
+def test_the_search_for_less_energy_stays_stable():
+    robot = load_robot('stiff_flop_two_segment')
+    target = [-0.07767908, 0.0540541, 0.06293374]  # the least energy there is of an unstable robot
+    s = robot.inverse(target, multistart=False)
+    assert s.status.code is Code.NONE
+    again = robot.forward(s.actuation, guess=s)
+    assert again.status.stable
+    np.testing.assert_allclose(again.tip[:3, 3], target, rtol=0.0, atol=2e-6)
+
+
+def test_what_nobody_has_looked_beyond_is_unexplained():
+    robot = load_robot('stiff_flop_two_segment', 'lpcc')
+    model, load = robot.model_object, LoadCase(gravity=robot.gravity)
+    pose = np.eye(4)
+    pose[:3, 3] = [0.05, 0.05, 0.02]
+    found = model.inverse(Target(pose, Task.POSITION), load, None)
+    assert found.unexplained and not found.status.message
+    explained = model.explained(Target(pose, Task.POSITION), load, found)
+    assert not explained.unexplained and 'limits' in explained.status.message
 
 
 @pytest.mark.parametrize('errors', [(2e-6, 0.0), (0.0, 2e-5)])

@@ -224,9 +224,10 @@ class Search:
                 # A long step along the solutions leaves them: come back before judging it.
                 back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
                 trial = self._at(inside(limits, trial.z + back), trial.q)
-            if point.met and trial.q.status.code is Code.UNSTABLE is not point.q.status.code:
-                return point, True  # less energy leads out of stability
             if _better(trial, point, worth, limits):
+                unstable = [p.q.status.code is Code.UNSTABLE for p in (point, trial)]
+                if point.met and unstable == [False, True]:
+                    return point, True  # less energy leads out of stability
                 moved = trial.z - point.z
                 done = trial.met and not redundant
                 if redundant:
@@ -250,7 +251,7 @@ class Search:
                 rows, exact = None, True
             else:
                 trust = 0.25 * float(np.abs(step).max())
-                if trust < ends[1]:
+                if trust < (ends[1] if point.size > FAR else MIN_TRUST):
                     return point, point.met
         return point, point.met
 
