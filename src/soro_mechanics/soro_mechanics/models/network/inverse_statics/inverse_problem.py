@@ -290,7 +290,7 @@ class InverseProblem(DrivenLimits):
                 break
             ahead = tangent[0] @ step
             promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
-            share = promise / error**2
+            share = float(promise) / max(error**2, TINY)
             at.task_error = self.errors(self.task_error(at.state))
             nearer = 1.0 - math.sqrt(max(1.0 - share, 0.0))
             end = self.target.hopeless(self.target.miss(at.task_error), nearer)
