@@ -105,6 +105,33 @@ def test_a_called_kernel_is_in_no_caller(tmp_path):
     assert sum(map(len, called)) < sum(map(len, copied))
 
 
+BOTH_WAYS = """
+import few_kernels as few
+import numpy as np
+pair = few.Pair(np.ones(3), np.ones(3))
+
+def callable_from_python():
+    return [k.__name__ for k in (few.inner, few.outer, few.top)
+            if any(map(few.kernels.has_wrapper, k.overloads.values()))]
+
+few.top(pair, np.zeros(3))
+print(callable_from_python(), few.inner(pair, np.zeros(3)), callable_from_python())
+few.inner = None  # what called it still does
+print(few.top(pair, np.zeros(3)), sum(few.outer.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.parametrize('large', [0, 10**9])
+def test_only_what_python_calls_is_compiled_for_it(tmp_path, large):
+    environment = program_folder(tmp_path, large)
+    command = [sys.executable, '-c', BOTH_WAYS]
+    for misses in (1, 0):
+        found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+        first, second = found.stdout.decode().splitlines()
+        assert first == "['top'] (3.0, 3) ['inner', 'top']"
+        assert second == f'12.0 {misses}'
+
+
 TOGETHER = """
 import sys
 import numpy as np

@@ -21,7 +21,6 @@ import atexit
 from collections.abc import Callable
 import contextlib
 import os
-from pathlib import Path
 import subprocess
 import sys
 import threading
@@ -110,16 +109,8 @@ class _Interpretation:
 
     def ready(self, kernel: Any, arguments: tuple[Any, ...]) -> bool:
         """Whether a kernel has been compiled for these arguments, by this process or another."""
-        if kernel.overloads:
-            return True
         try:
-            cache = kernel._cache
-            types = tuple(map(kernel.typeof_pyval, arguments))
-            signature = kernel.fold_argument_types(types, {})[1]
-            file = cache._cache_file
-            key = cache._index_key(signature, kernel.targetctx.codegen())
-            found = file._load_index().get(key)
-            return found is not None and Path(file._cache_path, found).exists()
+            return kernel.is_compiled(arguments)
         except AttributeError:  # of another Numba: as if there were no interpretation
             return True
 

@@ -7,7 +7,8 @@ there again: in a tree of calls the innermost kernel is compiled once per level 
 most of the minutes that the kernels of a robot took. Here a large kernel is *called*: its caller
 holds a symbol, and the compiled kernel's address is given to the linker before the caller is
 linked, whether that has just been compiled or comes out of the cache. A small kernel is copied, as
-inlining it is worth more than it costs.
+inlining it is worth more than it costs. What turns Python's objects into arguments, of a structure
+of arrays a third of what there is to compile, only those have that Python calls.
 
 Of several processes that need a kernel which is not compiled yet, one compiles it and the others
 wait for that, instead of compiling the same beside it.
@@ -32,13 +33,23 @@ import_numba()
 
 from numba import njit  # noqa: E402
 from numba.core import imputils, types  # noqa: E402
+from numba.core.caching import FunctionCache  # noqa: E402
 from numba.core.codegen import ll as llvm  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
-LARGE = 24_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
+LARGE = 8_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Keeps a kernel with what Python calls it by, and without, apart."""
+
+    for_python = False
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (*super()._index_key(sig, codegen), self.for_python)
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
@@ -47,6 +58,40 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     A literal is a type of its own to Numba, which would compile a callee once more for each.
     """
 
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Compile for a call from Python."""
+        with self.for_python():
+            return super()._compile_for_args(*args, **kws)
+
+    @contextlib.contextmanager
+    def for_python(self) -> Iterator[None]:
+        """Compile, and look into the cache, for calls from Python meanwhile."""
+        with global_compiler_lock:
+            self.targetoptions['no_cpython_wrapper'], self._cache.for_python = False, True
+            try:
+                yield
+            finally:
+                self.targetoptions['no_cpython_wrapper'], self._cache.for_python = True, False
+
+    def is_compiled(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether Python need not wait for a compilation, as this or another process did it."""
+        if any(map(has_wrapper, self.overloads.values())):
+            return True
+        kinds = tuple(map(self.typeof_pyval, arguments))
+        signature = self.fold_argument_types(kinds, {})[1]
+        file = self._cache._cache_file
+        with self.for_python():
+            key = self._cache._index_key(signature, self.targetctx.codegen())
+        found = file._load_index().get(key)
+        return found is not None and Path(file._cache_path, found).exists()
+
+    def add_overload(self, cres: Any) -> None:
+        """Keep a result; Python may call it if it can."""
+        if has_wrapper(cres):
+            super().add_overload(cres)
+        else:
+            self.overloads[tuple(cres.signature.args)] = cres
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Compile for what a caller passes; the same for all values of a type."""
         values = {name: types.unliteral(kind) for name, kind in kws.items()}
@@ -54,6 +99,9 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""
+        if self._cache.for_python and sig in self.overloads:
+            if not has_wrapper(self.overloads[sig]):
+                _called.append(self.overloads.pop(sig))
         known = set(self.overloads)
         with _alone(self, sig):
             entry = super().compile(sig)
@@ -68,6 +116,15 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             call = _call(self, result, symbol)
             self.targetctx._defns[result.entry_point].append(call, described.argtypes)
         return entry
+
+
+_called: list[Any] = []  # by their addresses: compiled again for Python, and still needed
+
+
+def has_wrapper(result: Any) -> bool:
+    """Whether Python can call a compiled kernel."""
+    name = result.fndesc.llvm_cpython_wrapper_name
+    return bool(result.library.get_pointer_to_function(name))
 
 
 def kernel(function: Any) -> Any:
@@ -97,6 +154,9 @@ def _as_kernel(dispatcher: Any) -> Any:
     # not compile, this is the function itself.
     if isinstance(dispatcher, CPUDispatcher) and '<locals>' not in dispatcher.py_func.__qualname__:
         dispatcher.__class__ = Kernel
+        dispatcher.targetoptions['no_cpython_wrapper'] = True
+        if isinstance(dispatcher._cache, FunctionCache):
+            dispatcher._cache.__class__ = _Cache
     return dispatcher
 
 
