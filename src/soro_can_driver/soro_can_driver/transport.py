@@ -165,7 +165,7 @@ class CanTransport:
         """Send set-points, shape (m,) [rad]; the board's answer to them arrives by itself."""
         w = self.wiring
         counts = np.rint((values - w.zero) / self._per_count)
-        if not np.all(np.abs(counts) < 0x8000):
+        if not np.abs(counts).max() < 0x8000:  # nor NaN
             raise DeviceError(f'angle {values} does not fit the frame; check ratio and zero')
         seq = self._setpoints.ask()
         self._sent_at[seq] = time.monotonic()

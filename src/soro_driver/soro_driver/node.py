@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+import contextlib
 import math
+import threading
 import time
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.time_source import USE_SIM_TIME_NAME
@@ -45,6 +48,7 @@ from soro_node.qos import COMMANDS
 from soro_node.robot_binding import read_description
 
 REPORT_PERIOD = 0.1  # s; changes are published at once, everything else at 1 Hz
+WATCH_PERIOD = 0.5  # s between two looks at whether the loop reports
 EACH = 10  # commands of one publisher in a period, of which any may be wrong; more are a flood
 COMMAND_TOPIC = 'actuator_command'
 STOPPED = 'stopped by driver/stop'
@@ -66,7 +70,7 @@ class DriverNode(GuardedLifecycleNode):
     exit_code = 0  # of the process, where nothing else went wrong: 1 with outputs not made safe
     node_name = 'driver'
     parameters = PARAMETERS
-    report_period = REPORT_PERIOD
+    loop_reports = False  # in its ticks, by `tell`: a turn of the executor costs a fast one 2 ms
 
     def __init__(self, device: str = '', **kwargs: Any) -> None:
         super().__init__(self.node_name, **kwargs)
@@ -88,7 +92,7 @@ class DriverNode(GuardedLifecycleNode):
         self._wanted = False  # active by a person's or the launch's will; it may have fallen
         self._failure: BaseException | None = None
         self._last_state = DeviceState.UNCONFIGURED
-        self._diagnostics = Diagnostics(self)
+        self._diagnostics = Diagnostics(self, timed=not self.loop_reports)
         # The state is published in every lifecycle state, so not by a managed publisher.
         self._state_publisher = Node.create_publisher(self, ActuatorState, 'actuator_state', 10)
         self._flex_publisher: Any = None
@@ -100,9 +104,10 @@ class DriverNode(GuardedLifecycleNode):
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
         self.steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._report_timer = self.create_timer(
-            self.report_period, self._on_change, clock=self.steady
-        )
+        if self.loop_reports:
+            threading.Thread(target=self._report_for_loop, name='reports', daemon=True).start()
+        else:
+            self.create_timer(REPORT_PERIOD, self._on_change, clock=self.steady)
         self._starting = Autostart(self, self.get_namespace(), self._table.connect_timeout)
         self._diagnostics.report('device', Level.WARN, 'not configured')
 
@@ -417,6 +422,16 @@ class DriverNode(GuardedLifecycleNode):
     def _on_failure(self, error: BaseException) -> None:
         self._failure = error
         self._changed.trigger()
+
+    def _report_for_loop(self) -> None:
+        """Report where the loop that should do it hangs, or where there is none."""
+        with contextlib.suppress(InvalidHandle):  # the node was destroyed
+            while self.context.ok():
+                loop = self._loop
+                if loop is None or loop.hung or not loop.running:
+                    self._changed.trigger()
+                    self._diagnostics.publish()
+                time.sleep(WATCH_PERIOD)
 
     def _on_change(self) -> None:
         """Report, and follow the device's state with the lifecycle (in the executor)."""

@@ -16,6 +16,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_driver.device import DeviceLost, DeviceState
+from soro_driver.driver_report import HUNG
 from soro_driver.node import DriverNode
 from soro_driver.safety.latches import UNKNOWN
 from soro_msgs.msg import ActuatorState
@@ -268,3 +269,23 @@ def test_stamps_of_states_increase_measurement_by_measurement(driver):
         listener.destroy_node()
     stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for m in heard]
     assert stamps == sorted(stamps) and len(set(stamps)) > 100
+
+
+@pytest.fixture(params=[False, True])
+def loop_reports(request, monkeypatch):
+    monkeypatch.setattr(Driver, 'loop_reports', request.param)
+
+
+def test_a_call_that_hangs_is_said_within_a_second_whoever_reports(loop_reports, driver):
+    executor, held = SingleExecutor(context=driver.context), driver.memory.hold('read')
+    executor.add_node(driver)
+
+    def soon(condition, *timeout):
+        wait_until(lambda: executor.spin_once(timeout_sec=0.05) or condition(), *timeout)
+
+    soon(lambda: driver._loop.hung)
+    soon(lambda: said(driver) == (Level.ERROR, HUNG), 1.0)
+    held.leave.set()
+    if not driver.loop_reports:
+        soon(lambda: said(driver)[0] is Level.OK)
+    executor.shutdown()

@@ -66,7 +66,7 @@ from soro_node.user_data import calibration_path
 
 ROOM = 0.5  # of a period, after which a tick publishes nothing while others may
 PIECES = 10  # of a report, at most
-RARELY = 5.0  # s between two looks at whether the loop reports
+REPORT_PERIOD = 1.0  # s
 
 
 class HapticRenderer(DriverNode):
@@ -74,7 +74,7 @@ class HapticRenderer(DriverNode):
 
     node_name = 'haptic_renderer'
     parameters = PARAMETERS
-    report_period = 1.0
+    loop_reports = True
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
@@ -86,8 +86,6 @@ class HapticRenderer(DriverNode):
         self._frames = frames_for(self.get_namespace(), self._table.frame_prefix)
         self._source = self.get_fully_qualified_name()
         self.diagnostics, self.transforms = self._diagnostics, TransformListener(self)
-        self._diagnostics.by_hand()
-        self._report_timer.callback = self._look
         self._told = -math.inf  # when the loop began to report
         self._telling: Iterator[None] = iter(())
         self._pieces = math.ceil(PIECES / self._table.publish_rate)
@@ -185,23 +183,6 @@ class HapticRenderer(DriverNode):
             for status in (sensor_status, rendering_status, timing_status):
                 yield status(self._control)
 
-    def cleanup(self) -> None:
-        """Do what a driver does; no loop reports any more."""
-        super().cleanup()
-        self._told = -math.inf
-        self._look()
-
-    def _look(self) -> None:
-        """Report where the loop does not; where it does, each look costs it 2 ms."""
-        told = time.monotonic() - self._told < 2.0 * self.report_period
-        period = round(1e9 * (RARELY if told else self.report_period))
-        if period != self._report_timer.timer_period_ns:
-            self._report_timer.timer_period_ns = period
-            self._report_timer.reset()  # else it would count from the next look on
-        if not told:
-            self._on_change()
-            self._diagnostics.publish()
-
     @property
     def emulated(self) -> bool | None:
         """Whether the device is an emulated one; None on topics, where the driver owns it."""
@@ -271,7 +252,7 @@ class HapticRenderer(DriverNode):
     def _report_on(self, tick: Tick, stamp: TimeMessage) -> None:
         """Report, a little at a time: another thread with all at once would hold the loop up."""
         now, loop = time.monotonic(), self._loop
-        if now - self._told >= self.report_period and loop is not None:
+        if now - self._told >= REPORT_PERIOD and loop is not None:
             self._told, self._telling = now, self._tell_all(loop)
         for _ in range(self._pieces):
             next(self._telling, None)

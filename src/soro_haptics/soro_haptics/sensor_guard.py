@@ -166,7 +166,7 @@ class SensorGuard:
             (self._stuck(STUCK_SAMPLES), 'stuck'),
         ):
             lost = bad & self._watch.good
-            if lost.any():
+            if np.count_nonzero(lost):
                 self._give_up(lost, f'{self._named(lost)}: {what}')
                 return True
         return False
@@ -185,7 +185,7 @@ class SensorGuard:
         `odd`: without this one nothing would contradict that nobody holds the handle; -1: none.
         """
         frozen = self._frozen(encoder)
-        if self.paused or not self._watch.good.any():
+        if self.paused or not np.count_nonzero(self._watch.good):
             return False
         was = self._watch.good.copy()
         if frozen:
@@ -217,7 +217,7 @@ class SensorGuard:
 
     def _stuck(self, samples: int) -> NDArray[np.bool_]:
         still: NDArray[np.bool_] = self._same >= samples
-        if still.any():
+        if np.count_nonzero(still):
             moved = np.abs(self._raw - self._then) > self._rests[:, None]
             still &= moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1)
         return still

@@ -6,6 +6,7 @@ from dataclasses import replace
 import threading
 
 from device_in_memory import renderer_in_memory
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
 from soro_driver.device import DeviceLost, DeviceState
+from soro_driver.driver_report import HUNG
 from soro_mechanics.haptics.flex_calibration import save_calibration
 from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
 from soro_node.diagnostics import Diagnostics
@@ -105,6 +107,27 @@ def test_the_loop_reports_by_itself_and_the_executor_where_there_is_none(
     assert ros.do(node, node.trigger_cleanup) == DONE
     before = by_others()
     wait_until(lambda: by_others() >= before + 2, 4.5)  # each second again, at once
+
+
+def test_a_call_of_the_device_that_hangs_is_said_within_a_second(ros, monkeypatch, tmp_path):
+    save_calibration(nominal_calibration(), tmp_path / 'calibration.yaml')
+    node, device, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    told = ros.listen(DiagnosticArray, '/diagnostics')
+
+    def said():
+        found = [s.message for m in told for s in m.status if s.name.endswith('renderer: device')]
+        return bool(found) and found[-1] == HUNG
+
+    wait_until(lambda: told)
+    go, read = threading.Event(), device.read
+    monkeypatch.setattr(device, 'read', lambda: go.wait(60.0) and read())
+    try:
+        wait_until(lambda: node._loop.hung)
+        wait_until(said, 1.0)
+    finally:
+        go.set()
+    wait_until(lambda: not said())
 
 
 def edit(file, old, new):

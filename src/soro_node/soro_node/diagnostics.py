@@ -31,18 +31,19 @@ class Diagnostics:
 
     - `node`: messages go out from construction on, whatever the node's lifecycle state.
     - `hardware_id`: default: the node's namespace without slashes at its ends, else its name.
+    - `timed`: False: changes go out at once, and the node calls `publish` once a second.
     """
 
-    def __init__(self, node: Node, hardware_id: str = '') -> None:
+    def __init__(self, node: Node, hardware_id: str = '', timed: bool = True) -> None:
         self._node = node
         self._hardware_id = hardware_id or node.get_namespace().strip('/') or node.get_name()
         self._prefix = node.get_fully_qualified_name()
         self._statuses: dict[str, DiagnosticStatus] = {}
         self._lock = threading.Lock()
         self._publisher = Node.create_publisher(node, DiagnosticArray, '/diagnostics', 10)
-        # A steady clock: the node's own may be a stopped simulation.
-        clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(PERIOD, self.publish, clock=clock)
+        if timed:  # by a steady clock: the node's own may be a stopped simulation
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(PERIOD, self.publish, clock=clock)
 
     def report(self, name: str, level: Level, message: str, **values: Any) -> None:
         """Set one status; publish at once when its level or its message is new.
@@ -96,12 +97,3 @@ class Diagnostics:
         finally:
             done.set()
             thread.join()
-
-    def by_hand(self) -> None:
-        """Publish changes and by `publish` only: the node does so once a second."""
-        self._timer.cancel()
-
-    def destroy(self) -> None:
-        """Stop publishing."""
-        self._node.destroy_timer(self._timer)
-        self._node.destroy_publisher(self._publisher)

@@ -322,7 +322,7 @@ class ControlLoop:
     def _check_finite(self, command: Command) -> None:
         """Refuse what no limit holds: messages were checked, what a law computes was not."""
         wrong = ~np.isfinite(command.values)
-        if wrong.any():
+        if np.count_nonzero(wrong):
             names = ', '.join(n for n, bad in zip(self.gate.names, wrong, strict=True) if bad)
             raise dev.DeviceError(
                 f'{command.source} wants no number for {names}', dev.Fault.INTERNAL

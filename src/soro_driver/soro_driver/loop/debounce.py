@@ -25,7 +25,7 @@ class Debounce:
 
     def update(self, condition: Conditions, now: float) -> Conditions:
         """Return for which actuators it counts, shape (count,)."""
-        any_holds = bool(condition.any())
+        any_holds = np.count_nonzero(condition) > 0  # `any` takes five times as long
         if not any_holds and not self._waits:
             return self._never.copy()
         self._waits = any_holds

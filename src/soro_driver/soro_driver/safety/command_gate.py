@@ -118,7 +118,7 @@ class CommandGate:
         target, flags = self._within_coupled(target, flags)
         limit = (self.rate if rate is None else rate) * max(dt, MIN_STEP)
         step = target - previous
-        excess = float(np.max(np.abs(step) / limit))
+        excess = float((np.abs(step) / limit).max())
         if excess > 1.0 + 1e-9:  # a step of exactly the limit is not limited
             step /= excess
             flags[np.abs(step) > 0.0] |= np.uint16(Flag.RATE_LIMITED)
@@ -149,7 +149,7 @@ class CommandGate:
     def _within_range(self, values: Array, flags: Flags) -> tuple[Array, Flags]:
         flags[values < self.minimum] |= np.uint16(Flag.AT_LOWER_LIMIT)
         flags[values > self.maximum] |= np.uint16(Flag.AT_UPPER_LIMIT)
-        return np.clip(values, self.minimum, self.maximum), flags
+        return np.minimum(np.maximum(values, self.minimum), self.maximum), flags
 
     def _within_coupled(self, values: Array, flags: Flags) -> tuple[Array, Flags]:
         scale = 1.0

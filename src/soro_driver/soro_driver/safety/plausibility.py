@@ -96,22 +96,22 @@ class Plausibility:
         flags = reading.flags.copy()
         faults, words = int(reading.faults), [reading.reason] if reading.reason else []
         over = self._check_over(measured, now, flags)
-        if over.any():
+        if np.count_nonzero(over):
             faults |= Fault.OVER_LIMIT
             words.append(self._say(over, 'measured beyond its limit', measured))
         sensor = self._sensor.update((flags & Flag.SENSOR_FAULT) != 0, now)
-        if sensor.any():
+        if np.count_nonzero(sensor):
             faults |= Fault.SENSOR
             words.append(self._say(sensor, 'sensor out of range or open', measured))
         up = self._check_rest(measured, now, at_rest)
-        if up.any():
+        if np.count_nonzero(up):
             faults |= Fault.NOT_AT_REST
             words.append(self._say(up, 'stays up although the outputs are safe', measured))
         if armed and self._frozen(measured, now):
             faults |= Fault.FROZEN
             words.append('feedback does not change any more')
         late = self._check_following(reading, armed, flags)
-        if late.any():
+        if np.count_nonzero(late):
             faults |= Fault.TRACKING
             words.append(self._say(late, 'does not follow its command', measured))
         self._time = now
@@ -120,7 +120,7 @@ class Plausibility:
     def _check_over(self, measured: Array, now: float, flags: Flags) -> Array:
         with np.errstate(invalid='ignore'):
             outside = (measured > self._top) | (measured < self._bottom)
-        if outside.any():
+        if np.count_nonzero(outside):
             flags[outside] |= np.uint16(Flag.OVER_LIMIT)
         return self._over.update(outside, now)
 

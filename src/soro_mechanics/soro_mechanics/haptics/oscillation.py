@@ -81,7 +81,7 @@ class OscillationWatch:
         self._quiet += seconds
         self._count[self._since > 0.5 / SLOWEST] = 0
         far = size > AMPLITUDE
-        if far.any():
+        if np.count_nonzero(far):
             side = np.sign(out)
             turned = far & (side != self._side)
             lasting = self._peak > FADING * self._last_peak

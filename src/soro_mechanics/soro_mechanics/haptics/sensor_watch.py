@@ -136,7 +136,7 @@ class SensorWatch:
         self._last[:] = raw
         bad = faulty | ~np.isfinite(sensor)
         still = self._same >= self._limits.stuck_samples
-        if still.any():
+        if np.count_nonzero(still):
             bad |= still & (np.abs(expected - self._expected_then) > self._far)
         bad &= self.good
         square, limit = math.nan, self._limits.misfit
@@ -146,7 +146,7 @@ class SensorWatch:
         if math.isfinite(square):
             square = min(square, (self._limits.loudest * limit) ** 2)
             self._square += self._share * (square - self._square)
-        if not bad.any():
+        if not np.count_nonzero(bad):
             return False
         self.give_up(bad)
         return True
