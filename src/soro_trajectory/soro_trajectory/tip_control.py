@@ -175,7 +175,7 @@ class TipControl:
         """Begin without a correction."""
         self._law.reset()
         self.disturbance.reset()
-        self._shaped = ShapedValue(6 if self._defaults.step else len(self._ranges))
+        self._shaped = ShapedValue()
         self._answer: Array = np.zeros(len(self._ranges))  # to the unknown load
         self._pending: Array = np.zeros(3)  # m, of the tip: answered, but not seen yet
         self._sent: Array | None = None  # to drives with steps
