@@ -134,7 +134,7 @@ def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypa
     goals.publish(goal)
     wait_until(lambda: len(streams._goals._waiting) == 1)
     assert streams._goal is None
-    assert feel(ros).error_code == Code.NONE  # begins in the loop's thread, which waits for no frame
+    assert feel(ros).error_code == Code.NONE  # the loop's thread waits for no frame
     bench = TransformStamped(child_frame_id='bench')
     bench.header.frame_id, bench.transform.rotation.w = 'arm/base_link', 1.0
     bench.transform.translation.z = -0.05

@@ -442,7 +442,7 @@ def lacks(row: dict[str, Any], control: str, seeds: int) -> bool:
 
 
 def kept_to(row: dict[str, Any], control: str) -> bool:
-    """Whether each run of a row meets what is asked of feedback, beside feedforward's same seed."""
+    """Whether each run of a row meets what is asked, beside feedforward of the same seed."""
     share, least = (1.0, 0.0) if row['speed'] == SPEEDS[1] else (0.5, NOISE)
     runs = [row.get(f'{c}_runs', [row[c]]) for c in (control, 'feedforward')]
     return all(mean <= max(share * bare, least) for mean, bare in zip(*runs, strict=True))
@@ -472,11 +472,7 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
             if old
             else []
         ),
-        *(
-            [f'{single} rows of pam_continuum are single runs so far.']
-            if single
-            else []
-        ),
+        *([f'{single} rows of pam_continuum are single runs so far.'] if single else []),
         *(
             ['Rows of several seeds: median, worst (largest); the verdict is of all of them.']
             if any(len(row.get('feedback_runs', ())) > 1 for row in found)

@@ -34,9 +34,7 @@ class Regulators:
     ) -> None:
         properties = read_regulator(device)
         properties = replace(properties, time_constant=lag * properties.time_constant, valve=valve)
-        self._bank = RegulatorBank(
-            len(robot.actuators), properties, np.random.default_rng(seed)
-        )
+        self._bank = RegulatorBank(len(robot.actuators), properties, np.random.default_rng(seed))
         self._late = deque([np.zeros(len(robot.actuators))])
 
     @property
