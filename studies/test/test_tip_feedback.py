@@ -8,6 +8,8 @@ import json
 import numpy as np
 import pytest
 
+from soro_emulation.emulator_settings import read_emulator_settings
+from soro_mechanics import load_robot
 from soro_studies.system import tip_feedback
 from soro_studies.system.muscle_errors import parts
 from soro_studies.system.plant_assumptions import DELAY, SCENES
@@ -15,6 +17,7 @@ from soro_studies.system.plant_assumptions import PLANTS as MOVING
 from soro_studies.system.tip_feedback import at_rest, MUSCLES, path, plant_of, PLANTS, VirtualTip
 from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
+from soro_studies.system.virtual_drives import Muscles, Regulators
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
@@ -154,3 +157,33 @@ def test_parts_of_the_errors_of_muscles_explain_them():
     sizes = parts('emulated robot of the file')['parts']
     assert sizes['left'][0] < 0.15 * sizes['total'][0]
     assert sizes['body'][0] < 1e-9  # its body has no hysteresis
+
+
+def test_a_row_of_several_seeds_is_judged_by_each_of_them():
+    row = {'speed': 0.01}
+    row |= tip_feedback.values_of('feedforward', [(8e-3, 9e-3), (20e-3, 30e-3), (10e-3, 12e-3)])
+    row |= tip_feedback.values_of('feedback', [(4e-3, 5e-3), (5e-3, 7e-3), (4.5e-3, 6e-3)])
+    assert (row['feedback'], row['feedback_peak']) == (4.5e-3, 7e-3)
+    assert tip_feedback.kept_to(row, 'feedback')
+    worse = row | {'feedback_runs': [5e-3, 4e-3, 4.5e-3]}  # the same median
+    assert not tip_feedback.kept_to(worse, 'feedback')
+    assert tip_feedback.kept_to(worse | {'speed': 0.04}, 'feedback')
+    assert not tip_feedback.lacks(row, 'feedback', 3) and tip_feedback.lacks(row, 'feedback', 5)
+    single = {'speed': 0.01, 'feedforward': 8e-3, 'feedback': 4.1e-3}
+    assert not tip_feedback.kept_to(single, 'feedback')
+    assert [tip_feedback.lacks(single, 'feedback', n) for n in (5, 1)] == [True, False]
+
+
+@pytest.mark.parametrize('kind', [Muscles, Regulators])
+def test_seeds_draw_other_drives(kind):
+    robot = load_robot('pam_continuum' if kind is Muscles else 'stiff_flop')
+    device = robot.description.foreign['driver']['device']
+    rest, found = np.array([a.rest for a in robot.actuators]), []
+    for seed in (3, 3, 4):
+        section = read_emulator_settings(robot.description, device).device
+        drives = kind(robot, 1.0, None, section, seed)
+        for _ in range(30):
+            drives.advance(rest + 0.2 * (robot.limits[:, 1] - rest))
+        muscles = isinstance(drives, Muscles)  # what the board's clock, radio and sensors drew
+        found.append(drives._rig._random.random(3) if muscles else drives.true)
+    assert np.array_equal(found[0], found[1]) and not np.array_equal(found[0], found[2])

@@ -61,7 +61,6 @@ class Streams:
         InvalidInput: NO_STATE: nothing was heard that it could follow.
         """
         followers = [i for i, o in enumerate(environment.objects) if o.follows_goal]
-        self._goals.proceed()  # the last one may wait for its frame
         goal = self._goal
         if not followers:
             return

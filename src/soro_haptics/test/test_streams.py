@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other programs move objects and add a wrench over topics; a stream alone moves nothing."""
 
+import threading
+
 from device_in_memory import renderer_in_memory
 from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 import numpy as np
@@ -116,15 +118,23 @@ def test_goals_and_wrenches_may_be_in_a_frame_of_tf(ros, live):
 def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypatch):
     monkeypatch.setattr(transforms, 'WAIT', 30.0)
     assert feel(ros).error_code == Code.NONE
-    streams, reports = live.node._streams, []
+    streams, reports, threads = live.node._streams, [], set()
     monkeypatch.setattr(streams.wrench, 'report', lambda: reports.append(0))
     wait_until(lambda: len(reports) > 0)
+    lookup = streams._goals._lookup
+
+    def looked(header):
+        threads.add(threading.current_thread().name)
+        return lookup(header)
+
+    monkeypatch.setattr(streams._goals, '_lookup', looked)
     goals, goal = sender(ros, PoseStamped, 'goal_pose'), PoseStamped()
     goal.header.frame_id, goal.pose.position.x, goal.pose.orientation.w = 'bench', 0.01, 1.0
     wait_until(lambda: goals.get_subscription_count() > 0)
     goals.publish(goal)
     wait_until(lambda: len(streams._goals._waiting) == 1)
     assert streams._goal is None
+    assert feel(ros).error_code == Code.NONE  # the loop's thread waits for no frame
     bench = TransformStamped(child_frame_id='bench')
     bench.header.frame_id, bench.transform.rotation.w = 'arm/base_link', 1.0
     bench.transform.translation.z = -0.05
@@ -133,6 +143,7 @@ def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypa
     wait_until(lambda: streams._goal is not None)  # nobody sends, asks or reports meanwhile
     np.testing.assert_allclose(streams._goal[0][:3, 3], [0.01, 0.0, -0.05])
     assert not streams._goals._waiting and streams._goals._timer is None
+    assert len(threads) == 1
 
 
 def test_a_wrench_is_added_once_an_environment_was_asked_for_and_ends_by_itself(ros, live):

@@ -33,12 +33,14 @@ def impulses(kind: str, frequency: float, damping: float) -> tuple[Array, Array]
 class ShapedValue:
     """A value (m,) that comes in time, zero before, in pieces: times [s] and parts of each."""
 
-    def __init__(self, size: int) -> None:
-        self._given: deque[tuple[float, Array]] = deque([(-1e9, np.zeros(size))])
+    def __init__(self) -> None:
+        self._given: deque[tuple[float, Array]] = deque()
 
     def add(self, now: float, value: Array, pieces: tuple[Array, Array]) -> Array:
         """Take the value of a moment [s], later than the last one; return what is given then."""
         times, parts = pieces
+        if not self._given:  # a first value may be large: it jumps from zero now
+            self._given.append((math.nextafter(now, -math.inf), np.zeros_like(value)))
         self._given.append((now, value))
         while self._given[1][0] <= now - times[-1] and len(self._given) > 2:
             self._given.popleft()

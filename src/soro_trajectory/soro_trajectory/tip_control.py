@@ -175,7 +175,7 @@ class TipControl:
         """Begin without a correction."""
         self._law.reset()
         self.disturbance.reset()
-        self._shaped = ShapedValue(6 if self._defaults.step else len(self._ranges))
+        self._shaped = ShapedValue()
         self._answer: Array = np.zeros(len(self._ranges))  # to the unknown load
         self._pending: Array = np.zeros(3)  # m, of the tip: answered, but not seen yet
         self._sent: Array | None = None  # to drives with steps
@@ -192,9 +192,8 @@ class TipControl:
         level = Level.WARN if reason else Level.OK
         name = ('idle', *MODES)[control]
         text = f'{name}: {reason}' if reason else name
-        gain = self._gains().integral
-        values = {'latency': self.measured.latency, 'gain': gain, 'lost': self.lost}
-        self._node.diagnostics.report('control', level, text, **values)
+        values = {'latency': self.measured.latency, 'gain': self._gains().integral}
+        self._node.diagnostics.report('control', level, text, **values, lost=self.lost)
         if control != ControlState.IDLE or control != self._said:
             self._publisher.publish(self._message(control, reason))
         self._said = control

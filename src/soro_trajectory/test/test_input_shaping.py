@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shaped motions: on oscillators integrated by scipy, and on a robot that swings."""
 
+import functools
 import math
 
 import numpy as np
@@ -12,7 +13,13 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.dynamics.modes import Modes
 from soro_mechanics.dynamics.stepper import Options
-from soro_trajectory.input_shaping import impulses, shaped_motion, SHAPERS, slowest_modes
+from soro_trajectory.input_shaping import (
+    impulses,
+    shaped_motion,
+    ShapedValue,
+    SHAPERS,
+    slowest_modes,
+)
 
 pytestmark = pytest.mark.timeout(900)  # the network in motion is compiled
 
@@ -64,6 +71,23 @@ def test_a_second_pair_of_impulses_bears_a_wrong_frequency():
         for kind in SHAPERS
     }
     assert motions['zvd'][1]['vibration'][1] < 0.4 * motions['zv'][1]['vibration'][1]
+
+
+def test_a_value_that_comes_in_time_leaves_the_mode_of_each_of_its_parts_at_rest():
+    """Six parts jump at once, from the first value on; oscillators integrated by scipy."""
+    frequency, damping, period, begin = 3.0, 0.05, 0.01, 7.0
+    pieces, value = impulses('zvd', frequency, damping), np.array([1.0, -2.0, 0.0, 5.0, 1e3, 1e-3])
+    shaped, end = ShapedValue(), begin + 1.2 * pieces[0][-1]
+    times = np.arange(begin, end, period)
+    given = np.array([shaped.add(time, value, pieces) for time in times])
+    assert given[0] == pytest.approx(pieces[1][0] * value)
+    assert given[-1] == pytest.approx(value)
+    for before, after in zip(given, given[1:], strict=False):
+        assert (np.diff([before, after], axis=0) * np.sign(value) >= -1e-12).all()
+    assert not given[:, 2].any()
+    for part in given[:, value != 0.0].T:
+        command = functools.partial(np.interp, xp=times - begin, fp=part / part[-1], left=0.0)
+        assert swung(command, end - begin, frequency, damping) < 0.03
 
 
 def test_it_stays_on_the_line_and_within_the_rates():

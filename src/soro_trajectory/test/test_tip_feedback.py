@@ -181,7 +181,7 @@ def test_a_soft_mode_is_shaped_for_and_the_tip_follows_faster():
     gains = gains_for(0.08, 0.1, 0.0, mode)
     alone = Gains(4.0 * np.pi / 3.0 * mode.damping * mode.frequency, 0.0)
     for name, (integral, _, pieces) in {'shaped': gains, 'alone': alone}.items():
-        shaped, omega = ShapedValue(1), 2.0 * np.pi * 1.2 * mode.frequency
+        shaped, omega = ShapedValue(), 2.0 * np.pi * 1.2 * mode.frequency
         x = v = offset = lagged = 0.0
         late, errors = [0.0] * round(0.08 / step), []
         for k in range(round(20.0 / step)):

@@ -126,13 +126,19 @@ class MuscleTracking:
 
 
 class Player:
-    """A control loop on a rig in virtual time that is given lengths; `after`: every command."""
+    """A control loop on a rig in virtual time that is given lengths; `after`: every command.
+
+    `seed`: of the rig; default: the robot file's.
+    """
 
     def __init__(
-        self, description: RobotDescription, after: Callable[[], None] = lambda: None
+        self,
+        description: RobotDescription,
+        after: Callable[[], None] = lambda: None,
+        seed: int | None = None,
     ) -> None:
         self._after = after
-        self.rig = VirtualRig(description, EventLog(''))
+        self.rig = VirtualRig(description, EventLog(''), seed)
         settings = self.rig.settings
         self._gate = CommandGate(description.actuators, description.coupled_limits)
         self._inlet = CommandArbiter(self._gate, settings.command_timeout)

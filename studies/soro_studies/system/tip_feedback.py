@@ -75,6 +75,7 @@ CORRECTED = ('feedback', BOTH)
 CONTROLLER = 'gains'  # of rows; those of another one are computed again
 BEFORE = 'a load is estimated, but no gains of the drives'
 NOISE = 3.0 * 0.2e-3  # m: three sigma of the tracker
+ENDS = ('', '_peak', '_runs')  # of the names of a column's numbers
 KEYS = ('robot', 'plant', 'motion', 'speed')
 MOST = 200  # characters of a reason
 LEARNED, REACH = 24, 0.8  # targets of the motion before, and their share of the ranges
@@ -94,6 +95,7 @@ class Scene:
         'body.segments.0.bending_stiffness',
     )
     reach: float = REACH
+    seeds: int = 1  # runs of a row, where one run says little
 
 
 STIFF_FLOP = Scene('stiff_flop', (0.0, 0.0, 0.046), 0.006, (-0.002, 0.004, 0.047))
@@ -105,6 +107,7 @@ MUSCLES = Scene(
     (-0.01, 0.02, 0.93),
     ('body.backbone.materials.niti.young', 'body.muscles.axial_stiffness'),
     0.1,
+    5,
 )
 SCENES = (
     Scene(
@@ -133,6 +136,7 @@ class Plant:
     stiffness: float = 1.0
     hysteresis: float | None = None
     valve: Valve | None = None  # instead of a lag; the chambers' volumes act back
+    seed: int = 0  # more than the emulator's
 
 
 PLANTS = {
@@ -154,17 +158,17 @@ class VirtualTip:
         self.robot = load_robot(plant.scene.robot)
         description, count = self.robot.description, len(self.robot.actuators)
         if control in (COMPENSATED, BOTH):
-            found = learned(plant)
+            found = learned(replace(plant, seed=0))
             past = {} if found is None else {'history': found}
             structure = description.structure | past
             self.robot = Robot(replace(description, structure=structure))
         self.pressures: list[tuple[float, Array]] = []
         self.seen: list[tuple[float, Array]] = []
         settings = read_emulator_settings(description, description.foreign['driver']['device'])
-        random = np.random.default_rng(settings.seed)
+        seed = settings.seed + plant.seed
         kinds = {'stm32': Muscles}
         kind = kinds.get(description.foreign['driver']['device'], Regulators)
-        self._drives = kind(self.robot, plant.lag, plant.valve, settings.device, random)
+        self._drives = kind(self.robot, plant.lag, plant.valve, settings.device, seed)
         body = _body(settings.body, plant)
         moving = MovingBody if plant.inertia else EmulatedBody
         self._body: MovingBody | EmulatedBody = moving(description, body)
@@ -173,7 +177,7 @@ class VirtualTip:
         self._creep = Creep(count, CreepProperties((plant.creep,)), 1.0)
         self._body.set_wrench(np.array([plant.load, 0.0, 0.0, 0.0, 0.0, 0.0]))
         values = {p.name: p.default for p in TRACKER_PARAMETERS} | {'rate': 30.0}
-        self.values, self.tracker = values, EmulatedTracker(values, settings.seed)
+        self.values, self.tracker = values, EmulatedTracker(values, seed)
         self._sample: TipSample | None = None
         self._next_truth = self._next_look = self._next_seen = 0.0
         self._feedback = control in CORRECTED
@@ -393,7 +397,7 @@ def computed(
         for new in rows_of(scene, names):
             row = known.get(tuple(new[k] for k in KEYS), new)
             of = CORRECTED if row.get('controller') != CONTROLLER else ()
-            lacking = [c for c in COLUMNS if c in again or c in of or c not in row]
+            lacking = [c for c in COLUMNS if c in again or c in of or lacks(row, c, scene.seeds)]
             if not lacking:
                 continue
             if scene.robot not in delays:
@@ -404,13 +408,16 @@ def computed(
             for control in lacking:
                 motion, speed = row['motion'], row['speed']
                 if control in BARE and (row.get('refused') or learned(plant) is None):
-                    row |= {control + e: row[BARE[control] + e] for e in ('', '_peak')}
+                    bare = BARE[control]
+                    row |= {control + e: row[bare + e] for e in ENDS if bare + e in row}
                     continue
-                if speed:
-                    done = path(plant, control, motion, speed, delays[scene.robot])
-                else:
-                    done = at_rest(plant, control, motion)
-                row |= dict(zip((control, f'{control}_peak'), done, strict=True))
+                runs = []
+                for here in (replace(plant, seed=k) for k in range(scene.seeds)):
+                    if speed:
+                        runs.append(path(here, control, motion, speed, delays[scene.robot]))
+                    else:
+                        runs.append(at_rest(here, control, motion))
+                row |= values_of(control, runs)
             why = row.get('refused') or refused.get(plant, '')
             row |= {'date': date.today().isoformat(), 'refused': why, 'controller': CONTROLLER}
             print(row, flush=True)
@@ -419,11 +426,26 @@ def computed(
             keep_values(page, {'delays': delays, 'rows': rows})
 
 
+def values_of(control: str, runs: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Return what a row has of runs, each a mean and a largest error: median, largest, all."""
+    means, peaks = zip(*runs, strict=True)
+    return {
+        control: float(np.median(means)),
+        f'{control}_peak': max(peaks),
+        f'{control}_runs': list(means),
+    }
+
+
+def lacks(row: dict[str, Any], control: str, seeds: int) -> bool:
+    """Whether a column is not computed yet, with as many seeds as it shall be."""
+    return control not in row or (seeds > 1 and len(row.get(f'{control}_runs', ())) < seeds)
+
+
 def kept_to(row: dict[str, Any], control: str) -> bool:
-    """Whether a row meets what is asked of feedback."""
-    if row['speed'] == SPEEDS[1]:
-        return bool(row[control] <= row['feedforward'])
-    return bool(row[control] <= max(0.5 * row['feedforward'], NOISE))
+    """Whether each run of a row meets what is asked, beside feedforward of the same seed."""
+    share, least = (1.0, 0.0) if row['speed'] == SPEEDS[1] else (0.5, NOISE)
+    runs = [row.get(f'{c}_runs', [row[c]]) for c in (control, 'feedforward')]
+    return all(mean <= max(share * bare, least) for mean, bare in zip(*runs, strict=True))
 
 
 def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
@@ -434,6 +456,8 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         for c, words in zip(CORRECTED, ('feedback', 'with compensation'), strict=True)
     ]
     old = sum(row.get('controller') != CONTROLLER for row in found)
+    order = {s.robot: s for s in SCENES}
+    single = sum(lacks(row, c, order[row['robot']].seeds) for row in found for c in CONTROLS[:1])
     every = sum(len(list(rows_of(scene, PLANTS))) for scene in SCENES)
     lacking = f'Of {every} rows {len(found)} are here; the command computes the others. '
     out = [
@@ -448,18 +472,26 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
             if old
             else []
         ),
+        *([f'{single} rows of pam_continuum are single runs so far.'] if single else []),
+        *(
+            ['Rows of several seeds: median, worst (largest); the verdict is of all of them.']
+            if any(len(row.get('feedback_runs', ())) > 1 for row in found)
+            else []
+        ),
         '',
         '| Robot, plant | Motion | Feedforward | Compensation | Feedback | Both |',
         '|---|---|---|---|---|---|',
     ]
-    order = [s.robot for s in SCENES]
-    for row in sorted(found, key=lambda r: order.index(r['robot'])):
+    names = list(order)
+    for row in sorted(found, key=lambda r: names.index(r['robot'])):
         speed = f', {100 * row["speed"]:g} cm/s' if row['speed'] else ''
         cells = []
         for c in COLUMNS:
             misses = '!' if c in CORRECTED and not kept_to(row, c) else ''
             misses += '*' if c in CORRECTED and row.get('controller') != CONTROLLER else ''
-            text = f'{1e3 * row[c]:.2f} ({1e3 * row[f"{c}_peak"]:.2f}){misses}'
+            runs = row.get(f'{c}_runs', ())
+            worst = f', {1e3 * max(runs):.2f}' if len(runs) > 1 else ''
+            text = f'{1e3 * row[c]:.2f}{worst} ({1e3 * row[f"{c}_peak"]:.2f}){misses}'
             cells.append('refused' if c in BARE and row['refused'] else text)
         name = f'{row["robot"]}, {row["plant"]}'
         out.append(f'| {name} | {row["motion"]}{speed} | {" | ".join(cells)} |')

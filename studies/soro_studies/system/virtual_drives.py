@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from soro_mechanics.actuator_models.chamber_volume import chamber_volumes
 from soro_mechanics.actuator_models.pneumatics import Valve
@@ -31,11 +30,11 @@ class Regulators:
     period, age = STEP, 0.0  # s, of what is present
 
     def __init__(
-        self, robot: Robot, lag: float, valve: Valve | None, device: Section, random: Generator
+        self, robot: Robot, lag: float, valve: Valve | None, device: Section, seed: int
     ) -> None:
         properties = read_regulator(device)
         properties = replace(properties, time_constant=lag * properties.time_constant, valve=valve)
-        self._bank = RegulatorBank(len(robot.actuators), properties, random)
+        self._bank = RegulatorBank(len(robot.actuators), properties, np.random.default_rng(seed))
         self._late = deque([np.zeros(len(robot.actuators))])
 
     @property
@@ -59,9 +58,9 @@ class Muscles:
     """Lengths of muscles: the driver's loop and valve plan, radio, board, valves."""
 
     def __init__(
-        self, robot: Robot, lag: float, valve: Valve | None, device: Section, random: Generator
+        self, robot: Robot, lag: float, valve: Valve | None, device: Section, seed: int
     ) -> None:
-        self._player = Player(robot.description)
+        self._player = Player(robot.description, seed=seed)
         self._rig, self._next = self._player.rig, 0.0
         self.period = self._rig.settings.period
         self._rig.bank._delays *= lag
