@@ -50,10 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.robot_file.reader import describe_robot, NAME
 
     name = arguments.name
-    if not re.fullmatch(NAME, name):
-        raise UserError(f'{name!r}: write lower-case letters, digits and _, a letter first')
-    if name in robot_files():
-        raise UserError(f'{name} is in the catalogue (soro list); write another name')
+    if not re.fullmatch(NAME, name) or name in robot_files():
+        rule = 'lower-case letters, digits and _, a letter first; no name of `soro list`'
+        raise UserError(f'name = {name!r}: write {rule}')
     target = Path(arguments.output or f'{name}.yaml')
     if target.exists():
         raise UserError(f'{target} exists; remove it, or write --output FILE')
