@@ -42,10 +42,11 @@ def main(words: Sequence[str] | None = None) -> int:
     with Interrupts() as interrupts:
         try:
             interrupts.let_through()
-            code = _command(list(sys.argv[1:] if words is None else words))
+            try:
+                code = _command(list(sys.argv[1:] if words is None else words))
+            except SystemExit as ended:  # argparse has explained itself
+                code = ended.code if isinstance(ended.code, int) else 1
             sys.stdout.flush()
-        except SystemExit as ended:  # argparse has explained itself
-            code = _flushed(ended.code if isinstance(ended.code, int) else 1)
         except KeyboardInterrupt:
             code = INTERRUPTED
         except OSError as error:
@@ -60,14 +61,6 @@ def main(words: Sequence[str] | None = None) -> int:
 def _warning(message: Any, category: Any, filename: str, lineno: int, line: Any = None) -> str:
     """Return one line for people."""
     return f'soro: {filename}:{lineno}: {message}\n'
-
-
-def _flushed(code: int) -> int:
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        return _output_lost(error)
-    return code
 
 
 def _output_lost(error: OSError) -> int:

@@ -157,13 +157,16 @@ def test_wiring_is_listed_as_the_file_has_it(robot, rows):
     assert set(rows) <= {f.text for f in found if f.subject == 'wiring'}
 
 
-def test_the_bench_of_the_page_is_complete(tmp_path):
+def test_robot_and_bench_of_the_page_have_no_finding(tmp_path):
     text = (PAGES / 'describe_your_own_robot.md').read_text(encoding='utf-8')
     blocks = re.findall(r'^```yaml\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
     (driver,) = (block for block in blocks if block.startswith('driver:'))
     file = tmp_path / 'my_robot.yaml'
     file.write_text(blocks[0] + driver)
     found = list(doctor_robot.hardware(read_robot_file(file)))
+    assert {f.level for f in found} == {Level.OK}, found
+    file.write_text(blocks[0])
+    found = list(doctor_robot.robot_findings(str(file)))
     assert {f.level for f in found} == {Level.OK}, found
 
 

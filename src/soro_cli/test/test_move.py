@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from soro_cli.main import main
 from soro_msgs.action import TrackTrajectory
-from soro_msgs.msg import ActuatorCommand, ErrorCode, SolverStatus, TipTarget
+from soro_msgs.msg import ActuatorCommand, ActuatorState, ErrorCode, SolverStatus, TipTarget
 from soro_msgs.srv import SolveForward, SolveInverse
 from soro_rigs.ros_session import own_domain, RosSession, wait_until
 
@@ -121,3 +121,22 @@ def test_of_actuators_that_do_not_arrive_those_that_are_off_are_named(
     assert main(words) == 1
     said = capsys.readouterr().err
     assert 'pair_1 0.3 bar of 0.5 bar' in said and 'pair_2' not in said and 'pair_3' not in said
+
+
+@pytest.mark.parametrize(
+    ('state', 'said'),
+    [
+        (None, 'not moved: the driver publishes no actuator_state'),
+        (ActuatorState(device_state=ActuatorState.ESTOP), 'not moved: the driver is in ESTOP'),
+        (ActuatorState(device_state=ActuatorState.ACTIVE), 'not moved: no tip_pose received'),
+    ],
+)
+def test_without_state_or_tip_nothing_is_sent_and_what_is_missing_is_said(
+    make_robot, monkeypatch, capsys, state, said
+):
+    robot = make_robot('position')
+    monkeypatch.setattr('soro_cli.motion.MotionWatch.ready', lambda watch, timeout: False)
+    monkeypatch.setattr('soro_cli.motion.MotionWatch.state', state)
+    assert main(('move', '--actuation', '0.5bar', '0', '0')) == 1
+    assert said in capsys.readouterr().err
+    assert not robot.targets

@@ -80,6 +80,16 @@ def test_what_makes_no_robot_is_refused_and_nothing_is_written(words, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize('name', ['My Robot', '2fingers', 'a: b', '', 'stiff_flop', 'höhe'])
+def test_a_name_is_refused_before_anything_is_asked(name, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('sys.stdin', io.StringIO('arm\n'))
+    assert main(['new', name]) == 1
+    said = capsys.readouterr()
+    assert not said.out and name in said.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_exists_is_left_alone(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'mine.yaml').write_text('mine', encoding='utf-8')

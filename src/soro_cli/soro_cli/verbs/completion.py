@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from soro_cli.verbs.haptics import ENVIRONMENTS
 from soro_node.user_errors import UserError
@@ -16,12 +17,12 @@ examples:
   eval "$(soro completion zsh)"           in ~/.zshrc, behind compinit
   soro completion fish | source           in ~/.config/fish/config.fish
 """
-# Each hands the words to `soro completion --words` and completes files where it says nothing.
+# Each sends the words to `soro completion --words` and completes files where it says nothing.
 SCRIPTS = {
     'bash': """\
 _soro() {
   local IFS=$'\\n' found
-  found=$(soro completion --words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  found=$(printf '%s\\n' "${COMP_WORDS[@]:1:COMP_CWORD}" | soro completion --words 2>/dev/null)
   COMPREPLY=($(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _soro soro
@@ -29,14 +30,15 @@ complete -o default -F _soro soro
     'zsh': """\
 _soro() {
   local -a found
-  found=(${(f)"$(soro completion --words "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)"})
+  found=(${(f)"$(print -rl -- "${(@)words[2,CURRENT]}" | soro completion --words 2>/dev/null)"})
   if (( $#found )); then compadd -a found; else _files; fi
 }
 compdef _soro soro
 """,
     'fish': """\
 function _soro
-  set -l found (soro completion --words (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  set -l typed (commandline -opc)[2..] (commandline -ct)
+  set -l found (printf '%s\\n' $typed | soro completion --words 2>/dev/null)
   string length -q -- $found; and printf '%s\\n' $found; or __fish_complete_path (commandline -ct)
 end
 complete -c soro -f -a '(_soro)'
@@ -47,15 +49,13 @@ complete -c soro -f -a '(_soro)'
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('shell', nargs='?', choices=tuple(SCRIPTS))
-    parser.add_argument(
-        '--words', nargs=argparse.REMAINDER, help='for the script: the words typed so far'
-    )
+    parser.add_argument('--words', action='store_true', help='for the script, which sends them')
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    if arguments.words is not None:
-        print('\n'.join(candidates(arguments.words)))
+    if arguments.words:  # lines: of arguments argparse would take `--` away
+        print('\n'.join(candidates(sys.stdin.read().split('\n')[:-1])))
         return 0
     if arguments.shell is None:
         raise UserError(f'write the shell: {", ".join(SCRIPTS)}', 2)

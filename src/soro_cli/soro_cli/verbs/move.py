@@ -173,7 +173,7 @@ def _send(
             f'nobody listens to {robot.namespace}/{topic}; is trajectory_planner running?'
         )
     if not watch.ready(DISCOVERY) and not arguments.no_wait:
-        raise UserError(f'the robot tells nothing about itself: {"; ".join(watch.reasons())}')
+        raise UserError(f'not moved: {"; ".join(watch.reasons()) or "no tip_pose received"}')
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
         raise UserError(f'not moved: {watch.explained(watch.reasons()[0])}', Code.NOT_ACTIVE)
     message.header.stamp = session.node.get_clock().now().to_msg()

@@ -41,13 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from pathlib import Path
+    import re
 
     import yaml
 
     from soro_cli.robot_templates import robot_text, TEMPLATES
-    from soro_mechanics.robot_file.reader import describe_robot
+    from soro_mechanics.robot_file.catalogue import robot_files
+    from soro_mechanics.robot_file.reader import describe_robot, NAME
 
-    target = Path(arguments.output or f'{arguments.name}.yaml')
+    name = arguments.name
+    if not re.fullmatch(NAME, name) or name in robot_files():
+        rule = 'lower-case letters, digits and _, a letter first; no name of `soro list`'
+        raise UserError(f'name = {name!r}: write {rule}')
+    target = Path(arguments.output or f'{name}.yaml')
     if target.exists():
         raise UserError(f'{target} exists; remove it, or write --output FILE')
     kind = arguments.kind or ('arm' if arguments.yes else _asked_kind())
@@ -60,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         q.key: _checked(q, given[q.key]) if q.key in given else _answer(q, arguments.yes)
         for q in questions
     }
-    text = robot_text(kind, arguments.name, answers)
+    text = robot_text(kind, name, answers)
     describe_robot(yaml.safe_load(text), str(target))
     with writing(target):
         target.write_text(text, encoding='utf-8')

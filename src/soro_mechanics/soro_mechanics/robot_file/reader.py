@@ -32,6 +32,7 @@ from soro_mechanics.robot_file.section import Provenance, Section
 SCHEMA = 2
 LARGEST = 10**6  # bytes of a robot file
 MAX_ENTRIES = 20_000  # of a robot file, aliases written out
+NAME = '[a-z][a-z0-9_]*'
 FOREIGN_SECTIONS = ('driver', 'emulator')
 HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
 _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
@@ -104,7 +105,7 @@ def _describe(tree: Section, root: Section, file: str, paths: dict[str, str]) ->
     with tree:
         tree.integer('schema')
         name = tree.text('name')
-        if not re.fullmatch(r'[a-z][a-z0-9_]*', name):
+        if not re.fullmatch(NAME, name):
             raise tree.error('name', 'write lower-case letters, digits and _, a letter first')
         title = tree.text('title')
         reference = tree.text('reference', '')
