@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-import contextlib
 import math
 import threading
 import time
@@ -425,13 +424,17 @@ class DriverNode(GuardedLifecycleNode):
 
     def _report_for_loop(self) -> None:
         """Report where the loop that should do it hangs, or where there is none."""
-        with contextlib.suppress(InvalidHandle):  # the node was destroyed
-            while self.context.ok():
-                loop = self._loop
+        while self.context.ok():
+            loop = self._loop
+            try:
                 if loop is None or loop.hung or not loop.running:
                     self._changed.trigger()
                     self._diagnostics.publish()
-                time.sleep(WATCH_PERIOD)
+            except RuntimeError as error:  # of rclpy
+                if isinstance(error, InvalidHandle) or not self.context.ok():
+                    return  # the node was destroyed, or the context shut down
+                self.get_logger().error(f'not reported: {error}')
+            time.sleep(WATCH_PERIOD)
 
     def _on_change(self) -> None:
         """Report, and follow the device's state with the lifecycle (in the executor)."""

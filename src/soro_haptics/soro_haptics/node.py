@@ -111,6 +111,7 @@ class HapticRenderer(DriverNode):
             super().configure()
         finally:
             self._haptics, self._refused = None, False
+            self._told, self._telling = -math.inf, iter(())
 
     def listen_to_commands(self) -> None:
         """Listen to targets for the motors: nobody else commands them."""

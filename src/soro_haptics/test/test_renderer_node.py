@@ -106,7 +106,7 @@ def test_the_loop_reports_by_itself_and_the_executor_where_there_is_none(
     assert names >= {'device', 'loop', 'added_wrench', 'sensors', 'rendering', 'timing'}
     assert ros.do(node, node.trigger_cleanup) == DONE
     before = by_others()
-    wait_until(lambda: by_others() >= before + 2, 4.5)  # each second again, at once
+    wait_until(lambda: by_others() >= before + 2, 4.5)  # again and again
 
 
 def test_a_call_of_the_device_that_hangs_is_said_within_a_second(ros, monkeypatch, tmp_path):

@@ -457,7 +457,7 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
     ]
     old = sum(row.get('controller') != CONTROLLER for row in found)
     order = {s.robot: s for s in SCENES}
-    single = sum(lacks(row, c, order[row['robot']].seeds) for row in found for c in CONTROLS[:1])
+    single = sum(lacks(row, CONTROLS[0], order[row['robot']].seeds) for row in found)
     every = sum(len(list(rows_of(scene, PLANTS))) for scene in SCENES)
     lacking = f'Of {every} rows {len(found)} are here; the command computes the others. '
     out = [

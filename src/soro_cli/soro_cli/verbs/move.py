@@ -172,10 +172,11 @@ def _send(
         raise UserError(
             f'nobody listens to {robot.namespace}/{topic}; is trajectory_planner running?'
         )
-    if not watch.ready(DISCOVERY) and not arguments.no_wait:
-        raise UserError(f'not moved: {"; ".join(watch.reasons()) or "no tip_pose received"}')
+    ready = watch.ready(DISCOVERY) or arguments.no_wait
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):
         raise UserError(f'not moved: {watch.explained(watch.reasons()[0])}', Code.NOT_ACTIVE)
+    if not ready:
+        raise UserError(f'not moved: {"; ".join(watch.reasons()) or "no tip_pose received"}')
     message.header.stamp = session.node.get_clock().now().to_msg()
     message.stops = 0 if watch.state is None else watch.state.stops
     publisher.publish(message)

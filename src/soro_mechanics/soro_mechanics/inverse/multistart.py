@@ -145,9 +145,10 @@ class MultiStart:
 
 def postures_of(robot: Sampled) -> Postures:
     """Solve the postures of a robot as it is mounted; none where limits leave almost nothing."""
-    solved: list[Configuration] = []
+    samples: list[Array] = []
     with contextlib.suppress(InvalidInput):
-        solved += map(robot.forward, sample_actuations(robot, POSTURES))
+        samples += list(sample_actuations(robot, POSTURES))
+    solved = [robot.forward(actuation) for actuation in samples]
     # A copy of a state is what it begins with, without what was computed of it since.
     starts = [amended(q, state=copy.copy(q.state)) for q in solved if q.status.code is Code.NONE]
     return Postures(starts, np.array([q.tip for q in starts]).reshape(-1, 4, 4))

@@ -86,8 +86,9 @@ class Search:
         """Find the actuation for a target of any model, from the guess or the actuators' rest.
 
         NONE: met within the tolerances, at the least actuator energy (distance from rest in units
-        of the ranges) near the start. Else the nearest pose found, by the error in tolerances;
-        `explained` says why. Wider tolerances than the default ones only judge.
+        of the ranges) near the start that stable equilibria lead to. Else the nearest pose found,
+        by the error in tolerances; `explained` says why. Wider tolerances than the default ones
+        only judge.
         """
         limits = self._limits
         start = self._start(guess)

@@ -92,7 +92,9 @@ class _Interpretation:
                 continue
             for kernel in list(vars(module).values()):
                 # A kernel that has been compiled here stays so.
-                if hasattr(kernel, 'py_func') and not kernel.overloads:
+                if hasattr(kernel, 'py_func') and not getattr(
+                    kernel, 'called_by_python', kernel.overloads
+                ):
                     self._include(kernel)
 
     def _include(self, kernel: Any) -> None:

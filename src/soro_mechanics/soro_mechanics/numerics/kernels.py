@@ -49,7 +49,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     for_python = False
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), self.for_python)
+        return self.key(sig, codegen, self.for_python)
+
+    def key(self, sig: Any, codegen: Any, for_python: bool) -> Any:
+        """Return what a compiled kernel is kept by."""
+        return (*super()._index_key(sig, codegen), for_python)
 
 
 class Kernel(CPUDispatcher):  # type: ignore[misc]
@@ -73,15 +77,19 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             finally:
                 self.targetoptions['no_cpython_wrapper'], self._cache.for_python = True, False
 
+    @property
+    def called_by_python(self) -> bool:
+        """Whether Python can call it, compiled or loaded here."""
+        return any(map(has_wrapper, list(self.overloads.values())))
+
     def is_compiled(self, arguments: tuple[Any, ...]) -> bool:
         """Whether Python need not wait for a compilation, as this or another process did it."""
-        if any(map(has_wrapper, self.overloads.values())):
+        if self.called_by_python:
             return True
         kinds = tuple(map(self.typeof_pyval, arguments))
         signature = self.fold_argument_types(kinds, {})[1]
         file = self._cache._cache_file
-        with self.for_python():
-            key = self._cache._index_key(signature, self.targetctx.codegen())
+        key = self._cache.key(signature, self.targetctx.codegen(), True)
         found = file._load_index().get(key)
         return found is not None and Path(file._cache_path, found).exists()
 
@@ -99,7 +107,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""
-        if self._cache.for_python and sig in self.overloads:
+        if not self.targetoptions['no_cpython_wrapper'] and sig in self.overloads:
             if not has_wrapper(self.overloads[sig]):
                 _called.append(self.overloads.pop(sig))
         known = set(self.overloads)
