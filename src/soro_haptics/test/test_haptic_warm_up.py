@@ -34,7 +34,9 @@ for name in ('hold', 'wall', 'box', 'line', 'circle', 'angle', 'free'):
     loop.law.replace_environment(VirtualEnvironment(published_environment(name, np.eye(4))))
     loop.tick(still, loop.device.ports.sensor.copy())
     loop.advance()
-HapticPlant(str(file), 'can').update(still, RELEASED)
+plant = HapticPlant(str(file), 'can')
+for now in (1.0, 1.01):
+    plant.update(still, RELEASED, now=now)
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
-# Of every kernel that this process has met: for which arguments it is there.
+# Of every kernel that this process has met: for how many arguments, and whether Python calls it.
 COUNT = """
 import json
 import sys
@@ -21,7 +21,8 @@ def kernels():
     for name, module in sorted(sys.modules.items()):
         for item in vars(module).values() if name.startswith('soro_mechanics') else ():
             if isinstance(item, Dispatcher):
-                found[item.py_func.__module__ + '.' + item.py_func.__name__] = len(item.signatures)
+                key = item.py_func.__module__ + '.' + item.py_func.__name__
+                found[key] = len(item.signatures), getattr(item, 'called_by_python', True)
     return found
 """
 RUN = """
@@ -43,5 +44,5 @@ def test_the_first_workspace_finds_its_kernels():
         [sys.executable, '-c', COUNT + RUN], capture_output=True, text=True, check=True
     )
     before, after = json.loads(done.stdout)
-    assert before['soro_mechanics.models.network.kernels.batch_kernels.solve_samples'] == 1
+    assert before['soro_mechanics.models.network.kernels.batch_kernels.solve_samples'] == [1, True]
     assert {k: n for k, n in after.items() if n != before.get(k)} == {}

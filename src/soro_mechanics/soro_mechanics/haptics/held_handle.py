@@ -62,6 +62,8 @@ class HeldHandle:
         m.retardation[:] = 2.0 * damping_ratio / omega
         m.retardation[SPRING], m.retardation[DAMPER] = 0.0, DAMPER_TIME
         self._bare = m.body_mass[self._tip].copy()
+        self.stepper.step(STEP, still, np.zeros(6), self._gravity)  # compiles what a step calls
+        self.stepper.rest(still, np.zeros(6), self._gravity)
         self._angle, self._due, self.restarts, self.hand_force = still, 0.0, 0, np.zeros(5)
         self._look()
 
