@@ -92,9 +92,7 @@ class _Interpretation:
                 continue
             for kernel in list(vars(module).values()):
                 # A kernel that has been compiled here stays so.
-                if hasattr(kernel, 'py_func') and not getattr(
-                    kernel, 'called_by_python', kernel.overloads
-                ):
+                if not getattr(kernel, 'called_by_python', getattr(kernel, 'overloads', True)):
                     self._include(kernel)
 
     def _include(self, kernel: Any) -> None:

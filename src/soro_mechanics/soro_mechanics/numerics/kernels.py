@@ -107,13 +107,13 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""
-        if not self.targetoptions['no_cpython_wrapper'] and sig in self.overloads:
-            if not has_wrapper(self.overloads[sig]):
-                _called.append(self.overloads.pop(sig))
-        known = set(self.overloads)
+        known = self.overloads.get(sig)
+        if known and not (has_wrapper(known) or self.targetoptions['no_cpython_wrapper']):
+            del self.overloads[sig]  # `_call` keeps it for those that call its address
+        before = set(self.overloads)
         with _alone(self, sig):
             entry = super().compile(sig)
-        for arguments in self.overloads.keys() - known:
+        for arguments in self.overloads.keys() - before:
             result = self.overloads[arguments]
             described, symbol = result.fndesc, _symbol(self, result)
             address = result.library.get_pointer_to_function(described.llvm_func_name)
@@ -124,9 +124,6 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             call = _call(self, result, symbol)
             self.targetctx._defns[result.entry_point].append(call, described.argtypes)
         return entry
-
-
-_called: list[Any] = []  # by their addresses: compiled again for Python, and still needed
 
 
 def has_wrapper(result: Any) -> bool:

@@ -293,8 +293,9 @@ class InverseProblem(DrivenLimits):
             share = float(promise) / max(error**2, TINY)
             at.task_error = self.errors(self.task_error(at.state))
             nearer = 1.0 - math.sqrt(max(1.0 - share, 0.0))
+            miss = self.target.miss(at.task_error)
             # A step that is damped more promises less than there is.
-            end = not failed and damping <= 1e-3 and self._hopeless(at, nearer)
+            end = not failed and damping <= 1e-3 and self.target.hopeless(miss, nearer)
             if end or abs(share) < PROMISE or np.abs(step).max() < STALLED:
                 break
             goal = self.projected(at.driven + step * self.range)
@@ -315,9 +316,6 @@ class InverseProblem(DrivenLimits):
         at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
-
-    def _hopeless(self, at: InverseState, nearer: float) -> bool:
-        return self.target.hopeless(self.target.miss(at.task_error), nearer)
 
     def _settle(self, driven: Array, state: State) -> InverseState | None:
         """Solve the equilibrium with the actuators held; None where there is none nearby."""
