@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What `make run` compiles is all that board and renderer need: nothing is left for a tick."""
+"""What is compiled before board and renderer are ready is all they need: nothing is left."""
 
 import os
 import subprocess
@@ -15,16 +15,20 @@ from soro_mechanics import load_robot
 from soro_node.process.warm_up import warm_up
 warm_up(load_robot('haptic_5dof'))
 """
-# The renderer's law with every object, and the plant behind the emulated board.
-RUN = """
+# The emulated board has it made before its strips are said to be there.
+PLANT = """
 import numpy as np
 from soro_emulation.haptic_plant import HapticPlant, RELEASED
+from soro_mechanics.robot_file.catalogue import find_robot_file
+file = find_robot_file('haptic_5dof')
+plant = HapticPlant(str(file), 'can')
+"""
+# The renderer's law with every object, and the plant behind the emulated board.
+RUN = """
 from soro_haptics.haptic_parameters import PARAMETERS
 from soro_haptics.haptic_setup import make_haptics
-from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
-file = find_robot_file('haptic_5dof')
 robot = read_robot_file(file)
 values = {p.name: p.default for p in PARAMETERS}
 haptics = make_haptics(robot, None, 2e-3, values)
@@ -34,7 +38,6 @@ for name in ('hold', 'wall', 'box', 'line', 'circle', 'angle', 'free'):
     loop.law.replace_environment(VirtualEnvironment(published_environment(name, np.eye(4))))
     loop.tick(still, loop.device.ports.sensor.copy())
     loop.advance()
-plant = HapticPlant(str(file), 'can')
 for now in (1.0, 1.01):
     plant.update(still, RELEASED, now=now)
 """
@@ -58,5 +61,5 @@ def compiled(code):
 
 
 def test_a_warm_start_compiles_nothing():
-    compiled(WARM)
-    assert compiled(RUN) == []
+    compiled(WARM + PLANT)
+    assert compiled(PLANT + RUN) == []
