@@ -159,10 +159,8 @@ class BenchAction(StreamAction):
         ways = [np.array([d.x, d.y, d.z]) for d in goal.directions] or AXES
         lengths = list(goal.lengths) or LENGTHS
         if not (min(lengths) > 0.0 and all(abs(np.linalg.norm(w) - 1.0) < 1e-3 for w in ways)):
-            given = [way.tolist() for way in ways], list(lengths)
-            raise InvalidInput('directions, lengths', given, 'unit vectors; lengths above zero')
-        held = self._node.present()
-        if held is None:
+            raise InvalidInput('directions, lengths', (ways, lengths), 'unit vectors; above zero')
+        if (held := self._node.present()) is None:
             raise StreamError(Code.NO_STATE, 'no actuator_state')
         self._go(handle, goal, held)
         rest = self._mean(handle)[1]
@@ -175,10 +173,12 @@ class BenchAction(StreamAction):
             end, before = time.monotonic() + (goal.duration or DURATION), np.full(3, np.inf)
             while True:
                 _, tip, force = self._mean(handle)
-                near = abs(way @ (tip - rest) - length) <= REACHED * length
+                gone = float(way @ (tip - rest))
+                near = abs(gone - length) <= REACHED * length
                 if near and self._wrench.present and np.linalg.norm(tip - before) < STILL * length:
                     break
                 before = tip
                 if time.monotonic() > end:
-                    raise StreamError(Code.TIMED_OUT, f'{step}: not seen, or no external_wrench')
+                    lacks = '' if self._wrench.present else ', no external_wrench'
+                    raise StreamError(Code.TIMED_OUT, f'{step}: {1e3 * gone:.2g} mm now{lacks}')
             rows.append(np.append(force, tip))

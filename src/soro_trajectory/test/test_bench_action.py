@@ -83,6 +83,19 @@ def test_pulls_become_the_table_that_compliance_reads(bench, tmp_path):
     bench.force = np.zeros(3)
 
 
+def test_a_pull_that_does_not_come_says_how_far_the_tip_is(bench, tmp_path, monkeypatch):
+    def half(_):
+        bench.force = np.array([1e-3 / SOFT, 0.0, 0.0])
+
+    monkeypatch.setattr(bench, 'pull', half)
+    file = str(tmp_path / 'none.csv')
+    status, result = bench.run(protocol='pull', lengths=[2e-3], duration=1.5, save_to=file)
+    bench.force = np.zeros(3)
+    assert status == GoalStatus.STATUS_ABORTED
+    there = float(result.error_message.split(': ')[-1].split()[0])
+    assert there == pytest.approx(1.0, abs=0.02), result.error_message
+
+
 def test_levels_and_series_are_what_the_robot_did(bench, tmp_path):
     file, robot = tmp_path / 'levels.csv', bench.robot  # noqa: F811
     status, result = bench.run(
