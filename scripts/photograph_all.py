@@ -54,8 +54,8 @@ def write_sheets(folder: Path) -> None:
         for i, file in enumerate(found):
             tile = Image.open(file).convert('RGB').resize(size, Image.Resampling.LANCZOS)
             sheet.paste(tile, ((i % columns) * size[0], (i // columns) * size[1]))
-        few = Image.Quantize.FASTOCTREE  # keeps colours of which there is little
-        colours = sheet.quantize(256, few, dither=Image.Dither.NONE)
+        few = Image.Quantize.MAXCOVERAGE  # keeps colours of which there is little
+        colours = sheet.quantize(256, few, kmeans=4, dither=Image.Dither.NONE)
         colours.save(picture_of(IMAGES, 'viewer_all', dark, width), optimize=True)
 
 
