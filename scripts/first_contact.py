@@ -125,10 +125,8 @@ def measure(robot: RobotProcess, watch: Stopwatch, cold: bool, start: float) -> 
                 words = until(lambda: COMPILING in page.text() and COMPILING, page)
                 watch.said('compiling', 'page', time.monotonic() - said, words)
             os.kill(emulator, signal.SIGCONT)
-            until(
-                lambda: '>ACTIVE<' in page.text() and planner(page) == Phase.IDLE.value and ' ',
-                page,
-            )
+            ready = Phase.IDLE.value, Phase.HOLD.value
+            until(lambda: '>ACTIVE<' in page.text() and planner(page) in ready and ' ', page)
             move(page, watch)
             lose(robot, emulator, page, watch)
     finally:
