@@ -51,7 +51,7 @@ from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
-from soro_node.diagnostics import Level
+from soro_node.diagnostics import Level, PERIOD
 from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.frames import frames_for
@@ -66,7 +66,6 @@ from soro_node.user_data import calibration_path
 
 ROOM = 0.5  # of a period, after which a tick publishes nothing while others may
 PIECES = 10  # of a report, at most
-REPORT_PERIOD = 1.0  # s
 
 
 class HapticRenderer(DriverNode):
@@ -253,7 +252,7 @@ class HapticRenderer(DriverNode):
     def _report_on(self, tick: Tick, stamp: TimeMessage) -> None:
         """Report, a little at a time: another thread with all at once would hold the loop up."""
         now, loop = time.monotonic(), self._loop
-        if now - self._told >= REPORT_PERIOD and loop is not None:
+        if now - self._told >= PERIOD and loop is not None:
             self._told, self._telling = now, self._tell_all(loop)
         for _ in range(self._pieces):
             next(self._telling, None)

@@ -159,7 +159,8 @@ class BenchAction(StreamAction):
         ways = [np.array([d.x, d.y, d.z]) for d in goal.directions] or AXES
         lengths = list(goal.lengths) or LENGTHS
         if not (min(lengths) > 0.0 and all(abs(np.linalg.norm(w) - 1.0) < 1e-3 for w in ways)):
-            raise InvalidInput('directions, lengths', (ways, lengths), 'unit vectors; above zero')
+            given = [way.tolist() for way in ways], list(lengths)
+            raise InvalidInput('directions, lengths', given, 'unit vectors; lengths above zero')
         if (held := self._node.present()) is None:
             raise StreamError(Code.NO_STATE, 'no actuator_state')
         self._go(handle, goal, held)

@@ -192,8 +192,8 @@ class TipControl:
         level = Level.WARN if reason else Level.OK
         name = ('idle', *MODES)[control]
         text = f'{name}: {reason}' if reason else name
-        values = {'latency': self.measured.latency, 'gain': self._gains().integral}
-        self._node.diagnostics.report('control', level, text, **values, lost=self.lost)
+        gain, late, lost = self._gains().integral, self.measured.latency, self.lost
+        self._node.diagnostics.report('control', level, text, latency=late, gain=gain, lost=lost)
         if control != ControlState.IDLE or control != self._said:
             self._publisher.publish(self._message(control, reason))
         self._said = control
