@@ -134,7 +134,7 @@ def full_model(count):
         start = time.perf_counter_ns()
         followed = loop.advance()
         model.append((time.perf_counter_ns() - start) / 1e3)
-        solved.append(loop.solved)
+        solved.append(loop.computed)
         if (sensed, followed) != (Code.NONE, Code.NONE):
             raise SystemExit(f'tick {i}: {sensed}, {followed}')
 

@@ -181,7 +181,7 @@ class HapticControl(Law):
         took = time.perf_counter() - begin
         if not math.isnan(self._sampled):
             self.times.tick.add(self._computing)
-            self.times.model.add(took if loop.solved else math.nan)
+            self.times.model.add(took if loop.computed else math.nan)
             self.times.compute.add(self._computing + took)
         if code is Code.NONE:
             self._behind, self._unstable = 0, max(0.0, self._unstable - FADES)

@@ -193,7 +193,7 @@ class HapticRenderer(DriverNode):
         self._control.after_write()
         begin = time.perf_counter()
         took = time.monotonic() - self._control.last_tick
-        due = self._due(tick, self._control.haptics.loop.solved or took > ROOM * self._period)
+        due = self._due(tick, self._control.haptics.loop.computed or took > ROOM * self._period)
         if not due:
             return
         stamp = self._stamps.stamp(tick.time)

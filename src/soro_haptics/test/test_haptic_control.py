@@ -225,14 +225,15 @@ def test_a_sensor_that_begins_brings_back_no_other(plant):
 def test_a_model_that_is_unstable_again_and_again_stops_the_device(plant, monkeypatch):
     rig = Rig(plant).armed()
     device, monitor = rig.control.haptics.loop.device, rig.control.haptics.loop.law.monitor
-    update, calls, forgotten = device.update, [], []
+    begin, go_on, calls, forgotten = device.begin, device.go_on, [], []
     monkeypatch.setattr(monitor, 'reset', lambda: forgotten.append(1))
 
-    def unstable(angle, force):
+    def asked(angle, force):
         calls.append(force)
-        return Code.UNSTABLE if len(calls) % 3 == 0 else update(angle, force)
+        begin(angle, force)
 
-    monkeypatch.setattr(device, 'update', unstable)
+    monkeypatch.setattr(device, 'begin', asked)
+    monkeypatch.setattr(device, 'go_on', lambda: go_on() if len(calls) % 3 else Code.UNSTABLE)
     with pytest.raises(DeviceError, match='no stable equilibrium'):
         for k in range(2000):
             rig.tick((0.2 * (k % 7), 0.0, 0.0, 0.0, 0.0))

@@ -30,7 +30,7 @@ class SlotProbe:
 
     `late` [s]: after the deadline; `cpu`, `others` [s]: processor time of the loop's thread and of
     all others of the process meanwhile; `queued` [s]: runnable without a core; `switched`,
-    `pushed`: gave the core away, had it taken; `faults`: of pages; `solved`: the model was.
+    `pushed`: gave the core away, had it taken; `faults`: of pages; `solved`: some of the model was.
     """
 
     def __init__(self, file: Path) -> None:
@@ -102,7 +102,7 @@ def probe_renderer(file: Path) -> None:
 
     def noted(loop: Any) -> Any:
         code = advance(loop)
-        probe.solves = loop.solved
+        probe.solves = loop.computed
         return code
 
     node.with_times = stamped_device  # type: ignore[assignment]

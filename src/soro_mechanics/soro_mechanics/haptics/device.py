@@ -26,6 +26,7 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, SINGULAR
 from soro_mechanics.models.network.model import Network
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
@@ -34,7 +35,8 @@ from soro_mechanics.robot_file.reader import RobotDescription
 # Scaled residual after one step of a tick, below which another assembly would not pay: the ports
 # carry the remaining correction to first order, so what is left is about its square.
 LOOP_TOLERANCE = 1e-3
-LOOP_STEPS = 3  # assemblies per tick; one suffices at the speed of a hand
+LOOP_STEPS = 3  # assemblies per solution; one suffices at the speed of a hand
+NO_RESIDUAL = 1e300  # `evaluate` returns this where something is not finite
 SAME_PLACE = 1e-6  # m, of a node when a sensor was calibrated and now
 
 
@@ -99,6 +101,7 @@ class HapticDevice:
         )
         self._scratch = np.zeros(kernels.ports_workspace(na, ns, 5))
         self.iterations, self.residual, self.tolerance = 0, 0.0, LOOP_TOLERANCE
+        self._part, self._arrived, self._next = 1.0, False, self._step
         self.restart(np.zeros(na))
 
     def restart(self, angle: Array) -> None:
@@ -117,14 +120,7 @@ class HapticDevice:
         self.update(np.asarray(angle, float), np.zeros(5))
 
     def update(self, angle: Array, force: Array) -> Code:
-        """Solve near the last solution; the loop's call, unchecked.
-
-        Parameters
-        ----------
-        angle : ndarray, shape (na,) [rad]
-            Motors are held there.
-        force : ndarray, shape (5,) [N, N m]
-            Of the hand along `ports.axes` of the last solution.
+        """Solve near the last solution: `begin`, and `go_on` to the end.
 
         Returns
         -------
@@ -133,32 +129,67 @@ class HapticDevice:
             lies on the way (`ports.angle` and `ports.force` say where); UNSTABLE: `ports` are not
             usable; NOT_FINITE: what was asked for is no number, and nothing has changed.
         """
-        p, parts = self.ports, self._parts
-        kernels.free_wrench(p.axes, force, parts.wrench)
-        parts.angle[:] = angle
-        status, self.iterations, self.residual = kernels.follow(
-            self.structure,
-            self._inputs,
-            self._work,
-            self._state,
-            parts,
-            self.tolerance,
-            LOOP_STEPS,
-            LANES,
-        )
-        if status == kernels.NOT_FINITE:
-            return Code.NOT_FINITE
-        if status == kernels.NOT_STABLE:
+        self.begin(angle, force)
+        code = None
+        while code is None:
+            code = self.go_on()
+        return code
+
+    def begin(self, angle: Array, force: Array) -> None:
+        """Ask for a solution near the last one; the loop's call, unchecked.
+
+        Parameters
+        ----------
+        angle : ndarray, shape (na,) [rad]
+            Motors are held there.
+        force : ndarray, shape (5,) [N, N m]
+            Of the hand along `ports.axes` of the last solution.
+        """
+        kernels.free_wrench(self.ports.axes, force, self._parts.wrench)
+        self._parts.angle[:] = angle
+        self.iterations, self._next = 0, self._step
+
+    def go_on(self) -> Code | None:
+        """Compute the next part of a solution, of three that take about as long.
+
+        None: there is more to do, and `ports` are as before. The code is that of `update`.
+        """
+        return self._next()
+
+    def _step(self) -> Code | None:
+        """Step along the last linearisation, which is not where the residual is."""
+        s, x, w = self.structure, self._inputs, self._work
+        status, self._part = kernels.take_step(s, x, w, self._state, self._parts)
+        if status != kernels.DONE:
+            return Code.NOT_FINITE if status == kernels.NOT_FINITE else Code.UNSTABLE
+        self.iterations += 1
+        self.residual = float(evaluate(s, x, self._state, w, True, False, LANES))
+        self._next = self._eliminate
+        return None
+
+    def _eliminate(self) -> Code | None:
+        """Eliminate the rods; a residual that is no number shows here too."""
+        s, x, w = self.structure, self._inputs, self._work
+        if not self.residual < NO_RESIDUAL:
             return Code.UNSTABLE
+        if condense(s, x, self._state, w, True, False) == SINGULAR:
+            return Code.UNSTABLE
+        self._arrived = self._part == 1.0 and self.residual <= self.tolerance
+        ends = self._arrived or self.iterations == LOOP_STEPS
+        self._next = self._read if ends else self._step
+        return None
+
+    def _read(self) -> Code:
+        p = self.ports
         p.angle[:] = self._inputs.theta[self.motor_rod, 0]
         read = kernels.read_ports(
-            self.structure, self._work, self._state, parts, self._arrays, self._scratch
+            self.structure, self._work, self._state, self._parts, self._arrays, self._scratch
         )
         # The handle may have turned: the same wrench along the new axes.
         p.force[:] = p.axes.T @ self._inputs.dead[self.body]
         if read != kernels.DONE:
             return Code.UNSTABLE
-        return Code.NONE if status == kernels.DONE else Code.NOT_CONVERGED
+        return Code.NONE if self._arrived else Code.NOT_CONVERGED
 
     def place(self) -> Array:
         """Return where the handle is along its five directions, shape (5,) [m, rad]."""
@@ -226,7 +257,9 @@ class HapticDevice:
         self._state = copy_state(solution.state)
         x: Inputs = solution.inputs
         self._inputs = x._replace(theta=x.theta.copy(), dead=x.dead.copy())
-        kernels.assemble(self.structure, self._inputs, self._work, self._state, LANES)
+        s, x, w = self.structure, self._inputs, self._work
+        evaluate(s, x, self._state, w, True, False, LANES)
+        condense(s, x, self._state, w, True, False)
 
     def _place_motors(self) -> None:
         spec = self.network.spec

@@ -19,11 +19,8 @@ from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
-    condense,
-    evaluate,
     largest_step,
     move,
-    SINGULAR,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
@@ -36,9 +33,8 @@ from soro_mechanics.numerics.lie_kernels import (
 from soro_mechanics.numerics.qp_kernels import cholesky, solve_lower
 
 DONE = 0
-NOT_SOLVED = 1
-NOT_STABLE = 2
-NOT_FINITE = 3
+NOT_STABLE = 1
+NOT_FINITE = 2
 
 
 class Device(NamedTuple):
@@ -229,62 +225,45 @@ def _correction(w, twist):
 
 
 @kernel
-def assemble(s, x, w, state, lanes):
-    """Assemble and eliminate with motor columns; returns status and residual."""
-    error = evaluate(s, x, state, w, True, False, lanes)
-    if not error < 1e300:
-        return NOT_SOLVED, error
-    if condense(s, x, state, w, True, False) == SINGULAR:
-        return NOT_STABLE, error
-    return DONE, error
+def take_step(s, x, w, state, d):
+    """Step from the last assembly towards the motor angles and the wrench on the handle in `d`.
 
-
-@kernel
-def follow(s, x, w, state, d, tolerance, most, lanes):
-    """Follow the device's motor angles and wrench on the handle from the last solution.
-
-    The last assembly's linearisation takes the step, so that one assembly per tick does; further
-    ones only where the residual is above the tolerance, or where the step is so long that it is
-    taken in parts. What was reached is in `x`: of a way that is not done, some of it.
+    What was reached is in `x`: all of it, or a part where the step would be too long.
 
     Returns
     -------
-    status, assemblies, residual
+    status : int
+    part : float
     """
     g, body, motor_rod, angle, wrench = state.body[d.body], d.body, d.motor_rod, d.angle, d.wrench
     params = 1 + s.counts[5]
-    error = 0.0
     if not (_finite(angle) and _finite(wrench)):
-        return NOT_FINITE, 0, error
-    for step in range(most):
-        clear_slots(w)
-        twist = w.step_body[body]
+        return NOT_FINITE, 0.0
+    clear_slots(w)
+    twist = w.step_body[body]
+    for i in range(6):
+        twist[i] = 0.0
+    for i in range(3):
+        for j in range(3):
+            twist[i] += g[j, i] * (wrench[j] - x.dead[body, j])
+            twist[3 + i] += g[j, i] * (wrench[3 + j] - x.dead[body, 3 + j])
+    for a in range(motor_rod.shape[0]):
+        turn = angle[a] - x.theta[motor_rod[a], 0]
+        w.slots[motor_rod[a], params] = turn
         for i in range(6):
-            twist[i] = 0.0
-        for i in range(3):
-            for j in range(3):
-                twist[i] += g[j, i] * (wrench[j] - x.dead[body, j])
-                twist[3 + i] += g[j, i] * (wrench[3 + j] - x.dead[body, 3 + j])
-        for a in range(motor_rod.shape[0]):
-            turn = angle[a] - x.theta[motor_rod[a], 0]
-            w.slots[motor_rod[a], params] = turn
-            for i in range(6):
-                twist[i] -= w.columns[i, a] * turn
-        if not (_correction(w, twist) and _finite(twist)):
-            return NOT_STABLE, step, error
-        back_substitute(s, x, state, w, params, w.slots, 1.0)
-        part, _, _ = largest_step(s, w)
-        copy_into(state, d.old)
-        move(s, d.old, w, part, state)
-        rest = 1.0 - part
-        for a in range(motor_rod.shape[0]):
-            x.theta[motor_rod[a], 0] = angle[a] - rest * (angle[a] - x.theta[motor_rod[a], 0])
-        for i in range(6):
-            x.dead[body, i] = wrench[i] - rest * (wrench[i] - x.dead[body, i])
-        status, error = assemble(s, x, w, state, lanes)
-        if status != DONE or (part == 1.0 and error <= tolerance):
-            return status, step + 1, error
-    return NOT_SOLVED, most, error
+            twist[i] -= w.columns[i, a] * turn
+    if not (_correction(w, twist) and _finite(twist)):
+        return NOT_STABLE, 0.0
+    back_substitute(s, x, state, w, params, w.slots, 1.0)
+    part, _, _ = largest_step(s, w)
+    copy_into(state, d.old)
+    move(s, d.old, w, part, state)
+    rest = 1.0 - part
+    for a in range(motor_rod.shape[0]):
+        x.theta[motor_rod[a], 0] = angle[a] - rest * (angle[a] - x.theta[motor_rod[a], 0])
+    for i in range(6):
+        x.dead[body, i] = wrench[i] - rest * (wrench[i] - x.dead[body, i])
+    return DONE, part
 
 
 @kernel

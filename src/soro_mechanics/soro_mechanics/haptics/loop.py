@@ -52,7 +52,9 @@ class HapticLoop:
         na, ne, _ = device.sizes
         lever = [1.0, 1.0, 1.0, *[rendering.length] * (ne - 3)]
         self._far = 1.0 / np.array([*[FAR_TURN] * na, *(FAR / np.array(lever))])
-        self._age, self.solved = self._oldest, False
+        self._in_parts = rendering.period < MODEL_PERIOD
+        self._age, self.computed, self._code = self._oldest, False, Code.NONE
+        self._begun = False
 
     def start(self, encoder: Array, anew: bool = True) -> None:
         """Solve the model at measured motor angles; `anew`: and forget everything else.
@@ -63,7 +65,7 @@ class HapticLoop:
             No equilibrium was found there.
         """
         self.device.restart(np.asarray(encoder, float))
-        self._age = self._oldest
+        self._age, self._code, self._begun = self._oldest, Code.NONE, False
         (self.law.restart if anew else self.law.approach)()
         self.law.linearise(self.device.ports)
 
@@ -74,25 +76,36 @@ class HapticLoop:
     def advance(self) -> Code:
         """Let the model follow the last estimate; without one, or near by, it stays.
 
-        `solved` says afterwards whether it was.
+        In a loop faster than `MODEL_PERIOD` a solution takes three calls, so that none is long.
+        `computed` says afterwards whether this one worked on one.
 
         Returns
         -------
         Code
-            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: the
-            model has no stable equilibrium here; that of `sensing`, where it gave no estimate.
+            Of the last solution that is complete, NONE; NOT_CONVERGED: the next tick runs on an
+            approximate model; UNSTABLE: the model has no stable equilibrium here; that of
+            `sensing`, where it gave no estimate.
         """
-        sensing, self.solved = self.law.sensing, False
+        sensing, self.computed = self.law.sensing, False
         if sensing.code is not Code.NONE:
             return sensing.code
         self.law.watch_oscillation()
         self._age += 1
-        if self._age < self._every or (self._age < self._oldest and self._near()):
-            return Code.NONE
-        code = self.device.update(sensing.angle(), sensing.force())
-        self._age, self.solved = 0 if code is Code.NONE else self._oldest, True
-        self.law.linearise(self.device.ports)
-        return code
+        if not self._begun:
+            if self._age < self._every or (self._age < self._oldest and self._near()):
+                return self._code
+            self.device.begin(sensing.angle(), sensing.force())
+            self._begun, self._age = True, 0
+        self.computed = True
+        code = self.device.go_on()
+        while code is None and not self._in_parts:
+            code = self.device.go_on()
+        if code is not None:
+            self._begun, self._code = False, code
+            if code is not Code.NONE:
+                self._age = self._oldest
+            self.law.linearise(self.device.ports)
+        return self._code
 
     def _near(self) -> bool:
         """Whether the last estimate is near the linearisation."""
