@@ -8,6 +8,8 @@ from pathlib import Path
 import subprocess
 import sys
 
+from numba.core.runtime import _nrt_python, rtsys
+import numpy as np
 import pytest
 
 from soro_mechanics.numerics.kernels import kernel
@@ -173,4 +175,60 @@ def _shifted_twice(value):
 
 def test_literals_of_one_type_share_a_signature():
     assert _shifted_twice(4.0) == 7.0
+    _shifted_twice.recompile()  # out of a cache it needs no other kernel
     assert len(_shifted.overloads) == 1
+
+
+@kernel
+def total(values):
+    part = values[1:]
+    result = values[0]
+    for i in range(part.shape[0]):
+        result += part[i]
+    return result
+
+
+@kernel
+def shifted(values, out):
+    out[:] = values + 1.0  # an array that no name tells of
+    return total(out)
+
+
+@kernel
+def made(n):
+    return np.zeros(n)
+
+
+@kernel
+def first_of_made(n):
+    return made(n)[0]
+
+
+@kernel
+def itself(values):
+    return values
+
+
+def outstanding() -> int:
+    """Return how many arrays of kernels were made and not given back."""
+    stats = rtsys.get_allocation_stats()
+    return stats.mi_alloc - stats.mi_free
+
+
+def test_references_are_counted_where_arrays_are_made_and_nothing_is_left_over():
+    _nrt_python.memsys_enable_stats()
+    values, out = np.arange(4.0), np.zeros(4)
+    before = None
+    for _ in range(20):
+        assert total(values) == 6.0 and shifted(values, out) == 10.0
+        assert first_of_made(3) == 0.0 and made(2).shape == (2,)
+        before = outstanding() if before is None else before
+    assert outstanding() == before
+    _nrt_python.memsys_disable_stats()
+    counting = [k.targetoptions['_nrt'] for k in (total, shifted, made, first_of_made)]
+    assert counting == [False, True, True, True]
+
+
+def test_a_kernel_that_counts_nothing_returns_no_array():
+    with pytest.raises(TypeError, match='itself: returns an array'):
+        itself(np.zeros(2))

@@ -135,7 +135,7 @@ def test_parts_of_the_flat_arrays_do_not_overlap(stewart):
         [s.counts, s.rod_node, s.rod_piece, s.rod_macro, s.lane, s.joint_kind.ravel(), range(n)]
     ).astype(np.int64)
     values = np.zeros(values_size(n, steps, batches))
-    structure, *others = cut(numbers, values)
+    structure, *others = cut.py_func(numbers, values)
     for name in ('counts', 'rod_node', 'rod_piece', 'rod_macro', 'lane', 'joint_kind'):
         np.testing.assert_array_equal(getattr(structure, name), getattr(s, name))
     np.testing.assert_array_equal(structure.rod_of_actuator, range(n))
@@ -149,7 +149,7 @@ def test_parts_of_the_flat_arrays_do_not_overlap(stewart):
         assert getattr(structure, name).shape == getattr(s, name).shape
     parts += [p for other in others for p in other]
     maps = np.zeros(maps_size(n))
-    for flat, cuts in ((values, parts), (maps, cut_maps(maps, n))):
+    for flat, cuts in ((values, parts), (maps, cut_maps.py_func(maps, n))):
         for part in cuts:
             part += 1.0
         assert flat.max() == 1.0

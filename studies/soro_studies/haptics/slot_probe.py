@@ -30,7 +30,7 @@ class SlotProbe:
 
     `late` [s]: after the deadline; `cpu`, `others` [s]: processor time of the loop's thread and of
     all others of the process meanwhile; `queued` [s]: runnable without a core; `switched`,
-    `pushed`: gave the core away, had it taken; `faults`: of pages; `solved`: some of the model was.
+    `pushed`: gave the core away, had it taken; `faults`: of pages; `solved`: the model, or a part.
     """
 
     def __init__(self, file: Path) -> None:

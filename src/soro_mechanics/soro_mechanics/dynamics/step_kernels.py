@@ -45,7 +45,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
-from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.dense_kernels import larger
 from soro_mechanics.numerics.kernels import kernel
 
@@ -355,8 +354,6 @@ def steps(s, x, damped, state, w, m, d, lanes):
 
     A generator keeps its arguments: handing two hundred arrays over costs as much as 20 elements.
     """
-    s, x, damped, state = borrowed(s), borrowed(x), borrowed(damped), borrowed(state)
-    w, m, d = borrowed(w), borrowed(m), borrowed(d)
     while True:
         drive_inputs(s, x, m, d, w.scratch)
         yield take_step(s, x, damped, state, w, m, lanes)

@@ -8,7 +8,8 @@ most of the minutes that the kernels of a robot took. Here a large kernel is *ca
 holds a symbol, and the compiled kernel's address is given to the linker before the caller is
 linked, whether that has just been compiled or comes out of the cache. A small kernel is copied, as
 inlining it is worth more than it costs. What turns Python's objects into arguments, of a structure
-of arrays a third of what there is to compile, only those have that Python calls.
+of arrays a third of what there is to compile, only those have that Python calls. References to
+arrays, a fifth of it, are counted only where a kernel makes or keeps one: else its caller has all.
 
 Of several processes that need a kernel which is not compiled yet, one compiles it and the others
 wait for that, instead of compiling the same beside it.
@@ -22,6 +23,7 @@ import copy
 import dataclasses
 import fcntl
 import hashlib
+from inspect import isgeneratorfunction
 from pathlib import Path
 import sys
 import time
@@ -36,9 +38,12 @@ from numba.core import imputils, types  # noqa: E402
 from numba.core.caching import FunctionCache  # noqa: E402
 from numba.core.codegen import ll as llvm  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
+from numba.core.errors import NumbaError  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
+from numba.core.targetconfig import ConfigStack  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
+MAKERS = {'array', 'astype', 'copy', 'empty', 'eye', 'full', 'ones', 'sum', 'zeros'}
 LARGE = 8_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
 
@@ -46,10 +51,10 @@ _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrap
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Keeps a kernel with what Python calls it by, and without, apart."""
 
-    for_python = False
+    options: dict[str, Any]  # of its kernel
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return self.key(sig, codegen, self.for_python)
+        return self.key(sig, codegen, not self.options['no_cpython_wrapper'])
 
     def key(self, sig: Any, codegen: Any, for_python: bool) -> Any:
         """Return what a compiled kernel is kept by."""
@@ -71,11 +76,11 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def for_python(self) -> Iterator[None]:
         """Compile, and look into the cache, for calls from Python meanwhile."""
         with global_compiler_lock:
-            self.targetoptions['no_cpython_wrapper'], self._cache.for_python = False, True
+            self.targetoptions['no_cpython_wrapper'] = False
             try:
                 yield
             finally:
-                self.targetoptions['no_cpython_wrapper'], self._cache.for_python = True, False
+                self.targetoptions['no_cpython_wrapper'] = True
 
     @property
     def called_by_python(self) -> bool:
@@ -103,7 +108,22 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Compile for what a caller passes; the same for all values of a type."""
         values = {name: types.unliteral(kind) for name, kind in kws.items()}
-        return super().get_call_template([*map(types.unliteral, args)], values)
+        found = super().get_call_template([*map(types.unliteral, args)], values)
+        caller = ConfigStack().top()
+        returned = [r.signature.return_type for r in self.overloads.values()]
+        if any(map(_has_array, returned)) and caller.nrt != self.targetoptions['_nrt']:
+            raise NumbaError(f'who calls {self.py_func.__qualname__} has to count as it does')
+        return found
+
+    def _compile(self, sig: Any) -> Any:
+        try:
+            return super().compile(sig)
+        except NumbaError:
+            if self.targetoptions['_nrt']:
+                raise
+        self.targetoptions['_nrt'] = True  # it makes an array that no name tells of
+        self._compiler._failed_cache.clear()
+        return super().compile(sig)
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""
@@ -112,9 +132,12 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             del self.overloads[sig]  # `_call` keeps it for those that call its address
         before = set(self.overloads)
         with _alone(self, sig):
-            entry = super().compile(sig)
+            entry = self._compile(sig)
         for arguments in self.overloads.keys() - before:
             result = self.overloads[arguments]
+            uncounted = has_wrapper(result) and not self.targetoptions['_nrt']
+            if uncounted and _has_array(result.signature.return_type):
+                raise TypeError(f'{self.py_func.__qualname__}: returns an array it did not make')
             described, symbol = result.fndesc, _symbol(self, result)
             address = result.library.get_pointer_to_function(described.llvm_func_name)
             llvm.add_symbol(symbol, address)
@@ -124,6 +147,13 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             call = _call(self, result, symbol)
             self.targetctx._defns[result.entry_point].append(call, described.argtypes)
         return entry
+
+
+def _has_array(kind: Any) -> bool:
+    """Whether a type has arrays."""
+    if isinstance(kind, types.BaseTuple):
+        return any(map(_has_array, kind.types))
+    return isinstance(kind, types.Array)
 
 
 def has_wrapper(result: Any) -> bool:
@@ -160,8 +190,11 @@ def _as_kernel(dispatcher: Any) -> Any:
     if isinstance(dispatcher, CPUDispatcher) and '<locals>' not in dispatcher.py_func.__qualname__:
         dispatcher.__class__ = Kernel
         dispatcher.targetoptions['no_cpython_wrapper'] = True
+        makes = not MAKERS.isdisjoint(dispatcher.py_func.__code__.co_names)
+        dispatcher.targetoptions['_nrt'] = makes or isgeneratorfunction(dispatcher.py_func)
         if isinstance(dispatcher._cache, FunctionCache):
             dispatcher._cache.__class__ = _Cache
+            dispatcher._cache.options = dispatcher.targetoptions
     return dispatcher
 
 

@@ -11,7 +11,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     set_slots,
 )
-from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 
@@ -46,7 +45,6 @@ def linearise(s, x, state, w, exact, lanes):
     holds : bool
         See `pieces_hold`.
     """
-    s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
     error = evaluate(s, x, state, w, True, exact, lanes)
     negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
@@ -75,7 +73,6 @@ def follow_change(s, x, state, w, change, part, one, new):
     float
         The part of the change that was taken.
     """
-    s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
     set_slots(s, x, w, change)
     back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, one)
     part = min(part, largest_step(s, w)[0])

@@ -20,7 +20,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
     solve_bodies,
 )
-from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 
@@ -118,8 +117,6 @@ def solve(s, x, state, old, w, near, aim, driven):
     negative : int
         Negative pivots met in the rods, or SINGULAR; of the tangent, where it was asked for.
     """
-    s, x, w, near = borrowed(s), borrowed(x), borrowed(w), borrowed(near)
-    state, old = borrowed(state), borrowed(old)
     best = error = away = turn = 0.0
     first = _first_step(s, x, state, old, near, aim, driven) if aim.known else 0
     chosen = aim.range.shape[0] == aim.rows

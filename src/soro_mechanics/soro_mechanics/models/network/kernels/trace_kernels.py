@@ -4,7 +4,6 @@
 
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
-from soro_mechanics.numerics.borrow_kernels import borrowed
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import compose
 
@@ -17,7 +16,6 @@ def trace(s, x, state, w, paths, pose, wrench, lanes):
     wrench is that of the section, in its own axes; elements leave it at zero. paths is scratch,
     shape (batches, steps + 1, BASE * LANES).
     """
-    s, x, state, w = borrowed(s), borrowed(x), borrowed(state), borrowed(w)
     fill_loads(s, x, state, w)
     steps = s.counts[4]
     for b in range(s.counts[7]):
