@@ -66,7 +66,8 @@ def until(condition: Callable[[], str], page: PageClient | None = None) -> str:
             time.sleep(0.02)
         else:
             page.receive(0.02)
-    raise SystemExit('a state did not come about')
+    seen = '' if page is None else f'; the page: planner {planner(page)!r}, {banner(page)!r}'
+    raise SystemExit(f'a state did not come about{seen}')
 
 
 def banner(page: PageClient) -> str:
@@ -134,10 +135,12 @@ def measure(robot: RobotProcess, watch: Stopwatch, cold: bool, start: float) -> 
 
 
 def move(page: PageClient, watch: Stopwatch) -> None:
-    """Move a slider."""
-    name = next(n for n, element in page.gui.items() if element.get('step') and '[' in n)
+    """Move a slider halfway to its farther end; the middle may be where it stands."""
+    name, slider = next((n, e) for n, e in page.gui.items() if e.get('step') and '[' in n)
+    now = slider['value']
+    end = max(slider['min'], slider['max'], key=lambda value: abs(value - now))
     begin = time.monotonic()
-    page.set(name, 0.5 * (page.gui[name]['min'] + page.gui[name]['max']))
+    page.set(name, 0.5 * (now + end))
     words = until(lambda: planner(page) == Phase.RAMP.value and planner(page), page)
     watch.said('moving', 'page', time.monotonic() - begin, words)
 
