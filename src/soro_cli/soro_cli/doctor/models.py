@@ -123,8 +123,8 @@ def _proportions(q: Configuration, least: float) -> Iterator[Finding]:
         slender = (arc[-1] - arc[0]) / (2.0 * radius.max())
         if slender < least:
             text = f'{slender:.3g} times as long as thick'
-            remedy = 'is the unit right? errors of a beam are of that order squared'
-            yield warn(name, text, remedy)
+            beam = 'a beam is slender; expect errors of that order squared'
+            yield warn(name, text, 'is the unit right?' if slender < SHORT else beam)
 
 
 def _reach(stable: Solved) -> Finding:
