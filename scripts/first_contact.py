@@ -6,8 +6,9 @@
     python scripts/first_contact.py [--robot stiff_flop] [--cold]
 
 The states are brought about: kernels not compiled (`--cold`: an empty cache, minutes), a device
-that does not answer yet (its emulator is halted), a motion, a device that is lost. Each must have
-its sentence within a second of when it begins. A computer that does much else is slower.
+that does not answer yet (its emulator is halted), a motion, a device that is lost (its emulator is
+halted for longer than the robot's `feedback_timeout`). Each must have its sentence within a second
+of when it begins. A computer that does much else is slower.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ import tempfile
 import time
 
 from soro_cli.robot_process import RobotProcess, STOP_PATIENCE
+from soro_driver.settings import read_driver_settings
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process.parent_death import until_parent_dies
 from soro_rigs.page_client import PageClient
 from soro_trajectory.command_stream import Phase
@@ -66,7 +70,8 @@ def until(condition: Callable[[], str], page: PageClient | None = None) -> str:
             time.sleep(0.02)
         else:
             page.receive(0.02)
-    raise SystemExit('a state did not come about')
+    seen = '' if page is None else f'; the page: planner {planner(page)!r}, {banner(page)!r}'
+    raise SystemExit(f'a state did not come about{seen}')
 
 
 def banner(page: PageClient) -> str:
@@ -103,7 +108,9 @@ def made(robot: str, output: Path, variables: dict[str, str]) -> Iterator[RobotP
         made.process.wait(STOP_PATIENCE)
 
 
-def measure(robot: RobotProcess, watch: Stopwatch, cold: bool, start: float) -> None:
+def measure(
+    robot: RobotProcess, watch: Stopwatch, cold: bool, start: float, timeout: float
+) -> None:
     """Bring the states about, one after the other."""
     until(lambda: line_of(robot, 0, r'\[emulator\] started, pid'))
     emulator = robot.node_pid('emulator')
@@ -128,23 +135,27 @@ def measure(robot: RobotProcess, watch: Stopwatch, cold: bool, start: float) -> 
             ready = Phase.IDLE.value, Phase.HOLD.value
             until(lambda: '>ACTIVE<' in page.text() and planner(page) in ready and ' ', page)
             move(page, watch)
-            lose(robot, emulator, page, watch)
+            lose(robot, emulator, page, watch, timeout)
     finally:
         os.kill(emulator, signal.SIGCONT)
 
 
 def move(page: PageClient, watch: Stopwatch) -> None:
-    """Move a slider."""
-    name = next(n for n, element in page.gui.items() if element.get('step') and '[' in n)
+    """Move a slider halfway to its farther end; the middle may be where it stands."""
+    name, slider = next((n, e) for n, e in page.gui.items() if e.get('step') and '[' in n)
+    now = slider['value']
+    end = max(slider['min'], slider['max'], key=lambda value: abs(value - now))
     begin = time.monotonic()
-    page.set(name, 0.5 * (page.gui[name]['min'] + page.gui[name]['max']))
+    page.set(name, 0.5 * (now + end))
     words = until(lambda: planner(page) == Phase.RAMP.value and planner(page), page)
     watch.said('moving', 'page', time.monotonic() - begin, words)
 
 
-def lose(robot: RobotProcess, emulator: int, page: PageClient, watch: Stopwatch) -> None:
-    """Have the device lost."""
-    seen, begin = len(robot.output), time.monotonic()
+def lose(
+    robot: RobotProcess, emulator: int, page: PageClient, watch: Stopwatch, timeout: float
+) -> None:
+    """Have the device lost, which it is after the feedback timeout [s]."""
+    seen, begin = len(robot.output), time.monotonic() + timeout
     os.kill(emulator, signal.SIGSTOP)
     words = until(lambda: banner(page), page)
     watch.said('failed', 'page', time.monotonic() - begin, words)
@@ -159,6 +170,8 @@ def main() -> int:
     parser.add_argument('--cold', action='store_true', help='with an empty cache of kernels')
     arguments = parser.parse_args()
     watch = Stopwatch()
+    description = read_robot_file(find_robot_file(arguments.robot))
+    timeout = read_driver_settings(description).feedback_timeout
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         cache = {'NUMBA_CACHE_DIR': folder} if arguments.cold else {}
         variables = {'ROS_LOG_DIR': folder, **cache}
@@ -166,7 +179,7 @@ def main() -> int:
         with made(arguments.robot, Path(folder) / 'output.txt', variables) as robot:
             words = until(lambda: line_of(robot, 0, 'starting'))
             watch.said('starting', 'terminal', time.monotonic() - begin, words)
-            measure(robot, watch, arguments.cold, begin)
+            measure(robot, watch, arguments.cold, begin, timeout)
     print(f'load of this computer: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores')
     return 1 if watch.late else 0
 

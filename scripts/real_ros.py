@@ -56,6 +56,7 @@ class Bench:
 
     def __init__(self, robot: str, folder: Path) -> None:
         self.robot, self.folder = robot, folder
+        self.launch: subprocess.Popen | None = None
         self.environment = {
             **os.environ,
             'ROS_DOMAIN_ID': DOMAIN,
@@ -90,8 +91,16 @@ class Bench:
             with contextlib.suppress(Failed):
                 if holds():
                     return
+            self.alive()
             time.sleep(0.5)
         raise Failed(f'{what}: not within {timeout:g} s')
+
+    def alive(self) -> None:
+        """Refuse to go on with a robot that has ended; says what its launch said."""
+        if self.launch is not None and self.launch.poll() is not None:
+            said = (self.folder / 'ros2.log').read_text(encoding='utf-8').splitlines()
+            errors = [line for line in said if 'ERROR' in line] or said[-1:]
+            raise Failed(f'the robot has ended: {" ".join(errors[:1])[:300]}')
 
     @contextlib.contextmanager
     def beside(self, *command: str) -> Iterator[subprocess.Popen]:
@@ -259,7 +268,10 @@ def outcome(row: Row, bench: Bench) -> tuple[str, str]:
     if missing:
         return 'skipped', f'not installed: {" ".join(missing)}'
     try:
-        return 'ok', row.check(bench)
+        bench.alive()
+        said = row.check(bench)
+        bench.alive()
+        return 'ok', said
     except Skipped as reason:
         return 'skipped', str(reason)
     except Failed as found:
@@ -274,22 +286,20 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     needed = {'launch', *given.only} if set(given.only) - {'lint'} else {'lint'}
     rows = [row for row in ROWS if row.group in needed]
-    failed, robot = 0, None
+    failed = 0
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
         bench = Bench(given.robot, Path(folder))
         for row in rows:
             if row.group == 'launch' and shutil.which('ros2'):
                 file = f'{given.robot}.launch.xml'
                 launch = ('ros2', 'launch', 'soro_bringup', file, 'viewer:=true')
-                robot = running.enter_context(bench.beside(*launch))
+                bench.launch = running.enter_context(bench.beside(*launch))
             begin = time.monotonic()
             result, words = outcome(row, bench)
-            if robot is not None and robot.poll() is not None:
-                result, words = 'FAILED', f'the robot has ended: {words}'
             failed += result == 'FAILED'
             seconds = time.monotonic() - begin
             print(f'{row.name:30} {result:8} {seconds:6.1f} s  {words}', flush=True)
-        if robot is not None:
+        if bench.launch is not None:
             bench.run('ros2', 'daemon', 'stop')
     return 1 if failed else 0
 

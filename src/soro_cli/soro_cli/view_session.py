@@ -19,7 +19,7 @@ from soro_recording.open_bag import open_bag
 from soro_recording.recorded_robot import describe
 from soro_recording.run_data import choose_namespace
 from soro_visualization.description_file import expand, find_description
-from soro_visualization.drawing.rigid_parts import read_urdf, RigidParts
+from soro_visualization.drawing.rigid_parts import read_urdf
 from soro_visualization.page.viewer import derived_port, Viewer
 from soro_visualization.playback import Playback, Recording
 
@@ -40,7 +40,8 @@ def shown_recording(bag: Path, namespace: str | None, robot: str, port: int) -> 
         recording = Recording(reader, space)
         if not recording.duration:
             raise UserError(f'{bag} holds no shapes ({space}/configuration): nothing to see')
-        parts = _parts(description)
+        file = find_description(description.name)  # can be looked at without rigid parts
+        parts = None if file is None else read_urdf(expand(file, ''), '')
         try:
             viewer = Viewer(description, port=port or derived_port(space), parts=parts)
         except OSError as error:
@@ -64,9 +65,3 @@ def _description(reader: BagReader, namespace: str, robot: str) -> RobotDescript
     if said:
         note(f'soro: {said}')
     return description
-
-
-def _parts(description: RobotDescription) -> RigidParts | None:
-    """Return the rigid parts; a recording can be looked at without them."""
-    file = find_description(description.name)
-    return None if file is None else read_urdf(expand(file, ''), '')

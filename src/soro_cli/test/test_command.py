@@ -283,6 +283,18 @@ def test_a_folder_that_cannot_be_made_is_named(words, tmp_path):
     assert done.stderr.splitlines() == [f'soro: {folder}: Not a directory']
 
 
+RECORDED = (('plot',), ('identify',), ('view',), ('simulate', 'stiff_flop', '--bag'))
+
+
+@pytest.mark.parametrize('words', RECORDED, ids=lambda words: words[0])
+def test_a_recording_that_is_missing_is_said_before_much_is_loaded(words):
+    script = 'import sys; from soro_cli.main import main; main(sys.argv[1:]); print(*sys.modules)'
+    words = (sys.executable, '-c', script, *words, '/nowhere')
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == 'soro: there is no recording at /nowhere\n'
+    assert not {'matplotlib', 'numba', 'scipy', 'viser', 'rclpy'} & set(done.stdout.split())
+
+
 def test_errors_are_json_too_when_asked(soro):
     done = soro('fk', '1bar', *OFFLINE, '--json')
     assert done.returncode == 1

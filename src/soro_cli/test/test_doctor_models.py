@@ -55,6 +55,23 @@ def test_a_rest_that_buckles_is_said(tmp_path, tip, level):
 
 
 @pytest.mark.parametrize(
+    ('changes', 'subject', 'words'),
+    [
+        ({'10 mm': '200 mm'}, 'finger', '0.15 times as long as thick'),
+        ({'25 N': '25000 kN', '8e-4': '8e2'}, 'reach', 'the tip moves'),
+    ],
+)
+def test_what_cannot_be_meant_is_said(tmp_path, monkeypatch, changes, subject, words):
+    assert {f.level for f in findings(tmp_path).values()} == {Level.OK}
+    text = FINGER
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    monkeypatch.setattr(f'{__name__}.FINGER', text)
+    found = findings(tmp_path)[subject]
+    assert found.level is Level.WARN and words in found.text
+
+
+@pytest.mark.parametrize(
     'change',
     [
         {'code': Code.NOT_CONVERGED, 'residual': math.inf},

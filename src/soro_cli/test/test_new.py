@@ -80,13 +80,28 @@ def test_what_makes_no_robot_is_refused_and_nothing_is_written(words, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize('name', ['My Robot', '2fingers', 'a: b', '', 'stiff_flop', 'höhe'])
+NAMES = ('My Robot', '2fingers', 'a: b', '', 'stiff_flop', 'höhe', 'no', 'on', 'null')
+
+
+@pytest.mark.parametrize('name', NAMES)
 def test_a_name_is_refused_before_anything_is_asked(name, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr('sys.stdin', io.StringIO('arm\n'))
     assert main(['new', name]) == 1
     said = capsys.readouterr()
     assert not said.out and name in said.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize('words', [('--set', 'maximum=3'), ('--output', 'missing/mine.yaml')])
+def test_what_is_wrong_on_the_line_is_refused_before_anything_is_asked(
+    words, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr('sys.stdin', io.StringIO('90 mm\n'))
+    assert main(['new', 'mine', '--kind', 'arm', *words]) == 1
+    said = capsys.readouterr()
+    assert not said.out and words[1].split('=')[0] in said.err
     assert not list(tmp_path.iterdir())
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+from pathlib import Path
 import shutil
 import subprocess
 import sys
@@ -150,11 +152,29 @@ def test_words_are_completed():
 
 COMPLETED = {
     'bash': 'COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _soro; '
-    'printf "%%s\\n" "${COMPREPLY[@]}"',
+    'eval "printf \\"%%s\\n\\" ${COMPREPLY[*]}"',
     'zsh': 'words=(%s); CURRENT=$#words; _soro',
     'fish': "complete -C '%s'",
 }
 ZSH = 'compdef() {}; compadd() { print -rl -- $found }; _files() { print file }\n'
+
+
+def completed(shell: str, program: str, folder: Path, typed: str) -> str:
+    """Return what a shell completes in a folder, which has robots too; bash as it is typed."""
+    python = f'{sys.executable} -m soro_cli.main'
+    body = ('function soro; ', ' $argv; end') if shell == 'fish' else ('soro() { ', ' "$@"; }')
+    start = f'{python.join(body)}\n{ZSH if shell == "zsh" else ""}{SCRIPTS[shell]}'
+    words = typed if shell == 'fish' or typed[-1] != ' ' else f"{typed}''"
+    option = '--no-config' if shell == 'fish' else '--norc' if shell == 'bash' else '-f'
+    done = subprocess.run(
+        [program, option, '-c', start + COMPLETED[shell] % words],
+        cwd=folder,
+        env={**os.environ, 'SORO_ROBOT_PATH': str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout
 
 
 @pytest.mark.parametrize('shell', SCRIPTS)
@@ -165,23 +185,24 @@ def test_a_shell_completes_by_its_script(shell, tmp_path):
         assert shell != 'bash'
         return
     (tmp_path / 'file').touch()
-    python = f'{sys.executable} -m soro_cli.main'
-    body = ('function soro; ', ' $argv; end') if shell == 'fish' else ('soro() { ', ' "$@"; }')
-    soro = python.join(body)
-    start = f'{soro}\n{ZSH if shell == "zsh" else ""}{SCRIPTS[shell]}'
     for typed, expected in (
         ('soro com', {'compare', 'completion', 'compliance'}),
         ('soro ik --task ', {'axis', 'pose', 'position'}),
         ('soro new --', {'--help', '--kind', '--set', '--yes', '--output'}),
         ('soro plot ', set() if shell == 'bash' else {'file'}),  # there bash does it by itself
     ):
-        words = typed if shell == 'fish' or typed[-1] != ' ' else f"{typed}''"
-        option = '--no-config' if shell == 'fish' else '--norc' if shell == 'bash' else '-f'
-        done = subprocess.run(
-            [program, option, '-c', start + COMPLETED[shell] % words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert {line.split('\t')[0] for line in done.stdout.split('\n')} - {''} == expected, done
+        done = completed(shell, program, tmp_path, typed)
+        assert {line.split('\t')[0] for line in done.split('\n')} - {''} == expected, done
+
+
+@pytest.mark.parametrize('shell', SCRIPTS)
+def test_no_shell_runs_what_a_file_is_called(shell, tmp_path):
+    program = shutil.which(shell)
+    if program is None:
+        assert shell != 'bash'
+        return
+    names = {'$(touch run)', '`touch run`', 'a;touch run', '*'}
+    for name in names:
+        (tmp_path / f'{name}.yaml').touch()
+    assert names <= set(completed(shell, program, tmp_path, 'soro launch ').split('\n'))
+    assert {file.stem for file in tmp_path.iterdir()} == names

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a beam network: units, mass, F L^2 / (E I), slenderness, strain."""
+"""Checks of a beam network: units, mass, F L^2 / (E I), strain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # Outside, a unit was probably mistaken.
 YOUNG = (1e3, 1e12)  # Pa
 DENSITY = (50.0, 2.5e4)  # kg/m^3
-SLENDER = 10.0  # length over thickness below which a rod is no beam
 LIMP = 10.0  # weight L^2 / (E I) above which a rod hangs like a chain
 LOST = 1e4  # times less than the best actuator or direction: the tip can hardly be moved
 TAUT = (0.9, 0.1)  # of minimum and maximum, where tendons are compared
@@ -46,26 +45,15 @@ def check_network(robot: RobotDescription) -> Iterator[Finding]:
 
 
 def _materials(spec: NetworkSpec) -> Iterator[Finding]:
-    from soro_mechanics.models.network.rod_sections import radius_at
-
-    bad = False
+    bad = []
     for rod in spec.rods:
-        section = rod.section
-        young = getattr(section, 'young', None)
-        density = getattr(section, 'density', 0.0)
-        thick = 2.0 * max(radius_at(rod, 0.0), radius_at(rod, 1.0))
+        young = getattr(rod.section, 'young', None)
+        density = getattr(rod.section, 'density', 0.0)
         if young is not None and not YOUNG[0] <= young <= YOUNG[1]:
-            yield warn(rod.name, f'Young modulus {young:.3g} Pa', 'is the unit right?')
+            bad.append(warn(rod.name, f'Young modulus {young:.3g} Pa', 'is the unit right?'))
         elif density and not DENSITY[0] <= density <= DENSITY[1]:
-            yield warn(rod.name, f'density {density:.3g} kg/m^3', 'is the unit right?')
-        elif rod.length < SLENDER * thick:
-            text = f'{rod.length / thick:.3g} times as long as thick'
-            yield warn(rod.name, text, 'a beam is slender; expect errors of that order squared')
-        else:
-            continue
-        bad = True
-    if not bad:
-        yield ok('rods', f'{len(spec.rods)}, moduli, densities and slenderness plausible')
+            bad.append(warn(rod.name, f'density {density:.3g} kg/m^3', 'is the unit right?'))
+    yield from bad or [ok('rods', f'{len(spec.rods)}, moduli and densities plausible')]
 
 
 def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:

@@ -21,9 +21,8 @@ examples:
 SCRIPTS = {
     'bash': """\
 _soro() {
-  local IFS=$'\\n' found
-  found=$(printf '%s\\n' "${COMP_WORDS[@]:1:COMP_CWORD}" | soro completion --words 2>/dev/null)
-  COMPREPLY=($(compgen -W "$found" -- "${COMP_WORDS[COMP_CWORD]}"))
+  mapfile -t COMPREPLY < <(printf '%s\\n' "${COMP_WORDS[@]:1:COMP_CWORD}" |
+    soro completion --words 2>/dev/null | while IFS= read -r word; do printf '%q\\n' "$word"; done)
 }
 complete -o default -F _soro soro
 """,

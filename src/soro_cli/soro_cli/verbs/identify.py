@@ -120,17 +120,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
-    from soro_mechanics.identification.fit import identify
-    from soro_mechanics.identification.offsets import body_length
-    from soro_mechanics.identification.parameters import ParameterSpace
-    from soro_mechanics.robot import Robot
     from soro_node import display_units
-    from soro_recording.identify_report import draw_report, save_figure
 
     speed = display_units.number(arguments.speed, 'm/s', '--speed')
     settling = display_units.number(arguments.settling, 's', '--settling')
-    _check_choice(arguments)
+    if not 0.0 < arguments.hold_out < 1.0:
+        text = f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
+        raise UserError(text)
     with _recorded(arguments, path, speed, settling) as (data, tip, rests, folder):
+        from soro_mechanics.identification.fit import identify
+        from soro_mechanics.identification.offsets import body_length
+        from soro_mechanics.identification.parameters import ParameterSpace
+        from soro_mechanics.robot import Robot
+        from soro_recording.identify_report import draw_report, save_figure
+
         model = arguments.model or _model(data)
         robot = Robot(data.description, model)
         gravity, by = _gravity(arguments, data)
@@ -170,13 +173,11 @@ def _recorded(
     arguments: argparse.Namespace, path: Path, speed: float, settling: float
 ) -> Iterator[tuple[Any, Any, Callable[[], Any], Path]]:
     """Open a recording: yield the run, its measured tip, what finds postures, a folder."""
-    from soro_recording.identify_postures import postures
-    from soro_recording.identify_tip import measured_tip
-    from soro_recording.mapped_run import MappedRun
     from soro_recording.open_bag import default_folder, open_bag
-    from soro_recording.run_data import choose_namespace, RunData
 
     if arguments.mapping:
+        from soro_recording.mapped_run import MappedRun
+
         if not arguments.robot or arguments.tip or arguments.namespace:
             raise UserError('--mapping needs --robot, and says itself what --tip and -n would')
         mapped = MappedRun(path, Path(arguments.mapping), arguments.robot)
@@ -186,6 +187,10 @@ def _recorded(
         yield mapped, mapped.tip, lambda: mapped.observations(speed, settling), folder
         return
     with open_bag(path) as bag:
+        from soro_recording.identify_postures import postures
+        from soro_recording.identify_tip import measured_tip
+        from soro_recording.run_data import choose_namespace, RunData
+
         data = RunData(bag, choose_namespace(bag, arguments.namespace), arguments.robot)
         for text in data.notes:
             note(f'soro: {text}')
@@ -214,21 +219,13 @@ def _actuation(data: Any) -> str:
     from itertools import compress
 
     blind = list(compress(data.names, ~data.sensed))
-    gaps = [f'{name} {share:.1%}' for name, share in data.unmeasured.items() if 0.0 < share < 1.0]
+    gaps = [f'{name} {share:.1%}' for name, share in data.unmeasured.items() if 5e-4 < share < 1.0]
     text = 'measured'
     if blind:
         text = f'applied for {", ".join(blind)} (never measured), measured for the others'
     if len(blind) == len(data.names):
         text = 'applied, none was measured'
     return f'{text}; sensor silent, left out: {", ".join(gaps)}' if gaps else text
-
-
-def _check_choice(arguments: argparse.Namespace) -> None:
-    """Refuse a hold-out that is no share, by the option's name."""
-    if not 0.0 < arguments.hold_out < 1.0:
-        raise UserError(
-            f'--hold-out {arguments.hold_out:g}: a share between 0 and 1 is needed (0.3: 30 %)'
-        )
 
 
 def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:

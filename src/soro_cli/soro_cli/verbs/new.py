@@ -50,22 +50,21 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.robot_file.reader import describe_robot, NAME
 
     name = arguments.name
-    if not re.fullmatch(NAME, name) or name in robot_files():
-        rule = 'lower-case letters, digits and _, a letter first; no name of `soro list`'
+    if not re.fullmatch(NAME, name) or yaml.safe_load(name) != name or name in robot_files():
+        rule = 'a letter, then a-z, 0-9 and _; not in `soro list`; no word of YAML (no, on, null)'
         raise UserError(f'name = {name!r}: write {rule}')
     target = Path(arguments.output or f'{name}.yaml')
-    if target.exists():
-        raise UserError(f'{target} exists; remove it, or write --output FILE')
+    if target.exists() or not target.parent.is_dir():
+        wrong = 'exists; remove it' if target.exists() else 'would be in a folder that is missing'
+        raise UserError(f'{target} {wrong}, or write --output FILE')
     kind = arguments.kind or ('arm' if arguments.yes else _asked_kind())
     given = dict(word.partition('=')[::2] for word in arguments.set)
     questions = TEMPLATES[kind].questions
     unknown = sorted(set(given) - {q.key for q in questions})
     if unknown:
         raise UserError(f'--set {unknown[0]}: expected {", ".join(q.key for q in questions)}')
-    answers = {
-        q.key: _checked(q, given[q.key]) if q.key in given else _answer(q, arguments.yes)
-        for q in questions
-    }
+    answers = {q.key: _checked(q, given[q.key]) for q in questions if q.key in given}
+    answers |= {q.key: _answer(q, arguments.yes) for q in questions if q.key not in given}
     text = robot_text(kind, name, answers)
     describe_robot(yaml.safe_load(text), str(target))
     with writing(target):

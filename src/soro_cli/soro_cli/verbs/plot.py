@@ -41,13 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    from soro_cli.recorded_bodies import recorded_bodies
     from soro_recording.open_bag import default_folder, open_bag
-    from soro_recording.run_data import choose_namespace, RunData
-    from soro_recording.run_figures import draw_all, FIGURES
-    from soro_recording.run_player import PLAYER, write_player
 
-    with open_bag(arguments.bag) as bag:
+    with open_bag(arguments.bag) as bag:  # before what draws is loaded: there may be none
+        from soro_cli.recorded_bodies import recorded_bodies
+        from soro_recording.run_data import choose_namespace, RunData
+        from soro_recording.run_figures import draw_all, FIGURES
+        from soro_recording.run_player import PLAYER, write_player
+
         namespace = choose_namespace(bag, arguments.namespace)
         folder = arguments.output or default_folder('plots', bag, namespace)
         run_data = RunData(bag, namespace, arguments.robot)

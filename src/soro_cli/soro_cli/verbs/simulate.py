@@ -51,8 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    import numpy as np
+    from soro_mechanics.robot_file.catalogue import find_robot_file
+    from soro_mechanics.robot_file.reader import read_robot_file
 
+    description = read_robot_file(find_robot_file(arguments.robot))
+    duration, signal = _input(arguments, description)
+    step = _above_zero(arguments.step, 's', '--step')
+
+    # What computes and draws, once it is known what.
     from soro_cli.simulation_figure import draw, write_bag, write_csv
     from soro_cli.tables import note, print_json, print_table
     from soro_emulation.emulator_settings import read_emulator_settings
@@ -63,20 +69,15 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.dynamics.robot_motion import stepper
     from soro_mechanics.dynamics.snapshot import snapshot
     from soro_mechanics.dynamics.stepper import Options
-    from soro_mechanics.robot_file.catalogue import find_robot_file
-    from soro_mechanics.robot_file.reader import read_robot_file
     from soro_node.display_units import shown, shown_position
     from soro_node.file_errors import writing
     from soro_node.process.warm_up import mark_of
 
-    description = read_robot_file(find_robot_file(arguments.robot))
     device = description.foreign.get('driver', {}).get('device', 'simulated')
     plant = read_emulator_settings(description, device).body
     body = BodyProperties(NETWORK, 0.0, plant.changes if arguments.emulated else ())
-    duration, signal = _input(arguments, description)
     robot = perturbed_robot(description, body)
     options = Options(arguments.elements, incompressible=plant.motion.incompressible)
-    step = _above_zero(arguments.step, 's', '--step')
     mark = mark_of(description.file, MOTION)
     if not mark.exists():
         note('soro: the first time kernels may be compiled, for minutes')
@@ -101,10 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
     except SoroError as error:
         note(f'soro: no modes: {error}')
     missed = float(abs(motion.balance).max())
+    energy = motion.strain + motion.gravity + motion.dissipated
     remarks = [*motion.warnings, motion.message]
     if frequency and step * frequency[0] > FINE:
         remarks.append(f'the step is more than a twentieth of a period at {frequency[0]:.3g} Hz')
-    if missed > FINE * np.ptp(motion.strain + motion.gravity + motion.dissipated):
+    if missed > FINE * (energy.max() - energy.min()):
         remarks.append('the steps miss much of the energy: take shorter ones, or a ramp')
     for text in filter(None, remarks):
         note(f'soro: {text}')
