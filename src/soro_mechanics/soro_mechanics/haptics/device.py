@@ -130,9 +130,8 @@ class HapticDevice:
             usable; NOT_FINITE: what was asked for is no number, and nothing has changed.
         """
         self.begin(angle, force)
-        code = None
-        while code is None:
-            code = self.go_on()
+        while (code := self.go_on()) is None:
+            pass
         return code
 
     def begin(self, angle: Array, force: Array) -> None:
@@ -170,9 +169,8 @@ class HapticDevice:
     def _eliminate(self) -> Code | None:
         """Eliminate the rods; a residual that is no number shows here too."""
         s, x, w = self.structure, self._inputs, self._work
-        if not self.residual < NO_RESIDUAL:
-            return Code.UNSTABLE
-        if condense(s, x, self._state, w, True, False) == SINGULAR:
+        good = self.residual < NO_RESIDUAL
+        if not good or condense(s, x, self._state, w, True, False) == SINGULAR:
             return Code.UNSTABLE
         self._arrived = self._part == 1.0 and self.residual <= self.tolerance
         ends = self._arrived or self.iterations == LOOP_STEPS

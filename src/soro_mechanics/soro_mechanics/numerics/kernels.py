@@ -69,16 +69,10 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Compile for a call from Python."""
-        with self.for_python():
-            return super()._compile_for_args(*args, **kws)
-
-    @contextlib.contextmanager
-    def for_python(self) -> Iterator[None]:
-        """Compile, and look into the cache, for calls from Python meanwhile."""
         with global_compiler_lock:
             self.targetoptions['no_cpython_wrapper'] = False
             try:
-                yield
+                return super()._compile_for_args(*args, **kws)
             finally:
                 self.targetoptions['no_cpython_wrapper'] = True
 
