@@ -50,7 +50,7 @@ class Stopwatch:
 
     def said(self, state: str, where: str, seconds: float, words: str) -> None:
         """Print one row."""
-        self.late += seconds > LIMIT
+        self.late += not 0.0 <= seconds <= LIMIT  # before it begins nothing can be told
         print(f'{state:24} {where:9} {seconds:6.2f} s  {words.strip()[:100]}', flush=True)
 
 

@@ -31,7 +31,7 @@ from soro_mechanics.haptics.stable_limits import StableLimits
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 
 ENCODERS, STOP = 'encoders', 'stop'
-MAX_BEHIND = 50  # ticks that run on a model that is not of what they measured
+MAX_BEHIND = 50  # solutions of the model that are not of what was measured
 FADES = 0.02  # of an unstable one, with each tick of a good one
 BEHIND = {
     Code.NOT_CONVERGED: 'the model does not follow what is measured',
@@ -108,7 +108,7 @@ class HapticControl(Law):
         self._moving = False
         self._started = False
         self._broken = ''
-        self._behind, self._unstable = 0, 0.0  # ticks in a row; of the last seconds
+        self._behind, self._unstable = 0, 0.0  # solutions in a row; of the last seconds
         self._encoder, self._misled = np.zeros(0), False  # by sensors that were given up
         self._restart_at = -math.inf
         self._computing = math.nan
@@ -183,7 +183,9 @@ class HapticControl(Law):
             self.times.tick.add(self._computing)
             self.times.model.add(took if loop.computed else math.nan)
             self.times.compute.add(self._computing + took)
-        if code is Code.NONE:
+        if code is None:
+            pass  # judged when it is complete
+        elif code is Code.NONE:
             self._behind, self._unstable = 0, max(0.0, self._unstable - FADES)
         elif code in BEHIND and (self.estimated or self._ended):  # else nothing is believed
             self.refusals['MODEL_BEHIND'] += 1

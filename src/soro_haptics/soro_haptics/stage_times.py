@@ -28,7 +28,7 @@ class StageTimes:
     write: DurationHistogram = field(default_factory=DurationHistogram)
     #: from the moment the hand was measured to the command that answers it
     hand_to_command: DurationHistogram = field(default_factory=DurationHistogram)
-    #: the nonlinear model that follows
+    #: the nonlinear model that follows; above 500 Hz a part of a solution
     model: DurationHistogram = field(default_factory=DurationHistogram)
     #: sensing, rendering and model
     compute: DurationHistogram = field(default_factory=DurationHistogram)

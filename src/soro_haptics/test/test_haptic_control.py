@@ -222,8 +222,10 @@ def test_a_sensor_that_begins_brings_back_no_other(plant):
     assert guard.ignored == ['flex_5'] and guard.reason == 'flex_5: stuck'
 
 
-def test_a_model_that_is_unstable_again_and_again_stops_the_device(plant, monkeypatch):
+@pytest.mark.parametrize('in_parts', [False, True])
+def test_a_model_that_is_unstable_again_and_again_stops_the_device(plant, in_parts, monkeypatch):
     rig = Rig(plant).armed()
+    rig.control.haptics.loop._in_parts = in_parts  # as above 500 Hz
     device, monitor = rig.control.haptics.loop.device, rig.control.haptics.loop.law.monitor
     begin, go_on, calls, forgotten = device.begin, device.go_on, [], []
     monkeypatch.setattr(monitor, 'reset', lambda: forgotten.append(1))
@@ -282,17 +284,21 @@ def test_the_model_comes_back_where_the_motors_were_turned_by_hand(plant):
     np.testing.assert_allclose(command.values, rig.angle, atol=2e-3)
 
 
-def test_a_model_that_does_not_follow_stops_the_device(plant):
+@pytest.mark.parametrize('in_parts', [False, True])
+def test_a_model_that_does_not_follow_stops_the_device(plant, in_parts):
     rig = Rig(plant).armed()
+    rig.control.haptics.loop._in_parts = in_parts  # as above 500 Hz
     rig.tick()
     rig.control.haptics.loop.device.tolerance = 0.0  # nothing is as good as that
     with pytest.raises(DeviceError, match='does not follow'):
-        for _ in range(100):
+        for _ in range(7 * 60):  # parts
             rig.tick()
 
 
-def test_a_model_follows_motors_that_were_not_measured_for_a_while(plant):
+@pytest.mark.parametrize('in_parts', [False, True])
+def test_a_model_follows_motors_that_were_not_measured_for_a_while(plant, in_parts):
     rig = Rig(plant).armed()
+    rig.control.haptics.loop._in_parts = in_parts  # as above 500 Hz
     rig.tick()
     ports = rig.control.haptics.loop.device.ports
     before = ports.angle.copy()
@@ -301,7 +307,7 @@ def test_a_model_follows_motors_that_were_not_measured_for_a_while(plant):
     np.testing.assert_array_equal(ports.angle, before)
     rig.angle = 0.5 * np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
     rig.plant.restart(rig.angle)
-    for _ in range(10 + round(LONGEST / PERIOD)):
+    for _ in range((70 if in_parts else 10) + round(LONGEST / PERIOD)):
         assert rig.tick() is not None
     np.testing.assert_allclose(ports.angle, rig.angle, atol=1e-4)
     np.testing.assert_allclose(ports.force, 0.0, atol=0.01)

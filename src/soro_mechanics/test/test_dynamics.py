@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks in motion against beams, momenta, energy, an ODE of rigid links, and their statics."""
 
+import gc
 import json
 from pathlib import Path
+import weakref
 
 from dynamics_cases import beam, flight, MASS, momentum, NOTHING, PRECISE, STILL, swing
 from network_cases import BENDING, body, end, ground, LENGTH, pose, rod, section
@@ -185,6 +187,19 @@ def test_a_step_response_is_that_of_exudyn():
     assert np.ptp(expected[:, 0]) > 0.1
     off = np.linalg.norm(np.array(path) - expected, axis=1).max()
     assert off < 2e-4, f'{1e3 * off:.3f} mm'
+
+
+def test_a_stepper_that_is_gone_leaves_no_array():
+    stepper = Stepper(beam(4), NOTHING, Options())
+    stepper.rest(NOTHING, np.zeros(6), STILL)
+    for _ in range(3):
+        assert stepper.step(2e-3, NOTHING, 0.1 * np.eye(6)[0], STILL).taken
+    kept = [
+        weakref.ref(a) for a in (stepper.work.scratch, stepper.motion.load, stepper.state.node)
+    ]
+    del stepper
+    gc.collect()
+    assert [a() for a in kept] == [None] * 3
 
 
 def links(count, weight, bending):

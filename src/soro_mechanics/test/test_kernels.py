@@ -8,11 +8,12 @@ from pathlib import Path
 import subprocess
 import sys
 
+from numba.core.errors import NumbaError
 from numba.core.runtime import _nrt_python, rtsys
 import numpy as np
 import pytest
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays
 
 MODULE = """
 from collections import namedtuple
@@ -188,9 +189,10 @@ def total(values):
     return result
 
 
+@makes_arrays
 @kernel
 def shifted(values, out):
-    out[:] = values + 1.0  # an array that no name tells of
+    out[:] = values + 1.0
     return total(out)
 
 
@@ -199,6 +201,7 @@ def made(n):
     return np.zeros(n)
 
 
+@makes_arrays
 @kernel
 def first_of_made(n):
     return made(n)[0]
@@ -229,6 +232,14 @@ def test_references_are_counted_where_arrays_are_made_and_nothing_is_left_over()
     assert counting == [False, True, True, True]
 
 
+@kernel
+def twice_of_made(n):
+    return first_of_made(n) + made(n)[0]
+
+
 def test_a_kernel_that_counts_nothing_returns_no_array():
-    with pytest.raises(TypeError, match='itself: returns an array'):
-        itself(np.zeros(2))
+    for _ in range(2):
+        with pytest.raises(TypeError, match='itself returns parts of its arguments'):
+            itself(np.zeros(2))
+    with pytest.raises(NumbaError, match='made returns arrays'):
+        twice_of_made(2)

@@ -89,7 +89,7 @@ def test_the_model_follows_a_fast_hand_at_500_hz_at_most_and_a_still_one_at_20(r
     assert count(loop, led) in (12 // every - 1, 12 // every)
 
 
-def count(loop, readings):
+def count(loop, readings, angle=(0.0,) * 6):
     """Return how many solutions were begun; a loop above 500 Hz computes a part in each tick."""
     begun, parts, device = [], [], loop.device
     begin, go_on = device.begin, device.go_on
@@ -97,8 +97,8 @@ def count(loop, readings):
     device.go_on = lambda: parts.append(go_on()) or parts[-1]
     for reading in readings:
         parts.clear()
-        assert loop.tick(np.zeros(6), reading) is Code.NONE
-        assert loop.advance() is Code.NONE
+        assert loop.tick(np.array(angle), reading) is Code.NONE
+        assert loop.advance() in (Code.NONE, *[None] * loop._in_parts)
         assert loop.computed == bool(parts)
         assert len(parts) <= 1 if loop._in_parts else None not in parts[-1:]
     return len(begun)
@@ -111,18 +111,34 @@ def made(device, period):
     return loop
 
 
-def test_a_model_that_has_not_converged_is_solved_again_at_once(robot, monkeypatch):
+def test_a_model_that_has_not_converged_is_solved_again_at_once(robot):
     device = HapticDevice(robot)
     loop = made(device, 1e-3)
     device.tolerance = 0.0
-    loop.tick(np.zeros(6), device.ports.sensor.copy())
-    while loop.advance() is Code.NONE:
-        assert loop.computed
-    for _ in range(20):  # solutions of seven parts
+    codes = []
+    for _ in range(3 * 7):  # step and elimination three times, and the ports
         loop.tick(np.zeros(6), device.ports.sensor.copy())
-        assert loop.advance() is Code.NOT_CONVERGED and loop.computed
-    device.tolerance = 1e-3
-    assert Code.NONE in [loop.advance() for _ in range(10)]
+        codes.append(loop.advance())
+        assert loop.computed
+    assert codes == 3 * [*[None] * 6, Code.NOT_CONVERGED]
+
+
+def test_a_start_in_the_middle_of_a_solution_forgets_it(robot):
+    device = HapticDevice(robot)
+    loop, angle = made(device, 1e-3), np.full(6, 0.1)
+    loop.tick(np.zeros(6), device.ports.sensor.copy())
+    assert loop.advance() is None
+    loop.start(angle)
+    assert count(loop, [device.ports.sensor.copy()], angle) == 1
+    np.testing.assert_allclose(device._parts.angle, angle, atol=1e-6)
+
+
+def test_a_residual_that_is_no_number_leaves_the_ports_and_is_unstable(robot, monkeypatch):
+    device = HapticDevice(robot)
+    before = device.snapshot()
+    monkeypatch.setattr('soro_mechanics.haptics.device.evaluate', lambda *_: np.nan)
+    assert device.update(np.full(6, 1e-3), np.zeros(5)) is Code.UNSTABLE
+    assert all(np.array_equal(v, vars(before)[k]) for k, v in vars(device.ports).items())
 
 
 def test_a_solution_in_parts_is_that_of_one_go_and_the_ports_wait_for_it(robot):

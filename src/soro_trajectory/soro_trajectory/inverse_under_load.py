@@ -11,9 +11,9 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array, Configuration, InverseSolution, Load, Task
 from soro_mechanics.core.status import Code
-from soro_mechanics.numerics import lie
 from soro_mechanics.robot import Robot
 from soro_node.inputs.external_wrench import unsettled, WrenchAt
+from soro_trajectory.tip_feedback import pose_error
 
 ROUNDS = 8  # each leaves about a tenth of what is missing
 SETTLED = 0.1  # of the tolerance: what the tip may still move by
@@ -59,7 +59,8 @@ class InverseUnderLoad:
             if np.array_equal(following, external):
                 return solution
             own = self._robot.forward(solution.actuation, wrench + following, q, loads)
-            left = _moved(tip, own.tip, task)
+            moved = pose_error(tip, own.tip, task is not Task.POSITION).reshape(2, 3)
+            left = np.linalg.norm(moved, axis=1)  # [m], [rad]
             if own.status.converged and np.all(left <= SETTLED * np.array(tolerances)):
                 return solution
             if solution.status.code is Code.NONE:
@@ -74,9 +75,3 @@ def _supposed_tip(target: Array, near: Configuration | None, task: Task) -> Arra
     tip: Array = near.tip.copy()
     tip[:3, 3] = target[:3, 3]
     return tip
-
-
-def _moved(a: Array, b: Array, task: Task) -> Array:
-    """Return by how much two poses differ, [m] and [rad]; turning is nothing where it is free."""
-    turn = 0.0 if task is Task.POSITION else np.linalg.norm(lie.so3_log(a[:3, :3].T @ b[:3, :3]))
-    return np.array([np.linalg.norm(a[:3, 3] - b[:3, 3]), turn])

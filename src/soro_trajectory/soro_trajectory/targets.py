@@ -17,6 +17,7 @@ from soro_mechanics.robot import Robot
 from soro_node.conversions import actuation_from_names
 from soro_node.inputs.external_wrench import WrenchAt
 from soro_trajectory.inverse_under_load import InverseUnderLoad
+from soro_trajectory.nearest_feasible import nearest_feasible
 
 SHARES = (1.0, 0.5, 0.25)  # of the way from rest to the corners of the limits
 PROBES = 8  # corners that tell whether most have a shape
@@ -41,10 +42,6 @@ class Goal(NamedTuple):
 class TargetRefused(SoroError):
     """A target that the robot cannot reach; nothing moves."""
 
-    def __init__(self, code: Code, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
 
 def goal_for_pose(
     robot: Robot,
@@ -63,7 +60,7 @@ def goal_for_pose(
     solver = robot if wrench_at is None else InverseUnderLoad(robot, wrench_at)
     solution = solver.inverse(pose, np.zeros(6), guess, (), task, *tolerances)
     if solution.status.code is not Code.NONE:
-        raise TargetRefused(solution.status.code, _refusal(pose, solution))
+        raise TargetRefused(_refusal(pose, solution), solution.status.code)
     return Goal(solution.actuation, lambda: solution.configuration.status.doubt, pose, task)
 
 
@@ -131,7 +128,7 @@ def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
     else:
         corners = np.random.default_rng(seed).integers(0, 2, (256, count)).astype(float)
     rest = np.array([a.rest for a in robot.actuators])
-    ways = [_drawn_in(robot, low + c * (high - low), rest) - rest for c in corners]
+    ways = [nearest_feasible(robot, low + c * (high - low)) - rest for c in corners]
     points = np.zeros((0, 3))
     for share in SHARES:
         probes = ways[:PROBES]
@@ -148,15 +145,6 @@ def _tips(robot: Robot, rest: Array, share: float, ways: Sequence[Array]) -> Arr
     solved = [robot.forward(rest + share * way) for way in ways]
     tips = [q.tip[:3, 3] for q in solved if q.status.code is Code.NONE]
     return np.array(tips).reshape(-1, 3)
-
-
-def _drawn_in(robot: Robot, actuation: Array, rest: Array) -> Array:
-    share = 1.0
-    for limit in robot.description.coupled_limits:
-        total, at_rest = float(limit.coefficients @ actuation), float(limit.coefficients @ rest)
-        if total > limit.maximum:
-            share = min(share, (limit.maximum - at_rest) / (total - at_rest))
-    return rest + share * (actuation - rest)
 
 
 def _refusal(pose: Array, solution: InverseSolution) -> str:

@@ -51,7 +51,7 @@ def check_models(description: RobotDescription) -> Iterator[Finding]:
         stable = {case: q for case, q in solved.items() if stands(q)}
         if stable:
             yield from _mesh(robot, stable)
-        if name == asked:
+        if name == asked and 'rest' in solved:
             least = SLENDER if name == 'network' else SHORT
             yield from merged(_proportions(solved['rest'], least))
             if stable:

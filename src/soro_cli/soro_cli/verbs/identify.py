@@ -219,7 +219,8 @@ def _actuation(data: Any) -> str:
     from itertools import compress
 
     blind = list(compress(data.names, ~data.sensed))
-    gaps = [f'{name} {share:.1%}' for name, share in data.unmeasured.items() if 5e-4 < share < 1.0]
+    seen = {name: share for name, share in data.unmeasured.items() if 5e-4 < share < 1.0}  # 0.1 %
+    gaps = [f'{name} {share:.1%}' for name, share in seen.items()]
     text = 'measured'
     if blind:
         text = f'applied for {", ".join(blind)} (never measured), measured for the others'

@@ -51,12 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = arguments.name
     if not re.fullmatch(NAME, name) or yaml.safe_load(name) != name or name in robot_files():
-        rule = 'a letter, then a-z, 0-9 and _; not in `soro list`; no word of YAML (no, on, null)'
+        rule = 'a-z first, then a-z, 0-9, _; not in `soro list`; no word of YAML (no, on, null)'
         raise UserError(f'name = {name!r}: write {rule}')
     target = Path(arguments.output or f'{name}.yaml')
-    if target.exists() or not target.parent.is_dir():
-        wrong = 'exists; remove it' if target.exists() else 'would be in a folder that is missing'
-        raise UserError(f'{target} {wrong}, or write --output FILE')
+    if target.exists():
+        raise UserError(f'{target} exists; remove it, or write --output FILE')
+    if not target.parent.is_dir():
+        raise UserError(f'{target.parent} is no folder; make it, or write --output FILE')
     kind = arguments.kind or ('arm' if arguments.yes else _asked_kind())
     given = dict(word.partition('=')[::2] for word in arguments.set)
     questions = TEMPLATES[kind].questions

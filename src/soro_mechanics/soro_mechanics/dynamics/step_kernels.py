@@ -352,7 +352,8 @@ def end_step(s, x, state, w, m):
 def steps(s, x, damped, state, w, m, d, lanes):
     """Drive and take a step whenever the next one is asked for; yields what `take_step` returns.
 
-    A generator keeps its arguments: handing two hundred arrays over costs as much as 20 elements.
+    A generator has its arguments: handing two hundred arrays over costs as much as 20 elements.
+    Whoever made it keeps the arrays, which are not counted here.
     """
     while True:
         drive_inputs(s, x, m, d, w.scratch)

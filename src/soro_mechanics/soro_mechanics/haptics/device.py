@@ -32,7 +32,7 @@ from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
 
-# Scaled residual after one step of a tick, below which another assembly would not pay: the ports
+# Scaled residual after one step of a solution, below which another assembly would not pay: the ports
 # carry the remaining correction to first order, so what is left is about its square.
 LOOP_TOLERANCE = 1e-3
 LOOP_STEPS = 3  # assemblies per solution; one suffices at the speed of a hand
@@ -53,7 +53,7 @@ class HapticDevice:
 
     Notes
     -----
-    One thread at a time. `ports` of the last `update` are views that the next one overwrites.
+    One thread at a time. `ports` of the last solution are views that the next one overwrites.
     """
 
     def __init__(self, robot: Robot, calibration: FlexCalibration | None = None) -> None:
@@ -149,7 +149,7 @@ class HapticDevice:
         self.iterations, self._next = 0, self._step
 
     def go_on(self) -> Code | None:
-        """Compute the next part of a solution, of three that take about as long.
+        """Compute the next part of a solution: step, elimination, both again if need be, ports.
 
         None: there is more to do, and `ports` are as before. The code is that of `update`.
         """

@@ -53,8 +53,7 @@ class HapticLoop:
         lever = [1.0, 1.0, 1.0, *[rendering.length] * (ne - 3)]
         self._far = 1.0 / np.array([*[FAR_TURN] * na, *(FAR / np.array(lever))])
         self._in_parts = rendering.period < MODEL_PERIOD
-        self._age, self.computed, self._code = self._oldest, False, Code.NONE
-        self._begun = False
+        self._age, self._begun, self.computed = self._oldest, False, False
 
     def start(self, encoder: Array, anew: bool = True) -> None:
         """Solve the model at measured motor angles; `anew`: and forget everything else.
@@ -65,7 +64,7 @@ class HapticLoop:
             No equilibrium was found there.
         """
         self.device.restart(np.asarray(encoder, float))
-        self._age, self._code, self._begun = self._oldest, Code.NONE, False
+        self._age, self._begun = self._oldest, False
         (self.law.restart if anew else self.law.approach)()
         self.law.linearise(self.device.ports)
 
@@ -73,7 +72,7 @@ class HapticLoop:
         """Sense and render; the command is in `law.command`. See `HapticLaw.tick`."""
         return self.law.tick(encoder, sensor, periods)
 
-    def advance(self) -> Code:
+    def advance(self) -> Code | None:
         """Let the model follow the last estimate; without one, or near by, it stays.
 
         In a loop faster than `MODEL_PERIOD` a solution takes three calls, so that none is long.
@@ -82,9 +81,9 @@ class HapticLoop:
         Returns
         -------
         Code
-            Of the last solution that is complete, NONE; NOT_CONVERGED: the next tick runs on an
-            approximate model; UNSTABLE: the model has no stable equilibrium here; that of
-            `sensing`, where it gave no estimate.
+            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: the
+            model has no stable equilibrium here; that of `sensing`, where it gave no estimate.
+            None: a solution is on its way, the next tick runs on the last one.
         """
         sensing, self.computed = self.law.sensing, False
         if sensing.code is not Code.NONE:
@@ -93,7 +92,7 @@ class HapticLoop:
         self._age += 1
         if not self._begun:
             if self._age < self._every or (self._age < self._oldest and self._near()):
-                return self._code
+                return Code.NONE
             self.device.begin(sensing.angle(), sensing.force())
             self._begun, self._age = True, 0
         self.computed = True
@@ -101,11 +100,11 @@ class HapticLoop:
         while code is None and not self._in_parts:
             code = self.device.go_on()
         if code is not None:
-            self._begun, self._code = False, code
+            self._begun = False
             if code is not Code.NONE:
                 self._age = self._oldest
             self.law.linearise(self.device.ports)
-        return self._code
+        return code
 
     def _near(self) -> bool:
         """Whether the last estimate is near the linearisation."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.haptics.virtual_environment_kernels import twist_between
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import (
     Bounds,
@@ -224,6 +224,7 @@ def stored_energy(p, z, wrench, command, step, work):
     return stored, linear, quadratic
 
 
+@makes_arrays
 @kernel
 def watch_energy(monitor, last_pose, last_wrench, pose, wrench, work):
     """Add the energy that the hand gave since the last sample to the tank.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
@@ -84,6 +84,7 @@ class Rows(NamedTuple):
     vector: Floats  # (6,) scratch
 
 
+@makes_arrays
 @kernel
 def _add(g, count, direction, target, force):
     """Add a row to the orthonormal ones; the earlier row wins where two disagree.

@@ -9,7 +9,7 @@ holds a symbol, and the compiled kernel's address is given to the linker before 
 linked, whether that has just been compiled or comes out of the cache. A small kernel is copied, as
 inlining it is worth more than it costs. What turns Python's objects into arguments, of a structure
 of arrays a third of what there is to compile, only those have that Python calls. References to
-arrays, a fifth of it, are counted only where a kernel makes or keeps one: else its caller has all.
+arrays, a fifth of it, are counted only in a kernel that makes one: otherwise its caller has them.
 
 Of several processes that need a kernel which is not compiled yet, one compiles it and the others
 wait for that, instead of compiling the same beside it.
@@ -23,7 +23,6 @@ import copy
 import dataclasses
 import fcntl
 import hashlib
-from inspect import isgeneratorfunction
 from pathlib import Path
 import sys
 import time
@@ -43,7 +42,8 @@ from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.targetconfig import ConfigStack  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
-MAKERS = {'array', 'astype', 'copy', 'empty', 'eye', 'full', 'ones', 'sum', 'zeros'}
+MAKERS = {'array', 'astype', 'copy', 'empty', 'eye', 'full', 'ones', 'ravel', 'sum', 'zeros'}
+VIEW = 'only kernels that count no references may call it; Python calls its py_func'
 LARGE = 8_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
 
@@ -95,6 +95,10 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     def add_overload(self, cres: Any) -> None:
         """Keep a result; Python may call it if it can."""
         if has_wrapper(cres):
+            if _has_array(cres.signature.return_type) and not self.targetoptions['_nrt']:
+                raise TypeError(
+                    f'{self.py_func.__qualname__} returns parts of its arguments; {VIEW}'
+                )
             super().add_overload(cres)
         else:
             self.overloads[tuple(cres.signature.args)] = cres
@@ -103,21 +107,13 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         """Compile for what a caller passes; the same for all values of a type."""
         values = {name: types.unliteral(kind) for name, kind in kws.items()}
         found = super().get_call_template([*map(types.unliteral, args)], values)
-        caller = ConfigStack().top()
         returned = [r.signature.return_type for r in self.overloads.values()]
-        if any(map(_has_array, returned)) and caller.nrt != self.targetoptions['_nrt']:
-            raise NumbaError(f'who calls {self.py_func.__qualname__} has to count as it does')
+        if any(map(_has_array, returned)):
+            caller = ConfigStack.top_or_none()
+            if caller and caller.nrt != self.targetoptions['_nrt']:
+                name = self.py_func.__qualname__
+                raise NumbaError(f'{name} returns arrays: `makes_arrays` for it and its callers')
         return found
-
-    def _compile(self, sig: Any) -> Any:
-        try:
-            return super().compile(sig)
-        except NumbaError:
-            if self.targetoptions['_nrt']:
-                raise
-        self.targetoptions['_nrt'] = True  # it makes an array that no name tells of
-        self._compiler._failed_cache.clear()
-        return super().compile(sig)
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or load; returns what Numba knows the result by."""
@@ -126,12 +122,9 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             del self.overloads[sig]  # `_call` keeps it for those that call its address
         before = set(self.overloads)
         with _alone(self, sig):
-            entry = self._compile(sig)
+            entry = super().compile(sig)
         for arguments in self.overloads.keys() - before:
             result = self.overloads[arguments]
-            uncounted = has_wrapper(result) and not self.targetoptions['_nrt']
-            if uncounted and _has_array(result.signature.return_type):
-                raise TypeError(f'{self.py_func.__qualname__}: returns an array it did not make')
             described, symbol = result.fndesc, _symbol(self, result)
             address = result.library.get_pointer_to_function(described.llvm_func_name)
             llvm.add_symbol(symbol, address)
@@ -178,6 +171,16 @@ def merged_kernel(function: Any) -> Any:
     return _as_kernel(njit(**_OPTIONS, fastmath={'contract'}, forceinline=True)(function))
 
 
+def makes_arrays(dispatcher: Any) -> Any:
+    """Count references in a kernel of which Numba says without that "NRT required".
+
+    It makes an array that no name tells of: by arithmetic, or by copying a slice.
+    """
+    if isinstance(dispatcher, Kernel):
+        dispatcher.targetoptions['_nrt'] = True
+    return dispatcher
+
+
 def _as_kernel(dispatcher: Any) -> Any:
     # Of a function inside another one nobody could ask for the address again; where Numba does
     # not compile, this is the function itself.
@@ -185,7 +188,7 @@ def _as_kernel(dispatcher: Any) -> Any:
         dispatcher.__class__ = Kernel
         dispatcher.targetoptions['no_cpython_wrapper'] = True
         makes = not MAKERS.isdisjoint(dispatcher.py_func.__code__.co_names)
-        dispatcher.targetoptions['_nrt'] = makes or isgeneratorfunction(dispatcher.py_func)
+        dispatcher.targetoptions['_nrt'] = makes
         if isinstance(dispatcher._cache, FunctionCache):
             dispatcher._cache.__class__ = _Cache
             dispatcher._cache.options = dispatcher.targetoptions

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import so3_exp
 
 
@@ -35,6 +35,7 @@ def place_ends(nodes, structure, position, rotation):
                 nodes[leg, last, 3 + 3 * axis + i] = total
 
 
+@makes_arrays
 @kernel
 def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
     """Fill `rows` (legs, nodes, 12, 26) with gradient and Hessian; the base row is not used."""
@@ -312,6 +313,7 @@ def solve_small(matrix, right):
     return True
 
 
+@makes_arrays
 @kernel
 def turn(rotation, increment, scratch):
     """Rotate in place by a rotation vector in base axes."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from soro_mechanics.models.segments.cosserat_kernels import Chain
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
@@ -305,6 +305,7 @@ def rod_pass(rod, scale, y, cols, total, nodes):
             y[r] += chain.links[e] * y[5 + 3 * r]
 
 
+@makes_arrays
 @kernel
 def _keep(nodes, node, y, cols, total):
     nodes.state[node] = y
@@ -312,6 +313,7 @@ def _keep(nodes, node, y, cols, total):
     nodes.integral[node] = total
 
 
+@makes_arrays
 @kernel
 def begin(start, y, cols, total):
     """Set the clamped base: identity pose, transmitted wrench `start`, six wrench columns."""

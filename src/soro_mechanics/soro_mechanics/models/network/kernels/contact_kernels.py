@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt
-from soro_mechanics.numerics.kernels import fused_kernel, kernel
+from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays
 
 NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,
 NEAR_SEGMENTS = 2  # or within so many segments
@@ -66,6 +66,7 @@ def surface_strains(wrench, stress, g, strain):
             strain[r] = max(strain[r], abs(w[2]) * g.strain[k, 0] + bend)
 
 
+@makes_arrays
 @fused_kernel
 def nearest_segments(pose, g, below):
     """Return the smallest gap [m] under `below`, and its two segments; -1 where there is none.

@@ -29,7 +29,7 @@ from soro_mechanics.models.network.kernels.lane_kernels import (
     section_parts,
     WEIGHT,
 )
-from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, makes_arrays
 
 STAGES = 4  # of Runge-Kutta
 PARTS = 12  # n (3), u (3), strain (6) of a section
@@ -266,6 +266,7 @@ def _follow_stages(z, load, tables, i, stages, push, scratch, lanes):
         z[j] = change[j]
 
 
+@makes_arrays
 @fused_kernel
 def differentiate_lanes(load, tables, steps, v, work, out, lanes):
     """Integrate eight pieces from A to B and differentiate what comes out.

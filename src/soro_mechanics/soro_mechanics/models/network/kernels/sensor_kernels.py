@@ -23,7 +23,7 @@ from soro_mechanics.models.network.kernels.response_kernels import (
     one_side_stiffness,
 )
 from soro_mechanics.numerics.dense_kernels import substitute_six
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import so3_log, so3_right_jacobian_inverse
 
 
@@ -87,6 +87,7 @@ def _carry_loads(s, w, r, first, columns, solved):
                 own[i, j] = solved[i, j]
 
 
+@makes_arrays
 @merged_kernel
 def _carry_back(s, w, r, first, second, params, solved, inner):
     """Turn a row on the rotations of two nodes into one on what the rod follows; return it.
@@ -177,6 +178,7 @@ def _spread(s, x, r, z, params, bodies, actuators):
             actuators[s.map_index[k, 0]] += x.map_gain[k] * z[column]
 
 
+@makes_arrays
 @kernel
 def sensor_response(s, x, state, w, q):
     """Write values of all sensors and their derivatives into q, after `linearise`."""

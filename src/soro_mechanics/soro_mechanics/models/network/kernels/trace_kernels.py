@@ -4,10 +4,11 @@
 
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import compose
 
 
+@makes_arrays
 @kernel
 def trace(s, x, state, w, paths, pose, wrench, lanes):
     """Write pose (stations, 4, 4) and wrench (stations, 6), rods one after the other.
