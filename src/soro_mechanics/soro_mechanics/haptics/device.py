@@ -32,7 +32,7 @@ from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
 
-# Scaled residual after one step of a solution, below which another assembly would not pay: the ports
+# Scaled residual after a step of a solution, below which another assembly would not pay: the ports
 # carry the remaining correction to first order, so what is left is about its square.
 LOOP_TOLERANCE = 1e-3
 LOOP_STEPS = 3  # assemblies per solution; one suffices at the speed of a hand
