@@ -21,8 +21,9 @@ examples:
 SCRIPTS = {
     'bash': """\
 _soro() {
-  mapfile -t COMPREPLY < <(printf '%s\\n' "${COMP_WORDS[@]:1:COMP_CWORD}" |
-    soro completion --words 2>/dev/null | while IFS= read -r word; do printf '%q\\n' "$word"; done)
+  local word; COMPREPLY=()
+  while IFS= read -r word; do COMPREPLY+=("$(printf %q "$word")"); done < <(
+    printf '%s\\n' "${COMP_WORDS[@]:1:COMP_CWORD}" | soro completion --words 2>/dev/null)
 }
 complete -o default -F _soro soro
 """,
