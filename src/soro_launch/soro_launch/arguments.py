@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 import difflib
 import os
@@ -37,7 +37,8 @@ def declared_arguments(root: Element, environment: Mapping[str, str]) -> list[Ar
     found: dict[str, Argument] = {}
     context = Context(environment)
     context.folder = Path(os.path.abspath(root.file)).parent
-    _collect(root, context, False, found, (root.file,))
+    for argument in _arguments(root, context, False, (root.file,)):
+        found.setdefault(argument.name, argument)
     return list(found.values())
 
 
@@ -68,31 +69,22 @@ def refuse_unknown(given: Iterable[str], declared: Iterable[Argument], file: str
             )
 
 
-def _collect(
-    parent: Element,
-    context: Context,
-    conditional: bool,
-    found: dict[str, Argument],
-    files: tuple[str, ...],
-) -> None:
+def _arguments(
+    parent: Element, context: Context, conditional: bool, files: tuple[str, ...]
+) -> Iterator[Argument]:
     for element in parent.children:
         maybe = conditional or 'if' in element.attributes or 'unless' in element.attributes
         if element.tag == 'arg':
-            argument = _argument(element, maybe)
-            found.setdefault(argument.name, argument)
+            yield _argument(element, maybe)
         elif element.tag == 'group' and element.attributes.get('forwarding') != 'false':
-            _collect(element, context, maybe, found, files)
+            yield from _arguments(element, context, maybe, files)
         elif element.tag == 'include':
-            _collect_include(element, context, maybe, found, files)
+            yield from _included(element, context, maybe, files)
 
 
-def _collect_include(
-    element: Element,
-    context: Context,
-    conditional: bool,
-    found: dict[str, Argument],
-    files: tuple[str, ...],
-) -> None:
+def _included(
+    element: Element, context: Context, conditional: bool, files: tuple[str, ...]
+) -> Iterator[Argument]:
     try:
         path = Path(expand(element, element.attributes['file'], context))
         root = read_launch_file(path)
@@ -102,7 +94,7 @@ def _collect_include(
         return  # includes itself: evaluation will report it
     context.count_include(element)
     outer, context.folder = context.folder, path.parent
-    _collect(root, context, conditional, found, (*files, str(path)))
+    yield from _arguments(root, context, conditional, (*files, str(path)))
     context.folder = outer
 
 

@@ -375,8 +375,8 @@ class Robot(robot_input.RobotInput):
         """
         from soro_mechanics.dynamics.robot_motion import simulate
 
-        values = (duration, step, actuation, wrench, gravity, loads, start, tolerance, options)
-        return simulate(self, *values, events)
+        inputs = actuation, wrench, gravity
+        return simulate(self, duration, step, inputs, loads, start, tolerance, options, events)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine; NaN: not known."""

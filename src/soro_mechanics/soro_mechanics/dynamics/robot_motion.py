@@ -23,6 +23,7 @@ from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.numerics import first_calls
 
+INPUTS = 'actuation', 'wrench', 'gravity'
 Robot = Any  # soro_mechanics.Robot, which imports this module
 
 
@@ -64,17 +65,15 @@ def stepper(
 def simulate(
     robot: Robot,
     duration: float,
-    step: float = 1e-3,
-    actuation: Any = None,
-    wrench: Any = None,
-    gravity: Any = None,
-    loads: Sequence[Load] = (),
-    start: Configuration | None = None,
-    tolerance: float | None = None,
-    options: Options | None = None,
-    events: Sequence[Watched] = (),
+    step: float,
+    inputs: tuple[Any, Any, Any],
+    loads: Sequence[Load],
+    start: Configuration | None,
+    tolerance: float | None,
+    options: Options | None,
+    events: Sequence[Watched],
 ) -> Simulation:
-    """Simulate the motion of a robot; see `Robot.simulate`."""
+    """Simulate the motion; `inputs`: actuation, wrench, gravity. See `Robot.simulate`."""
     duration, step = positive('duration', duration), positive('step', step)
     model = _network(robot)
     further = load_tuple(loads, model)
@@ -87,19 +86,14 @@ def simulate(
     still = np.zeros(6) if start is None else start.wrench
     down = robot.gravity if start is None else start.gravity
     signals = [
-        as_signal(field, default if value is None else value, len(default), times)
-        for field, value, default in (
-            ('actuation', actuation, rest),
-            ('wrench', wrench, still),
-            ('gravity', gravity, down),
-        )
+        as_signal(name, default if value is None else value, len(default), times)
+        for name, value, default in zip(INPUTS, inputs, (rest, still, down), strict=True)
     ]
     if start is None:
         first = [signal(0.0) for signal in signals]
         start = model.forward(first[0], LoadCase(first[1], further, first[2]), None)
     moving = stepper(robot, start, options)
-    act, push, weight = signals
-    return simulate_stepper(moving, duration, step, act, push, weight, tolerance, events)
+    return simulate_stepper(moving, duration, step, *signals, tolerance, events)
 
 
 def _network(robot: Robot) -> ForwardNetwork:
