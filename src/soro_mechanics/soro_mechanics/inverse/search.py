@@ -226,8 +226,8 @@ class Search:
                 back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
                 trial = self._at(inside(limits, trial.z + back), trial.q)
             if _better(trial, point, worth, limits):
-                unstable = [p.q.status.code is Code.UNSTABLE for p in (point, trial)]
-                if point.met and unstable == [False, True]:
+                before, after = (p.q.status.code is Code.UNSTABLE for p in (point, trial))
+                if point.met and after and not before:
                     return point, True  # less energy leads out of stability
                 moved = trial.z - point.z
                 done = trial.met and not redundant

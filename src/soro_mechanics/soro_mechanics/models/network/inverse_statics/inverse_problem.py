@@ -51,7 +51,7 @@ from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
 MAX_STEPS = 40
 MAX_DIRECT = 16
-MAX_IDLE = 20  # steps without PROGRESS: a search that gets nowhere
+MAX_IDLE = 8  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
 MAX_NEAREST = 200  # Newton steps on the way to the nearest pose
 MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody could go there
@@ -291,7 +291,6 @@ class InverseProblem(DrivenLimits):
             ahead = tangent[0] @ step
             promise = (2.0 * tangent[1] - ahead) @ ahead - step @ bend @ step
             share = float(promise) / max(error**2, TINY)
-            at.task_error = self.errors(self.task_error(at.state))
             nearer = 1.0 - math.sqrt(max(1.0 - share, 0.0))
             miss = self.target.miss(at.task_error)
             # A step that is damped more promises less than there is.
@@ -313,7 +312,6 @@ class InverseProblem(DrivenLimits):
             damping, failed = damping if failed else max(damping / 4.0, 1e-9), False
             if tangent is not None:
                 learn_bend(bend, moved, tangent[0], before, tangent[1])
-        at.task_error = self.errors(self.task_error(at.state))
         at.steps = spent
         return at
 
@@ -322,7 +320,8 @@ class InverseProblem(DrivenLimits):
         outcome = self.equilibrium.newton(self.inputs(driven), state)
         if not outcome.converged:
             return None
-        return InverseState(driven, outcome.state, outcome.residual, steps=outcome.iterations)
+        missing, steps = self.errors(self.task_error(outcome.state)), outcome.iterations
+        return InverseState(driven, outcome.state, outcome.residual, missing, steps)
 
     def _distance(self, at: InverseState) -> float:
         task_error = self.task_error(at.state)[: self.size]
