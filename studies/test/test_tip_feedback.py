@@ -10,14 +10,25 @@ import pytest
 
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.trajectory import schedule
+from soro_mechanics.core.configuration import Task
 from soro_studies.system import tip_feedback
 from soro_studies.system.muscle_errors import parts
 from soro_studies.system.plant_assumptions import DELAY, SCENES
 from soro_studies.system.plant_assumptions import PLANTS as MOVING
-from soro_studies.system.tip_feedback import at_rest, MUSCLES, path, plant_of, PLANTS, VirtualTip
+from soro_studies.system.tip_feedback import (
+    at_rest,
+    MUSCLES,
+    path,
+    planned,
+    plant_of,
+    PLANTS,
+    VirtualTip,
+)
 from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 from soro_studies.system.virtual_drives import Muscles, Regulators
+from soro_trajectory.command_stream import CommandStream, Phase
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
@@ -187,3 +198,40 @@ def test_seeds_draw_other_drives(kind):
         muscles = isinstance(drives, Muscles)  # what the board's clock, radio and sensors drew
         found.append(drives._rig._random.random(3) if muscles else drives.true)
     assert np.array_equal(found[0], found[1]) and not np.array_equal(found[0], found[2])
+
+
+def test_a_path_goes_ahead_of_a_late_tip_until_its_tracker_is_lost(monkeypatch):
+    """Rest and hands that hold the robot move nothing: the schedule alone is read earlier."""
+    plant, leads = PLANTS['lag doubled'], []
+    correct = CommandStream.correct
+
+    def seen(stream, motion, correction, lead=0.0):
+        leads.append((stream.phase, correction is None, lead))
+        correct(stream, motion, correction, lead)
+
+    monkeypatch.setattr(CommandStream, 'correct', seen)
+    tip, (sampled, actuation) = (
+        VirtualTip(plant, 'feedback', DELAY),
+        planned(plant.scene, 'circle'),
+    )
+    timed = schedule(sampled, actuation, 0.01, tip.stream.rates, 0.1)
+    tip.go_to(timed.actuation_at(0.0), sampled.poses[0])
+    tip.run(2.0)
+    tip.stream.follow(timed, tip.now)
+    start = round(tip.now * 1e9)
+
+    def desired(stamp):
+        pose = np.eye(4)
+        pose[:3, 3] = timed.position_at((stamp - start) * 1e-9 - DELAY)
+        return pose
+
+    tip.control.aim(tip.stream.motion, desired, Task.POSITION, True)
+    tip.run(2.5)
+    assert 0.02 < leads[-1][2] <= 0.1
+    monkeypatch.setattr(tip, 'fresh', lambda: None)
+    before = tip.stream.feedforward(tip.now)
+    tip.run(0.1)
+    assert leads[-1] == (Phase.FOLLOW, True, 0.0)
+    expected = timed.actuation_at(tip.now - tip.stream.started)
+    assert tip.stream.feedforward(tip.now) == pytest.approx(expected)
+    assert np.abs(tip.stream.feedforward(tip.now) - before).max() < 0.05e5

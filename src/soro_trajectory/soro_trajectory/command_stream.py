@@ -101,6 +101,7 @@ class CommandStream:
         self._target: Array | None = None
         self._schedule: Schedule | None = None
         self._correction: Array | None = None
+        self._lead = 0.0
         properties = robot.description.structure.get('history')
         rest = np.array([a.rest for a in robot.actuators])
         self._history = None if properties is None else ActuatorHistory(properties, rest)
@@ -158,14 +159,18 @@ class CommandStream:
             if self._target is None or self._phase in (Phase.IDLE, Phase.TAKEOVER):
                 return None
             if self._schedule is not None and self._phase is Phase.FOLLOW:
-                return self._schedule.actuation_at(now - self._since)
+                return self._schedule.actuation_at(now - self._since + self._lead)
             return self._target.copy()
 
-    def correct(self, motion: int, correction: Array) -> None:
-        """Add (m,) to what a motion wants, from now to its end; nothing when it has ended."""
+    def correct(self, motion: int, correction: Array | None, lead: float = 0.0) -> None:
+        """Add (m,) to what a motion wants, from now to its end; nothing when it has ended.
+
+        None: what was added last. `lead`: a schedule is read so much earlier [s].
+        """
         with self._lock:
             if motion == self._motion and self._phase not in (Phase.IDLE, Phase.TAKEOVER):
-                self._correction = correction.copy()
+                self._correction = self._correction if correction is None else correction.copy()
+                self._lead = lead
 
     @property
     def patience(self) -> float:
@@ -376,6 +381,7 @@ class CommandStream:
 
     def _begin_motion(self, keep: bool = False) -> None:
         self._motion += 1
+        self._lead = 0.0
         if not keep:
             self._correction = None
 
@@ -459,7 +465,7 @@ class CommandStream:
         """Be where the schedule is; after a stall, catch up as fast as a ramp would."""
         assert self._schedule is not None  # noqa: S101 - for mypy
         time = now - self._since
-        there = self._move(self._schedule.actuation_at(time), dt)
+        there = self._move(self._schedule.actuation_at(time + self._lead), dt)
         if there and time >= self._schedule.duration:
             self._enter(Phase.HOLD, now)
 

@@ -152,10 +152,7 @@ class TrajectoryPlanner(RobotNode):
         self.tip_control.configure(self._stream, self._binding, self._feedback)
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
-        for kind, name in (
-            (TrackTrajectory, 'track_trajectory'),
-            (BenchProtocol, 'bench_protocol'),
-        ):
+        for kind, name in (TrackTrajectory, TrackAction.name), (BenchProtocol, BenchAction.name):
             self._goals.create_action(kind, f'~/{name}', functools.partial(self._on_goal, kind))
         self._follow = FollowAction(self, robot, self._stream, self._feedback)
         self._follow.offer(self._goals)
@@ -405,8 +402,7 @@ class TrajectoryPlanner(RobotNode):
 
     def _report(self) -> None:
         phase, stopped = self._stream.phase, self._stream.stopped
-        thread = self._thread
-        missed, latest = (0, 0.0) if thread is None else (thread.missed, thread.latest)
+        missed, latest = (0, 0.0) if (t := self._thread) is None else (t.missed, t.latest)
         values = {'missed': missed, 'latest': latest}
         if self._failure is not None:
             level, text, values['reason'] = Level.ERROR, DEAD, repr(self._failure)

@@ -167,19 +167,12 @@ def make_plan(
     count = len(path.poses)
     speed = goal.speed or limits.speed
     _check_duration(float(path.arc_length[-1]) / speed, speed)
-    solver, constant = robot, wrench
+    solver, constant, task = robot, wrench, Task(goal.task)
     if callable(wrench):
         # All that solve_path asks of a robot are its actuators and its inverse.
         solver, constant = cast(Robot, InverseUnderLoad(robot, wrench)), np.zeros(6)
     solution = solve_path(
-        solver,
-        path,
-        Task(goal.task),
-        constant,
-        (),
-        guess,
-        limits.tolerances,
-        lambda index: proceed(index / count),
+        solver, path, task, constant, (), guess, limits.tolerances, lambda i: proceed(i / count)
     )
     if solution.failed or not solution.complete:
         return Plan(path, solution, None)

@@ -49,10 +49,9 @@ class StreamAction(OneGoal):
     def _run_or_hold(self, handle: Any, result: Any) -> None:
         try:
             self._run(handle, result)
-        except SoroError:
-            raise
-        except Exception:
-            self._stream.hold(time.monotonic())
+        except Exception as error:
+            if not isinstance(error, SoroError):
+                self._stream.hold(time.monotonic())
             raise
 
     def _run(self, handle: Any, result: Any) -> None:

@@ -43,8 +43,7 @@ class StreamError(SoroError):
     """A target cannot be accepted now, or the stream was stopped; with the code of why."""
 
     def __init__(self, code: Code, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+        super().__init__(message, code)
 
 
 def meaning_of(state: int) -> tuple[Code, str]:

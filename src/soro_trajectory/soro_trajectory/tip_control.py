@@ -115,6 +115,7 @@ class TipControl:
         robot = binding.robot
         self._stream, self._binding, self._feedback = stream, binding, feedback
         self._felt: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
+        self._asked: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
         length = body_length(robot)
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
@@ -228,15 +229,18 @@ class TipControl:
                 self.lost += seconds
                 last = '; the last correction is kept' if np.any(self._law.offset) else ''
                 self._state = ControlState.FEEDFORWARD, f'{NO_TRACKER}{last}'
+                self._stream.correct(aim.motion, None)
                 return
             self._state = ControlState.FEEDBACK, ''
             if sample is not self._used:
                 self._correct(aim, sample, now)
 
     def _remember(self) -> None:
-        """Keep what the body feels, by the stamp at which the driver measured it."""
+        """Keep what the body feels, by the driver's stamp of it, and what it is asked for."""
         state, sent, felt = self._feedback.fresh(), self._stream.setpoint, self._stream.felt
         newest = self._felt[-1][0] if self._felt else 0
+        if felt is not None:
+            self._asked.append((self._node.get_clock().now().nanoseconds, felt))
         if state is not None and state.known and state.stamp > newest:
             past = 0.0 if sent is None or felt is None else felt - sent
             self._felt.append((state.stamp, state.present + past))
@@ -272,8 +276,9 @@ class TipControl:
             self._astray = now
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
-        whole = self._shaped.add(now, self._answer + more, gains.pieces)
-        self._stream.correct(aim.motion, whole)
+        whole = np.append(self._answer + more, self.disturbance.late)
+        whole = self._shaped.add(now, whole, gains.pieces)
+        self._stream.correct(aim.motion, whole[:-1], float(whole[-1]))
 
     def _correct_steps(self, aim: Aim, sample: TipSample, planned: Array, now: float) -> None:
         """Correct drives that go by steps: from where they are by now, as few as can be.
@@ -321,22 +326,21 @@ class TipControl:
 
     def _model_at(self, sample: TipSample) -> Configuration | None:
         """Return where the model has the tip of a sample; None: nobody knows what was felt."""
-        times = [(stamp - sample.stamp) / NANOSECONDS for stamp, _ in self._felt]
-        if not times or times[0] > 0.0:
+        if not self._felt or self._felt[0][0] > sample.stamp:
             return None
-        felt = np.array([np.interp(0.0, times, u) for u in np.array([u for _, u in self._felt]).T])
         with suppress(SoroError):
-            q, _ = self._node.solved(felt)
+            q, _ = self._node.solved(_at(self._felt, sample.stamp))
             return q if q is not None and q.status.converged else None
         return None
 
     def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
         """Explain a measured tip by a load and gains."""
-        q = self._model_at(sample)
+        q, robot, delay = self._model_at(sample), self._binding.robot, self._node.table.delay
         with suppress(SoroError):
-            if q is not None:
-                tip, robot = sample.pose[:3, 3], self._binding.robot
-                self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
+            if q is not None and self._asked:
+                tip = sample.pose[:3, 3]
+                asked = _at(self._asked, sample.stamp - round(delay * NANOSECONDS))
+                self._pending += self.disturbance.see(robot, q, tip, seconds, rate, asked)
 
     def _turns(
         self, aim: Aim, sample: TipSample, since: float, acts: float
@@ -387,3 +391,9 @@ class TipControl:
         self._node.get_logger().error(
             'feedback on the measured tip:\n' + ''.join(traceback.format_exception(error))
         )
+
+
+def _at(history: deque[tuple[int, Array]], stamp: int) -> Array:
+    """Return (m,) at a stamp [ns]; before and after what is known its first and last."""
+    times = [(known - stamp) / NANOSECONDS for known, _ in history]
+    return np.array([np.interp(0.0, times, u) for u in np.transpose([u for _, u in history])])

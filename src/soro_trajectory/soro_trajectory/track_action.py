@@ -67,7 +67,7 @@ class TrackAction(StreamAction):
         if plan.solution.warnings:
             text = f'accepted: {plan.solution.message}'
             self._node.diagnostics.report('target', Level.WARN, text, topic='track_trajectory')
-        self._topics.publish_desired(result.sampled_path)
+        self._topics.desired.publish(result.sampled_path)
         if handle.request.plan_only:
             return
         try:
@@ -92,12 +92,9 @@ class TrackAction(StreamAction):
 
     def _plan(self, handle: Any) -> Plan:
         table, last = self._node.table, [0.0]
+        tolerances = table.position_tolerance, table.orientation_tolerance
         limits = PlanningLimits(
-            table.speed,
-            table.spacing,
-            table.acceleration,
-            self._stream.rates,
-            (table.position_tolerance, table.orientation_tolerance),
+            table.speed, table.spacing, table.acceleration, self._stream.rates, tolerances
         )
 
         def proceed(progress: float) -> bool:
@@ -163,21 +160,17 @@ class TrackAction(StreamAction):
 
     def _check_error(self, record: ErrorRecord, most: float, begin: float, topic: str) -> None:
         """Hold when the error is too large, or unknown since `begin` [s] or its last sample."""
-        sample = record.latest
-        silence = record.silence(begin)
-        if most > 0.0 and record.expected and silence > FEEDBACK_LOST:
+        sample, silence = record.latest, record.silence(begin)
+        if record.expected and silence > FEEDBACK_LOST:
+            text = f'no {topic} of this motion for {silence:.1f} s: the error is unknown'
+        elif sample is not None and sample.error > most:
+            way = f'{sample.error * 1e3:.2f} mm from the path after {sample.time:.2f} s'
+            text = f'{way}, allowed are {most * 1e3:.2f} mm'
+        else:
+            return
+        if most > 0.0:
             self._stream.hold(time.monotonic())
-            raise StreamError(
-                Code.TRACKING_ERROR,
-                f'no {topic} of this motion for {silence:.1f} s: the error is unknown; holding',
-            )
-        if most > 0.0 and sample is not None and sample.error > most:
-            self._stream.hold(time.monotonic())
-            raise StreamError(
-                Code.TRACKING_ERROR,
-                f'{sample.error * 1e3:.2f} mm from the path after {sample.time:.2f} s, allowed '
-                f'are {most * 1e3:.2f} mm; holding',
-            )
+            raise StreamError(Code.TRACKING_ERROR, f'{text}; holding')
 
     def _feed(
         self,

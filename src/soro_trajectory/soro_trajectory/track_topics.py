@@ -26,6 +26,7 @@ from soro_msgs.msg import Configuration, TipEstimate
 from soro_node.conversions import poses_to_messages
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.qos import LATCHED
+from soro_node.transforms import stamp_of
 from soro_trajectory.error_record import ErrorRecord
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
 
@@ -84,14 +85,15 @@ def trajectory_message(schedule: Schedule, names: list[str], frame_id: str) -> J
 class TrackTopics:
     """Publishes the paths and listens to the tip while a path is followed.
 
-    `record`: where measured positions go. `actual`: the newest measured pose.
+    `desired`: publisher, latched, of the path that is going to be followed. `record`: where
+    measured positions go. `actual`: the newest measured pose.
     """
 
     def __init__(self, node: Node) -> None:
         self.record: ErrorRecord | None = None
         self.actual = Pose()
         self._node = node
-        self._desired = node.create_publisher(Path, 'desired_path', LATCHED)
+        self.desired = node.create_publisher(Path, 'desired_path', LATCHED)
         self._actual = node.create_publisher(Path, 'actual_path', 1)
         self._fed = self._shown = 0.0
 
@@ -103,10 +105,6 @@ class TrackTopics:
         header = message.header
         message.poses = [PoseStamped(header=header, pose=p) for p in poses_to_messages(poses)]
         return message
-
-    def publish_desired(self, path: Path) -> None:
-        """Publish the path that is going to be followed, latched."""
-        self._desired.publish(path)
 
     def publish_actual(self, record: ErrorRecord, frame_id: str) -> None:
         """Publish where the tip was, now and then."""
@@ -133,16 +131,14 @@ class TrackTopics:
         kind, pose_of, _ = FEEDBACK[topic]
 
         def take(message: Any) -> None:
-            self._take(message.header.stamp, pose_of(message))
+            record, pose = self.record, pose_of(message)
+            p = pose.position
+            if record is not None and np.all(np.isfinite([p.x, p.y, p.z])):
+                self.actual = pose
+                record.add(stamp_of(message.header), np.array([p.x, p.y, p.z]))
 
         subscription = self._node.create_subscription(kind, topic, take, RECENT)
         try:
             yield
         finally:
             self._node.destroy_subscription(subscription)
-
-    def _take(self, stamp: Any, pose: Pose) -> None:
-        record, p = self.record, pose.position
-        if record is not None and np.all(np.isfinite([p.x, p.y, p.z])):
-            self.actual = pose
-            record.add(stamp.sec * NANOSECONDS + stamp.nanosec, np.array([p.x, p.y, p.z]))

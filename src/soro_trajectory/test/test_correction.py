@@ -43,6 +43,30 @@ def test_it_is_added_to_what_is_held_and_to_a_path(rig):
     assert rig.sent[-1] == pytest.approx(way[-1] + MORE)
 
 
+def test_a_path_is_read_ahead_as_long_as_its_motion_is_corrected_and_ends_at_its_end(rig):
+    way = np.linspace(TARGET, TARGET + 0.2e5, 30)
+    path = Schedule(np.linspace(0.0, 1.0, 30), way, np.zeros((30, 3)), 0.0)
+    rig.stream.correct(rig.stream.motion, MORE, 0.1)
+    rig.step(50)
+    assert rig.sent[-1] == pytest.approx(TARGET + MORE)  # nothing is ahead of a target
+    rig.stream.follow(path, rig.now)
+    begun = rig.now
+    rig.step(40)
+    assert rig.sent[-1] == pytest.approx(path.actuation_at(rig.now - begun + 0.1) + MORE)
+    rig.stream.correct(rig.stream.motion, None)  # the tracker was lost
+    rig.step(20)
+    assert rig.sent[-1] == pytest.approx(path.actuation_at(rig.now - begun) + MORE)
+    rig.stream.correct(rig.stream.motion, MORE, 0.1)
+    rig.run_until(Phase.HOLD)
+    assert rig.sent[-1] == pytest.approx(way[-1] + MORE)
+    kept = rig.stream.go_to(TARGET, rig.feedback(), rig.now, rig.stream.generation, True, path)
+    rig.run_until(Phase.FOLLOW)
+    assert kept == rig.stream.motion
+    rig.step(30)
+    plain = path.actuation_at(rig.now - rig.stream.started)
+    assert rig.stream.feedforward(rig.now) == pytest.approx(plain)
+
+
 def test_another_motion_begins_without_it_unless_it_is_kept(rig):
     first = rig.stream.motion
     rig.stream.correct(first, MORE)

@@ -72,8 +72,8 @@ COMPENSATED, BOTH = 'compensation', 'both'
 COLUMNS = ('feedforward', COMPENSATED, 'feedback', BOTH)
 BARE = {COMPENSATED: 'feedforward', BOTH: 'feedback'}  # the same, where it is refused
 CORRECTED = ('feedback', BOTH)
-CONTROLLER = 'gains'  # of rows; those of another one are computed again
-BEFORE = 'a load is estimated, but no gains of the drives'
+CONTROLLER = 'lateness'  # of rows; those of another one are computed again
+BEFORE = 'a load and gains are estimated, but no lateness'
 NOISE = 3.0 * 0.2e-3  # m: three sigma of the tracker
 ENDS = ('', '_peak', '_runs')  # of the names of a column's numbers
 KEYS = ('robot', 'plant', 'motion', 'speed')
@@ -154,7 +154,7 @@ PLANTS = {
 class VirtualTip:
     """Stream, controller and plant, and their time."""
 
-    def __init__(self, plant: Plant, control: str) -> None:
+    def __init__(self, plant: Plant, control: str, delay: float = 0.0) -> None:
         self.robot = load_robot(plant.scene.robot)
         description, count = self.robot.description, len(self.robot.actuators)
         if control in (COMPENSATED, BOTH):
@@ -183,7 +183,7 @@ class VirtualTip:
         self._feedback = control in CORRECTED
         self.now = 1.0
         self.stream = CommandStream(self.robot, SOURCE, STEP, 0.8, 3.0)
-        self.control = self._controller(plant.gain)
+        self.control = self._controller(plant.gain, delay)
         self.run(0.1)
 
     def go_to(self, actuation: Array, pose: Array) -> None:
@@ -252,14 +252,16 @@ class VirtualTip:
         """Return what the controller knows of the tip."""
         return self._sample
 
-    def _controller(self, gain: float) -> TipControl:
+    def _controller(self, gain: float, delay: float) -> TipControl:
         """Return the planner's controller, without the planner's node."""
         values = {p.name: p.default for p in PLANNER_PARAMETERS} | {'control_gain': gain}
+        values['delay'] = delay
         table = SimpleNamespace(**values)
         node = SimpleNamespace(
             table=table,
             create_publisher=lambda *arguments: None,
             solved=lambda actuation: (self.robot.forward(actuation), None),
+            get_clock=lambda: SimpleNamespace(now=self._clock),
         )
         control = TipControl(node)
         measured: Any = SimpleNamespace(fresh=lambda: self.fresh(), latency=0.03)
@@ -267,6 +269,9 @@ class VirtualTip:
         binding: Any = SimpleNamespace(robot=self.robot)
         control.configure(self.stream, binding, SimpleNamespace(fresh=self._state))
         return control
+
+    def _clock(self) -> Any:
+        return SimpleNamespace(nanoseconds=round(self.now * NANOSECONDS))
 
     def _state(self) -> ActuatorFeedback:
         present, active = self._drives.present.copy(), ActuatorState.ACTIVE
@@ -346,7 +351,7 @@ def path(
     plant: Plant, control: str, curve: str, speed: float, delay: float
 ) -> tuple[float, float]:
     """Follow a curve; mean and largest error [m]."""
-    scene = VirtualTip(plant, control)
+    scene = VirtualTip(plant, control, delay)
     sampled, actuation = planned(plant.scene, curve)
     timed = schedule(sampled, actuation, speed, scene.stream.rates, 0.1)
     scene.go_to(timed.actuation_at(0.0), sampled.poses[0])
