@@ -29,6 +29,7 @@ from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 from soro_studies.system.virtual_drives import Muscles, Regulators
 from soro_trajectory.command_stream import CommandStream, Phase
+from soro_trajectory.tip_control import GIVEN_UP
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
@@ -235,3 +236,36 @@ def test_a_path_goes_ahead_of_a_late_tip_until_its_tracker_is_lost(monkeypatch):
     expected = timed.actuation_at(tip.now - tip.stream.started)
     assert tip.stream.feedforward(tip.now) == pytest.approx(expected)
     assert np.abs(tip.stream.feedforward(tip.now) - before).max() < 0.05e5
+
+
+@pytest.mark.parametrize('load', [0.1, 0.3])
+def test_feedback_that_leads_the_tip_away_ends_until_a_motion_is_without_it(load):
+    """0.3 N bend two segments by 70 mm; pressed to their limits they bend by twice as much."""
+    scene = next(s for s in SCENES_OF_TIPS if s.robot == 'stiff_flop_two_segment')
+    plant = replace(plant_of(scene, 'emulated robot of the file'), load=load)
+    tip, pose = VirtualTip(plant, 'feedback', 0.15), np.eye(4)
+    pose[:3, 3] = target = np.array(scene.target)
+    actuation = tip.robot.inverse(target).actuation
+
+    def left(seconds):
+        return float(np.mean(tip.run(seconds, lambda time: target)[-5:]))
+
+    def ended():
+        return tip.control._state[1].startswith(GIVEN_UP)
+
+    tip.go_to(actuation, pose)
+    if load < 0.2:
+        assert left(6.0) < 1e-3 and not ended()
+        return
+    corrected = left(7.0)
+    assert ended() and tip.control.lost > 1.0
+    tip.go_to(actuation, pose)  # as long as nobody has looked at it
+    assert left(2.0) == pytest.approx(corrected, rel=0.05) and ended()
+    tip._feedback = False
+    tip.go_to(actuation, pose)
+    alone = left(2.0)
+    assert alone == pytest.approx(corrected, rel=0.05) and not ended()
+    tip._feedback = True
+    tip.go_to(actuation, pose)
+    tip.run(0.3)
+    assert not ended()

@@ -79,7 +79,8 @@ def wanted_namespace(arguments: argparse.Namespace) -> str:
     UserError: the path of a file stands for it.
     """
     wanted = arguments.namespace or arguments.robot or ''
-    if not arguments.namespace and _is_path(wanted):
+    is_path = wanted.endswith(('.yaml', '.yml')) or '/' in wanted.strip('/')
+    if is_path and not arguments.namespace:
         offline = ', or add --offline' if hasattr(arguments, 'offline') else ''
         raise UserError(
             f'--robot = {wanted!r}: a running robot is named by its namespace; '
@@ -87,10 +88,6 @@ def wanted_namespace(arguments: argparse.Namespace) -> str:
             UNKNOWN_NAME,
         )
     return '/' + wanted.strip('/') if wanted else ''
-
-
-def _is_path(robot: str) -> bool:
-    return robot.endswith(('.yaml', '.yml')) or '/' in robot.strip('/')
 
 
 def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str:

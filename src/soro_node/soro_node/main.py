@@ -196,7 +196,8 @@ def _run_node(factory: Callable[[], Any], signals: StopSignals, safety: Safety, 
     try:
         executor = SingleExecutor()
         executor.add_node(node)
-        if _wants_start(node) and not node.autostart() and node.exit_when_autostart_fails:
+        starts = node.has_parameter('autostart') and node.get_parameter('autostart').value is True
+        if starts and not node.autostart() and node.exit_when_autostart_fails:
             return 1
         if then:  # Linux keeps a priority for each thread
             _each_thread(lambda thread: os.setpriority(os.PRIO_PROCESS, thread, then))
@@ -238,10 +239,6 @@ def _gather_threads() -> None:
 def _end_at_last() -> None:
     """End the process after `LAST_RESORT`, from a thread that needs no interpreter."""
     faulthandler.dump_traceback_later(LAST_RESORT, exit=True, file=sys.__stderr__)
-
-
-def _wants_start(node: Any) -> bool:
-    return node.has_parameter('autostart') and node.get_parameter('autostart').value is True
 
 
 def _end_process(code: int) -> NoReturn:

@@ -10,7 +10,6 @@ the rest. The folder goes when the bag is closed.
 from __future__ import annotations
 
 import contextlib
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 import tempfile
@@ -39,14 +38,16 @@ class PlainBag:
     notes: tuple[str, ...] = ()
 
 
-def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
+def plain_bag(path: Path, stack: contextlib.ExitStack) -> PlainBag:
     """Return a bag as one of plain MCAP files: itself, or a copy that goes with the stack.
 
     NotABag: it is compressed in a way that is not known, damaged, or unpacks to far more than a
     recording of its size would; or a file of sqlite3 stands alone.
     """
     folder = path.parent if path.is_file() else path
-    information = _information(folder)
+    information: dict[str, Any] = {}  # of a bag without metadata, or with none that can be read
+    with contextlib.suppress(OSError, ValueError):
+        information = read_metadata(folder)
     packed = str(information.get('compression_mode') or '').lower()
     stored = str(information.get('storage_identifier') or '')
     if path.is_file() and DATABASE not in path.suffixes and path.suffix != PACKED:
@@ -74,14 +75,6 @@ def plain_bag(path: Path, stack: ExitStack) -> PlainBag:
     target = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='soro-bag-')))
     notes = _as_mcap(folder, target / 'bag.mcap', limit, packed == 'message')
     return PlainBag(target, tuple(note.replace(str(folder), str(path)) for note in notes))
-
-
-def _information(folder: Path) -> dict[str, Any]:
-    """Return what metadata.yaml says; nothing where there is none, or none that can be read."""
-    try:
-        return read_metadata(folder)
-    except (OSError, ValueError):
-        return {}
 
 
 def _unpack_files(folder: Path, information: dict[str, Any], made: Path, limit: int) -> None:

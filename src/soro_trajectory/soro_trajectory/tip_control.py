@@ -71,6 +71,7 @@ PERIOD = 0.02  # s, between two looks for a new measured tip
 DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
 NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
+GIVEN_UP = 'feedback has ended: it led the tip away'
 LEAD = 0.15  # s (assumed), from a command to the next step of a drive that has steps
 NEAR_STEPS, FAR_STEPS = 9.0, 45.0  # (assumed): a drive is where it shall be; it has to go on
 ARRIVED, CALM = 1e-3, 0.5  # m, s (assumed): so near for so long the tip is where it shall be
@@ -78,6 +79,7 @@ PATIENCE = 5.0  # s, after which a path begins though the tip is still being cor
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
+AWAY, LASTS = 0.1, 1.0  # (assumed), s: of the body, farther from a target than before, for so long
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
 Desired = Callable[[int], Array]
@@ -116,7 +118,7 @@ class TipControl:
         self._stream, self._binding, self._feedback = stream, binding, feedback
         self._felt: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
         self._asked: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
-        length = body_length(robot)
+        length = self._length = body_length(robot)
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
         self._defaults = robot.description.structure.get('control', ClosedLoop())
@@ -184,6 +186,8 @@ class TipControl:
         self._explained: tuple[int, Array] | None = None  # last, and the model's tip then
         self._moving = False  # drives with steps are
         self._astray = -math.inf  # s, when the tip was last
+        self._least, self._away = math.inf, 0.0  # m, off a target; s, that it is led away from it
+        self._given_up = ''  # why
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -225,10 +229,10 @@ class TipControl:
                 self._state = ControlState.FEEDFORWARD, ''
                 return
             sample = self.measured.fresh()
-            if sample is None:
+            if sample is None or self._given_up:
                 self.lost += seconds
                 last = '; the last correction is kept' if np.any(self._law.offset) else ''
-                self._state = ControlState.FEEDFORWARD, f'{NO_TRACKER}{last}'
+                self._state = ControlState.FEEDFORWARD, self._given_up or f'{NO_TRACKER}{last}'
                 self._stream.correct(aim.motion, None)
                 return
             self._state = ControlState.FEEDBACK, ''
@@ -266,19 +270,33 @@ class TipControl:
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
-            if float(np.linalg.norm(error[:3])) > ARRIVED:
+            miss = float(np.linalg.norm(error[:3]))
+            if miss > ARRIVED:
                 self._astray = now
+            self._least = min(self._least, miss) if self._stream.phase is Phase.HOLD else miss
+            leads = self._law.saturated and miss > self._least + AWAY * self._length
+            self._away = max(0.0, self._away + (seconds if leads else -seconds))
+            if self._away > LASTS:
+                self._give_up(aim, miss)
+                return
             error[:3] += self._pending
             turns = self._turns(aim, sample, seconds, acts)
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
-            self._astray = now
+            self._astray, self._least = now, math.inf
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = np.append(self._answer + more, self.disturbance.late)
         whole = self._shaped.add(now, whole, gains.pieces)
         self._stream.correct(aim.motion, whole[:-1], float(whole[-1]))
+
+    def _give_up(self, aim: Aim, miss: float) -> None:
+        """Leave it to the model: feedback has led the tip away, as far as limits let it."""
+        names, least = ', '.join(self._law.saturated), self._least
+        self._forget()
+        self._given_up = f'{GIVEN_UP}, {1e3 * least:.3g} to {1e3 * miss:.3g} mm; limits: {names}'
+        self._stream.correct(aim.motion, np.zeros(len(self._ranges)))
 
     def _correct_steps(self, aim: Aim, sample: TipSample, planned: Array, now: float) -> None:
         """Correct drives that go by steps: from where they are by now, as few as can be.

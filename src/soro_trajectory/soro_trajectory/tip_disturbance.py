@@ -16,8 +16,9 @@ What is left says how much later than `delay` the tip follows commands c; J is t
 
     tip - model(...) - J (c(t - delay) - actuation) = -late J dc/dt + what is unknown of f and g,
 
-by regression with forgetting: a first moment, whatever the order of what lies between. The
-deviation of each sample, and before, is the most that is believed in.
+by regression with forgetting: a first moment, whatever the order of what lies between. What is
+left of a sample is its noise, too; its deviation, and that before, at least the most that is
+believed in.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ class TipDisturbance:
         way = rows @ (asked - self._asked) / dt
         left, self._asked = away - explained - rows @ (asked - known.actuation), asked
         power, doubt = float(way @ way), float(way @ slope @ self._whole @ slope.T @ way)
+        noise += float(left @ left)  # until it repeats
         weight = power / max(noise * power + doubt + (LATEST * power) ** 2, 1e-300)
         self._lateness *= math.exp(-dt / FORGET)
         self._lateness += weight * np.array([power, -(left @ way)])

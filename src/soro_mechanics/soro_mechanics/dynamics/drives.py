@@ -35,10 +35,9 @@ class Drives(NamedTuple):
 
 def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
     """Return the drives of a network, nothing written yet, and inputs of their own."""
-    drives, curves = layout.spec.drives, []
+    drives = layout.spec.drives
     plain = replace(layout, spec=replace(layout.spec, incompressible=False))
-    for d in drives:
-        curves.append(np.zeros((3, 0)) if d.curve is None else np.array(d.cubic))
+    curves = [np.zeros((3, 0)) if d.curve is None else np.array(d.cubic) for d in drives]
 
     def flat(values: Floats) -> Floats:
         found = lay.drive(plain, x, values, np.ones(len(drives)))

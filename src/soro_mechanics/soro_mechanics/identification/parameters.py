@@ -188,11 +188,9 @@ def _numbers(tree: Any, place: Place) -> Iterator[Place]:
     elif isinstance(value, list):
         for i in range(len(value)):
             yield from _numbers(tree, (*place, i))
-    elif isinstance(value, bool):
-        return
-    elif isinstance(value, int | float):
-        yield place
-    elif isinstance(value, str) and re.match(quantity.NUMBER, value):
+    elif (isinstance(value, int | float) and not isinstance(value, bool)) or (
+        isinstance(value, str) and re.match(quantity.NUMBER, value)
+    ):
         yield place
 
 

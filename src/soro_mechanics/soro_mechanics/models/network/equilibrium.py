@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import contextlib
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 import math
 import threading
@@ -37,7 +36,7 @@ MAX_SNAPS = 40
 GROWTH = 4.0  # of the residual in a step, above which it is halved
 NO_POSE, NO_RANGE = np.eye(4), np.empty(0)
 UNLOCKED = contextlib.nullcontext()
-Near = tuple[Work, Array, AbstractContextManager[object]]  # the last: the lock of its users
+Near = tuple[Work, Array, contextlib.AbstractContextManager[object]]  # the last: a lock
 
 
 @dataclass(frozen=True)
