@@ -85,15 +85,15 @@ def simulate(
     times = np.linspace(0.0, duration, max(1, round(duration / step)) + 1)
     still = np.zeros(6) if start is None else start.wrench
     down = robot.gravity if start is None else start.gravity
-    signals = [
+    act, push, weight = (
         as_signal(name, default if value is None else value, len(default), times)
         for name, value, default in zip(INPUTS, inputs, (rest, still, down), strict=True)
-    ]
+    )
     if start is None:
-        first = [signal(0.0) for signal in signals]
-        start = model.forward(first[0], LoadCase(first[1], further, first[2]), None)
+        load = LoadCase(push(0.0), further, weight(0.0))
+        start = model.forward(act(0.0), load, None)
     moving = stepper(robot, start, options)
-    return simulate_stepper(moving, duration, step, *signals, tolerance, events)
+    return simulate_stepper(moving, duration, step, act, push, weight, tolerance, events)
 
 
 def _network(robot: Robot) -> ForwardNetwork:
