@@ -29,10 +29,11 @@ from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 from soro_studies.system.virtual_drives import Muscles, Regulators
 from soro_trajectory.command_stream import CommandStream, Phase
-from soro_trajectory.tip_control import GIVEN_UP
+from soro_trajectory.tip_control import GIVEN_UP, TipControl
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
+FIRST_PLANT = 'emulated robot of the file'
 
 
 @pytest.mark.parametrize('plant', ['as the robot file says', 'stiffness - 20 %'])
@@ -201,21 +202,18 @@ def test_seeds_draw_other_drives(kind):
     assert np.array_equal(found[0], found[1]) and not np.array_equal(found[0], found[2])
 
 
-def test_a_path_goes_ahead_of_a_late_tip_until_its_tracker_is_lost(monkeypatch):
-    """Rest and hands that hold the robot move nothing: the schedule alone is read earlier."""
-    plant, leads = PLANTS['lag doubled'], []
+def late_path(monkeypatch, scene, seconds, speed=0.04, lag=2.0):
+    """Follow a circle with late drives; return rig, schedule and the leads of its corrections."""
+    plant, leads = replace(plant_of(scene, FIRST_PLANT), lag=lag), []
     correct = CommandStream.correct
 
     def seen(stream, motion, correction, lead=0.0):
-        leads.append((stream.phase, correction is None, lead))
+        leads.append((stream.phase, lead))
         correct(stream, motion, correction, lead)
 
     monkeypatch.setattr(CommandStream, 'correct', seen)
-    tip, (sampled, actuation) = (
-        VirtualTip(plant, 'feedback', DELAY),
-        planned(plant.scene, 'circle'),
-    )
-    timed = schedule(sampled, actuation, 0.01, tip.stream.rates, 0.1)
+    tip, (sampled, actuation) = VirtualTip(plant, 'feedback'), planned(plant.scene, 'circle')
+    timed = schedule(sampled, actuation, speed, tip.stream.rates, 0.1)
     tip.go_to(timed.actuation_at(0.0), sampled.poses[0])
     tip.run(2.0)
     tip.stream.follow(timed, tip.now)
@@ -227,45 +225,90 @@ def test_a_path_goes_ahead_of_a_late_tip_until_its_tracker_is_lost(monkeypatch):
         return pose
 
     tip.control.aim(tip.stream.motion, desired, Task.POSITION, True)
-    tip.run(2.5)
-    assert 0.02 < leads[-1][2] <= 0.1
+    tip.run(seconds)
+    return tip, timed, leads
+
+
+def test_a_path_goes_ahead_of_a_late_tip_and_stays_there_when_its_tracker_is_lost(monkeypatch):
+    """Rest and hands that hold the robot move nothing: the schedule alone is read earlier."""
+    tip, timed, leads = late_path(monkeypatch, SOFT_PARALLEL, 2.0)
+    assert not any(lead for phase, lead in leads if phase is not Phase.FOLLOW)
+    moving = [lead for phase, lead in leads if phase is Phase.FOLLOW]
+    assert 0.03 < moving[-1] <= 0.1  # s: no later than `response_time`
+    assert np.abs(np.diff(moving)).max() < 0.3 / 30.0  # s of a sample's: no path goes back in time
     monkeypatch.setattr(tip, 'fresh', lambda: None)
-    before = tip.stream.feedforward(tip.now)
     tip.run(0.1)
-    assert leads[-1] == (Phase.FOLLOW, True, 0.0)
-    expected = timed.actuation_at(tip.now - tip.stream.started)
+    expected = timed.actuation_at(tip.now - tip.stream.started + moving[-1])
     assert tip.stream.feedforward(tip.now) == pytest.approx(expected)
-    assert np.abs(tip.stream.feedforward(tip.now) - before).max() < 0.05e5
+    assert leads[-1] == (Phase.FOLLOW, moving[-1])
 
 
-@pytest.mark.parametrize('load', [0.1, 0.3])
-def test_feedback_that_leads_the_tip_away_ends_until_a_motion_is_without_it(load):
-    """0.3 N bend two segments by 70 mm; pressed to their limits they bend by twice as much."""
-    scene = next(s for s in SCENES_OF_TIPS if s.robot == 'stiff_flop_two_segment')
-    plant = replace(plant_of(scene, 'emulated robot of the file'), load=load)
-    tip, pose = VirtualTip(plant, 'feedback', 0.15), np.eye(4)
+def test_a_path_is_not_led_where_the_tip_is_in_time(monkeypatch):
+    means = []
+    for lag in (0.5, 2.0):
+        with monkeypatch.context() as patched:
+            *_, leads = late_path(patched, SOFT_PARALLEL, 2.0, lag=lag)
+        means.append(np.mean([lead for phase, lead in leads if phase is Phase.FOLLOW]))
+    assert means[0] < 0.3 * means[1]
+
+
+@pytest.mark.parametrize(
+    ('robot', 'curve', 'speed', 'delay', 'gained'),
+    [
+        ('stiff_flop_two_segment', 'circle', 0.01, 0.15, 0.9),
+        ('soft_parallel', 'circle', 0.04, 0.1, 0.75),
+        ('stiff_flop', 'circle', 0.04, 0.1, 0.9),
+    ],
+)
+def test_what_a_late_tip_loses_is_led(robot, curve, speed, delay, gained, monkeypatch):
+    scene = next(s for s in SCENES_OF_TIPS if s.robot == robot)
+    row = plant_of(scene, 'lag doubled'), 'feedback', curve, speed, delay
+    led = path(*row)[0]
+    monkeypatch.setattr(TipControl, '_led', lambda *arguments: 0.0)
+    assert led < gained * path(*row)[0]
+
+
+def loaded(load, robot='stiff_flop_two_segment'):
+    """Return a robot under a load along x [N] that nobody knows of, and how to rest there."""
+    scene = next(s for s in SCENES_OF_TIPS if s.robot == robot)
+    tip, pose = VirtualTip(replace(plant_of(scene, FIRST_PLANT), load=load), 'feedback'), np.eye(4)
     pose[:3, 3] = target = np.array(scene.target)
     actuation = tip.robot.inverse(target).actuation
 
-    def left(seconds):
+    def left(seconds, anew=True):
+        if anew:
+            tip.go_to(actuation, pose)
         return float(np.mean(tip.run(seconds, lambda time: target)[-5:]))
 
-    def ended():
-        return tip.control._state[1].startswith(GIVEN_UP)
+    return tip, left
 
-    tip.go_to(actuation, pose)
-    if load < 0.2:
-        assert left(6.0) < 1e-3 and not ended()
-        return
+
+@pytest.mark.parametrize('load', [0.2, 0.3])
+def test_feedback_that_leads_the_tip_away_ends_until_a_motion_is_without_it(load):
+    """They bend two segments by 60 and 70 mm; pressed to their limits they bend twice as much."""
+    tip, left = loaded(load)
     corrected = left(7.0)
-    assert ended() and tip.control.lost > 1.0
-    tip.go_to(actuation, pose)  # as long as nobody has looked at it
-    assert left(2.0) == pytest.approx(corrected, rel=0.05) and ended()
+    assert tip.control.given_up.startswith(GIVEN_UP) and tip.control.lost > 1.0
+    assert left(2.0) == pytest.approx(corrected, rel=0.05) and tip.control.given_up
     tip._feedback = False
-    tip.go_to(actuation, pose)
-    alone = left(2.0)
-    assert alone == pytest.approx(corrected, rel=0.05) and not ended()
+    assert left(2.0) == pytest.approx(corrected, rel=0.05) and not tip.control.given_up
     tip._feedback = True
-    tip.go_to(actuation, pose)
-    tip.run(0.3)
-    assert not ended()
+    left(0.3)
+    assert not tip.control.given_up
+
+
+def test_a_load_that_is_answered_comes_and_goes_and_feedback_stays():
+    tip, left = loaded(0.2, 'stiff_flop')
+    assert left(4.0) < 0.5e-3
+    for load in (0.0, -0.2, 0.2):
+        tip._body.set_wrench(np.array([load, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        assert left(4.0, anew=False) < 0.5e-3
+    assert not tip.control.given_up
+
+
+def test_a_soft_robot_whose_load_lets_go_does_not_stay_away():
+    """0.1 N bend two segments by 38 mm: feedback makes their swing larger, and ends."""
+    tip, left = loaded(0.1)
+    assert left(6.0) < 1e-3
+    tip._body.set_wrench(np.zeros(6))
+    assert left(16.0, anew=False) < 5e-3

@@ -162,15 +162,14 @@ class CommandStream:
                 return self._schedule.actuation_at(now - self._since + self._lead)
             return self._target.copy()
 
-    def correct(self, motion: int, correction: Array | None, lead: float = 0.0) -> None:
+    def correct(self, motion: int, correction: Array, lead: float = 0.0) -> None:
         """Add (m,) to what a motion wants, from now to its end; nothing when it has ended.
 
-        None: what was added last. `lead`: a schedule is read so much earlier [s].
+        `lead`: a schedule is read so much earlier [s].
         """
         with self._lock:
             if motion == self._motion and self._phase not in (Phase.IDLE, Phase.TAKEOVER):
-                self._correction = self._correction if correction is None else correction.copy()
-                self._lead = lead
+                self._correction, self._lead = correction.copy(), lead
 
     @property
     def patience(self) -> float:

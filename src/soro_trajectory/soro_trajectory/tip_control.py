@@ -41,7 +41,15 @@ from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import NO_TRACKER
 from soro_trajectory.streaming_thread import StreamingThread
 from soro_trajectory.tip_disturbance import TipDisturbance
-from soro_trajectory.tip_feedback import Gains, gains_for, path_turn, pose_error, TipFeedback, Turn
+from soro_trajectory.tip_feedback import (
+    Gains,
+    gains_for,
+    LONGEST_STEP,
+    path_turn,
+    pose_error,
+    TipFeedback,
+    Turn,
+)
 
 PARAMETERS = (
     Parameter(
@@ -79,6 +87,7 @@ PATIENCE = 5.0  # s, after which a path begins though the tip is still being cor
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
+SPAN, SLOW = 0.01, 3e-3  # s, m/s (assumed): of a pace, and one below which nothing is late
 AWAY, LASTS = 0.1, 1.0  # (assumed), s: of the body, farther from a target than before, for so long
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
@@ -99,7 +108,8 @@ class TipControl:
     """The controller of one planner: `configure`, then from `open` to `close`.
 
     `node`: its table, clock, diagnostics and `solved`. `lost`: for how long the motion under way
-    went without the feedback it should have [s].
+    went without the feedback it should have [s]. `given_up`: why there is none, though a tracker
+    is live, until the planner is idle or a motion asks for none.
     """
 
     def __init__(self, node: Any) -> None:
@@ -117,7 +127,6 @@ class TipControl:
         robot = binding.robot
         self._stream, self._binding, self._feedback = stream, binding, feedback
         self._felt: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
-        self._asked: deque[tuple[int, Array]] = deque(maxlen=REMEMBERED)
         length = self._length = body_length(robot)
         longest = self._node.table.correction_limit or length
         self._law = TipFeedback(robot.description, length, longest)
@@ -187,7 +196,8 @@ class TipControl:
         self._moving = False  # drives with steps are
         self._astray = -math.inf  # s, when the tip was last
         self._least, self._away = math.inf, 0.0  # m, off a target; s, that it is led away from it
-        self._given_up = ''  # why
+        self.given_up = ''  # why
+        self._lead = 0.0  # s, by which a path is read earlier
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -197,8 +207,9 @@ class TipControl:
         level = Level.WARN if reason else Level.OK
         name = ('idle', *MODES)[control]
         text = f'{name}: {reason}' if reason else name
-        gain, late, lost = self._gains().integral, self.measured.latency, self.lost
-        self._node.diagnostics.report('control', level, text, latency=late, gain=gain, lost=lost)
+        values = {'latency': self.measured.latency, 'lead': self._lead, 'lost': self.lost}
+        gain = self._gains().integral
+        self._node.diagnostics.report('control', level, text, gain=gain, **values)
         if control != ControlState.IDLE or control != self._said:
             self._publisher.publish(self._message(control, reason))
         self._said = control
@@ -225,26 +236,25 @@ class TipControl:
         with self._lock:
             aim = self._current()
             self._remember()
+            if self._stream.phase is Phase.IDLE:
+                self.given_up = ''
             if aim is None or not aim.feedback:
                 self._state = ControlState.FEEDFORWARD, ''
                 return
             sample = self.measured.fresh()
-            if sample is None or self._given_up:
+            if sample is None or self.given_up:
                 self.lost += seconds
                 last = '; the last correction is kept' if np.any(self._law.offset) else ''
-                self._state = ControlState.FEEDFORWARD, self._given_up or f'{NO_TRACKER}{last}'
-                self._stream.correct(aim.motion, None)
+                self._state = ControlState.FEEDFORWARD, self.given_up or f'{NO_TRACKER}{last}'
                 return
             self._state = ControlState.FEEDBACK, ''
             if sample is not self._used:
                 self._correct(aim, sample, now)
 
     def _remember(self) -> None:
-        """Keep what the body feels, by the driver's stamp of it, and what it is asked for."""
+        """Keep what the body feels, by the stamp at which the driver measured it."""
         state, sent, felt = self._feedback.fresh(), self._stream.setpoint, self._stream.felt
         newest = self._felt[-1][0] if self._felt else 0
-        if felt is not None:
-            self._asked.append((self._node.get_clock().now().nanoseconds, felt))
         if state is not None and state.known and state.stamp > newest:
             past = 0.0 if sent is None or felt is None else felt - sent
             self._felt.append((state.stamp, state.present + past))
@@ -273,29 +283,32 @@ class TipControl:
             miss = float(np.linalg.norm(error[:3]))
             if miss > ARRIVED:
                 self._astray = now
-            self._least = min(self._least, miss) if self._stream.phase is Phase.HOLD else miss
-            leads = self._law.saturated and miss > self._least + AWAY * self._length
-            self._away = max(0.0, self._away + (seconds if leads else -seconds))
+            step = min(max(seconds, 0.0), LONGEST_STEP)
+            held = self._stream.phase is Phase.HOLD and bool(self._law.saturated)
+            self._least = min(self._least, miss) if held else miss
+            leads = miss > self._least + AWAY * self._length
+            self._away = max(0.0, self._away + (step if leads else -step))
             if self._away > LASTS:
                 self._give_up(aim, miss)
                 return
+            self._lead = self._led(aim, sample, error[:3], step)
             error[:3] += self._pending
             turns = self._turns(aim, sample, seconds, acts)
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
-            self._astray, self._least = now, math.inf
+            self._astray, self._least, self._away, self._lead = now, math.inf, 0.0, 0.0
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
-        whole = np.append(self._answer + more, self.disturbance.late)
-        whole = self._shaped.add(now, whole, gains.pieces)
-        self._stream.correct(aim.motion, whole[:-1], float(whole[-1]))
+        whole = self._shaped.add(now, self._answer + more, gains.pieces)
+        self._stream.correct(aim.motion, whole, self._lead)
 
     def _give_up(self, aim: Aim, miss: float) -> None:
         """Leave it to the model: feedback has led the tip away, as far as limits let it."""
-        names, least = ', '.join(self._law.saturated), self._least
+        limits, least = ', '.join(self._law.saturated), self._least
         self._forget()
-        self._given_up = f'{GIVEN_UP}, {1e3 * least:.3g} to {1e3 * miss:.3g} mm; limits: {names}'
+        off = f'from {1e3 * least:.3g} to {1e3 * miss:.3g} mm off'
+        self.given_up = f'{GIVEN_UP}, {off}, limits: {limits}'
         self._stream.correct(aim.motion, np.zeros(len(self._ranges)))
 
     def _correct_steps(self, aim: Aim, sample: TipSample, planned: Array, now: float) -> None:
@@ -344,21 +357,38 @@ class TipControl:
 
     def _model_at(self, sample: TipSample) -> Configuration | None:
         """Return where the model has the tip of a sample; None: nobody knows what was felt."""
-        if not self._felt or self._felt[0][0] > sample.stamp:
+        times = [(stamp - sample.stamp) / NANOSECONDS for stamp, _ in self._felt]
+        if not times or times[0] > 0.0:
             return None
+        felt = np.array([np.interp(0.0, times, u) for u in np.array([u for _, u in self._felt]).T])
         with suppress(SoroError):
-            q, _ = self._node.solved(_at(self._felt, sample.stamp))
+            q, _ = self._node.solved(felt)
             return q if q is not None and q.status.converged else None
         return None
 
     def _observe(self, sample: TipSample, seconds: float, rate: float) -> None:
         """Explain a measured tip by a load and gains."""
-        q, robot, delay = self._model_at(sample), self._binding.robot, self._node.table.delay
+        q = self._model_at(sample)
         with suppress(SoroError):
-            if q is not None and self._asked:
-                tip = sample.pose[:3, 3]
-                asked = _at(self._asked, sample.stamp - round(delay * NANOSECONDS))
-                self._pending += self.disturbance.see(robot, q, tip, seconds, rate, asked)
+            if q is not None:
+                tip, robot = sample.pose[:3, 3], self._binding.robot
+                self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
+
+    def _led(self, aim: Aim, sample: TipSample, error: Array, seconds: float) -> float:
+        """Return by how much a path is read earlier [s]: an integral of how late the tip is on it.
+
+        `error` (3,): desired minus measured tip [m]. It counts as far as it lies along the path:
+        what swings, or bends otherwise than told, is beside it as often.
+        """
+        if self._stream.phase is not Phase.FOLLOW:
+            return 0.0
+        stamps = (sample.stamp + round(time * NANOSECONDS) for time in (SPAN, -SPAN))
+        ahead, behind = (aim.desired(stamp)[:3, 3] for stamp in stamps)
+        way, lag = (ahead - behind) / (2.0 * SPAN), self._node.table.response_time
+        along = error @ way / max(float(np.linalg.norm(error) * np.linalg.norm(way)), 1e-300)
+        late = float(np.clip(along**2 * (error @ way) / (way @ way + SLOW**2), -lag, lag))
+        gain = min(self._gains().integral, 0.5 / (self.measured.latency + DEAD + lag))
+        return min(max(0.0, self._lead + gain * seconds * late), lag)
 
     def _turns(
         self, aim: Aim, sample: TipSample, since: float, acts: float
@@ -409,9 +439,3 @@ class TipControl:
         self._node.get_logger().error(
             'feedback on the measured tip:\n' + ''.join(traceback.format_exception(error))
         )
-
-
-def _at(history: deque[tuple[int, Array]], stamp: int) -> Array:
-    """Return (m,) at a stamp [ns]; before and after what is known its first and last."""
-    times = [(known - stamp) / NANOSECONDS for known, _ in history]
-    return np.array([np.interp(0.0, times, u) for u in np.transpose([u for _, u in history])])

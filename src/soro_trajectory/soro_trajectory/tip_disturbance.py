@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The load at the tip, the gains and the lateness of drives that explain what a tracker sees.
+"""The load at the tip and the gains of drives that would explain what a tracker sees.
 
 An extended Kalman filter: a force f at the tip that nobody measures and gains g of the drives,
 random walks, are seen as
@@ -11,14 +11,6 @@ so that both are found while the tip moves, and no delay counts. Most of what ma
 gains is the same for all drives: softer material than was told. Walks are such that the
 direction of the tip that each moves most follows at a given rate, others more slowly. Both begin
 with less than is not known. What is seen of a swing is noise: its speed over the frequency.
-
-What is left says how much later than `delay` the tip follows commands c; J is the Jacobian:
-
-    tip - model(...) - J (c(t - delay) - actuation) = -late J dc/dt + what is unknown of f and g,
-
-by regression with forgetting: a first moment, whatever the order of what lies between. What is
-left of a sample is its noise, too; its deviation, and that before, at least the most that is
-believed in.
 """
 
 from __future__ import annotations
@@ -37,7 +29,6 @@ FIRST = 0.3  # (assumed) of these, with which gains begin
 OWN = 0.25  # (assumed) of a drive by itself, of that
 LARGEST = 0.5  # (assumed): no gain is believed in beyond
 CALMS = 0.5  # s (assumed), in which a swing that was seen counts less by e
-LATEST, FORGET = 0.1, 4.0  # s (assumed): most lateness; what was seen of it counts less by e
 
 
 class TipDisturbance:
@@ -45,8 +36,7 @@ class TipDisturbance:
 
     `longest`: no force is believed in that would move the tip farther [m]. `swing`: 1 / (2 pi f)
     of the lowest mode [s], zero without any. `force` (3,) [N], axes of base_link; `gain` (m,),
-    zero where the model is right; `covariance` (3, 3) of the force [N^2], None: nothing was seen;
-    `late`: than `delay` says [s].
+    zero where the model is right; `covariance` (3, 3) of the force [N^2], None: nothing was seen.
     """
 
     def __init__(self, robot: Robot, longest: float, swing: float = 0.0) -> None:
@@ -65,10 +55,7 @@ class TipDisturbance:
         self.gain: Array | float = 0.0
         self.covariance: Array | None = None
         self._away: Array = np.zeros(3)  # of the tip, last
-        self._asked: Array = self._rest  # last
         self._swing = 0.0  # m, that may be in what is seen
-        self.late = 0.0
-        self._lateness: Array = np.zeros(2)  # 1/s^2, 1/s: weight, and weighted by itself
 
     def loaded(self, robot: Robot, actuation: Array, known: Configuration) -> Configuration:
         """Return the equilibrium at an actuation (m,) with gains, wrench of `known` and force.
@@ -82,12 +69,11 @@ class TipDisturbance:
         return q
 
     def see(
-        self, robot: Robot, known: Configuration, tip: Array, dt: float, rate: float, asked: Array
+        self, robot: Robot, known: Configuration, tip: Array, seconds: float, rate: float
     ) -> Array:
-        """Take a measured tip (3,) [m], `dt` [s] after the last; `rate` [1/s] of the filter.
+        """Take a measured tip (3,) [m], `seconds` after the last; `rate` [1/s] of the filter.
 
         `known`: where the tip would be at the moment it was measured, under all known loads.
-        `asked` (m,): commands of `delay` before that.
         Returns what more of the tip's place (3,) [m] is explained. Raises as `loaded`.
         """
         q = self.loaded(robot, known.actuation, known)
@@ -98,15 +84,15 @@ class TipDisturbance:
         if not (softest > 0.0 and reach > 0.0):
             return np.zeros(3)
         slope = np.hstack([soft, rows * (known.actuation - self._rest)])
-        away, gained = tip - q.tip[:3, 3], min(rate * dt, 1.0)
+        away, gained = tip - q.tip[:3, 3], min(rate * seconds, 1.0)
         unit = (NOISE / softest) ** 2 * forces + (NOISE / reach) ** 2 * gains
         if self.covariance is None:  # whatever is believed in; gains of the filter by less
             self._whole = (self._longest / softest) ** 2 * forces + GAIN**2 * gains
             self._design = (NOISE / softest) ** 2 * forces + (FIRST * GAIN) ** 2 * gains
-            self.gain, self._away, self._asked = np.zeros_like(self._rest), away, asked
+            self.gain, self._away = np.zeros_like(self._rest), away
         design = self._design + gained**2 * unit
-        speed, self._away = float(np.linalg.norm(away - self._away)) / dt, away
-        self._swing = max(self._slowness * speed, self._swing * math.exp(-dt / CALMS))
+        speed, self._away = float(np.linalg.norm(away - self._away)) / seconds, away
+        self._swing = max(self._slowness * speed, self._swing * math.exp(-seconds / CALMS))
         noise = NOISE**2 + self._swing**2
         gain = design @ slope.T @ np.linalg.inv(slope @ design @ slope.T + noise * np.eye(3))
         kept = np.eye(len(design)) - gain @ slope
@@ -119,13 +105,4 @@ class TipDisturbance:
         load *= min(1.0, self._longest / max(float(np.linalg.norm(soft @ load)), 1e-300))
         explained: Array = slope @ np.concatenate([load - self.force, more - self.gain])
         self.force, self.gain = load, more
-        way = rows @ (asked - self._asked) / dt
-        left, self._asked = away - explained - rows @ (asked - known.actuation), asked
-        power, doubt = float(way @ way), float(way @ slope @ self._whole @ slope.T @ way)
-        noise += float(left @ left)  # until it repeats
-        weight = power / max(noise * power + doubt + (LATEST * power) ** 2, 1e-300)
-        self._lateness *= math.exp(-dt / FORGET)
-        self._lateness += weight * np.array([power, -(left @ way)])
-        size, along = self._lateness
-        self.late = float(np.clip(along / (size + LATEST**-2), 0.0, LATEST))
         return explained

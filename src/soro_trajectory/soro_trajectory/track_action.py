@@ -77,10 +77,8 @@ class TrackAction(StreamAction):
         finally:
             self._summarise(result, topic)
         if feedback and control.lost > NOTED:
-            result.error_message = (
-                f'tip_measured was lost for {control.lost:.1f} s: feedforward with the last '
-                'correction meanwhile'
-            )
+            why = control.given_up or 'tip_measured was lost: feedforward with the last correction'
+            result.error_message = f'{why} ({control.lost:.1f} s)'
 
     def _wants_feedback(self, goal: Any) -> bool:
         """Whether the measured tip is to correct the motion; one that cannot is refused."""
@@ -160,6 +158,8 @@ class TrackAction(StreamAction):
 
     def _check_error(self, record: ErrorRecord, most: float, begin: float, topic: str) -> None:
         """Hold when the error is too large, or unknown since `begin` [s] or its last sample."""
+        if not most > 0.0:
+            return
         sample, silence = record.latest, record.silence(begin)
         if record.expected and silence > FEEDBACK_LOST:
             text = f'no {topic} of this motion for {silence:.1f} s: the error is unknown'
@@ -168,9 +168,8 @@ class TrackAction(StreamAction):
             text = f'{way}, allowed are {most * 1e3:.2f} mm'
         else:
             return
-        if most > 0.0:
-            self._stream.hold(time.monotonic())
-            raise StreamError(Code.TRACKING_ERROR, f'{text}; holding')
+        self._stream.hold(time.monotonic())
+        raise StreamError(Code.TRACKING_ERROR, f'{text}; holding')
 
     def _feed(
         self,

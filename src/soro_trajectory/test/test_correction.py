@@ -52,12 +52,15 @@ def test_a_path_is_read_ahead_as_long_as_its_motion_is_corrected_and_ends_at_its
     rig.stream.follow(path, rig.now)
     begun = rig.now
     rig.step(40)
-    assert rig.sent[-1] == pytest.approx(path.actuation_at(rig.now - begun + 0.1) + MORE)
-    rig.stream.correct(rig.stream.motion, None)  # the tracker was lost
+    ahead = path.actuation_at(rig.now - begun + 0.1)
+    assert rig.sent[-1] == pytest.approx(ahead + MORE)
+    assert rig.stream.feedforward(rig.now) == pytest.approx(ahead)  # what a correction is added to
+    rig.stream.correct(rig.stream.motion, MORE)
     rig.step(20)
     assert rig.sent[-1] == pytest.approx(path.actuation_at(rig.now - begun) + MORE)
     rig.stream.correct(rig.stream.motion, MORE, 0.1)
     rig.run_until(Phase.HOLD)
+    assert rig.now - begun > 0.95  # not when its end is read
     assert rig.sent[-1] == pytest.approx(way[-1] + MORE)
     kept = rig.stream.go_to(TARGET, rig.feedback(), rig.now, rig.stream.generation, True, path)
     rig.run_until(Phase.FOLLOW)

@@ -18,6 +18,7 @@ from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
 from soro_rigs.ros_session import RosSession, wait_until
+from soro_trajectory.tip_control import GIVEN_UP
 
 GOAL = TrackTrajectory.Goal
 OFF = np.array([3e-3, -2e-3, 1e-3])  # m: what no model knows
@@ -94,6 +95,22 @@ def test_feedback_reaches_the_measured_target_and_rests_where_the_tracker_is_los
     assert len(scene.driver.commands) == count
 
 
+def test_feedback_that_was_given_up_is_said_in_results_until_the_planner_is_idle(scene):
+    """When it is given up: `studies/test/test_tip_feedback.py`."""
+    control, target = scene.planner.tip_control, scene.robot.forward(MIDDLE).tip[:3, 3]
+    scene.decide('feedback')
+    scene.send_pose(target)
+    wait_until(lambda: scene.away(target) < NEAR)
+    control.given_up = GIVEN_UP
+    status, result = scene.finish(scene.start(scene.goal()))
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
+    assert result.error_message.startswith(GIVEN_UP)
+    assert control.lost > 0.5 and scene.said[-1].reason == GIVEN_UP
+    wait_until(lambda: scene.row('control') == (1, f'feedforward: {GIVEN_UP}'))
+    scene.driver.state = ActuatorState.FAULT
+    wait_until(lambda: control.given_up == '')
+
+
 def test_errors_of_a_path_refer_to_the_tracker_and_feedback_holds_its_end(scene):
     """How large errors on the way are depends on the load of the machine."""
     for control in (GOAL.FEEDFORWARD, GOAL.FEEDBACK):
@@ -119,7 +136,7 @@ def test_without_a_tracker_feedback_is_refused_or_said_to_be_missing(scene):
     scene.decide('feedback')
     status, result = scene.finish(scene.start(scene.goal()))
     assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
-    assert 'tip_measured was lost for' in result.error_message
+    assert 'tip_measured was lost' in result.error_message
     assert result.error_reference == 0  # no tip_pose either
 
 

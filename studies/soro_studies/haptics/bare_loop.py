@@ -51,7 +51,6 @@ from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
 from soro_node.user_data import calibration_path
 from soro_studies.haptics.computer_load import LoadMeter
 from soro_studies.haptics.loop_study import (
-    keep,
     LoopBench,
     measure,
     read_kept,
@@ -260,14 +259,11 @@ def _opened(loop: ControlLoop) -> bool:
     return True
 
 
-def device_loop(
-    file: Path, folder: Path, seconds: float, priority: int, store: Path
-) -> dict[str, Any]:
-    """Run the whole device, whose stages are kept."""
+def device_loop(file: Path, folder: Path, seconds: float, priority: int) -> dict[str, Any]:
+    """Run the whole device."""
     found = measure(file, folder, RUNS['fd'], seconds, priority)
     if found.note:
         raise NotAllowed(found.note)
-    keep(store, 'fd', found)
     loop = found.values['loop']
     late, work = (
         [1e-3 * float(loop[f'{name}_{part}_ms']) for part in ('p50', 'p99', 'p99.9', 'max')]
@@ -287,7 +283,7 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
     with variant_files(robot) as write, tempfile.TemporaryDirectory() as data:
         file, folder = write(RUNS['fd']), Path(data)
         loops: dict[str, Callable[[], dict[str, Any]]] = {
-            DEVICE: lambda: device_loop(file, folder, seconds, priority, store),  # calibrates
+            DEVICE: lambda: device_loop(file, folder, seconds, priority),  # calibrates
             LAW_ON_BOARD: lambda: board_loop(file, folder, seconds, priority, renders=True),
             BOARD: lambda: board_loop(file, folder, seconds, priority, renders=False),
             LAW: lambda: bare_loop(seconds, priority, step=alone),

@@ -72,8 +72,8 @@ COMPENSATED, BOTH = 'compensation', 'both'
 COLUMNS = ('feedforward', COMPENSATED, 'feedback', BOTH)
 BARE = {COMPENSATED: 'feedforward', BOTH: 'feedback'}  # the same, where it is refused
 CORRECTED = ('feedback', BOTH)
-CONTROLLER = 'doubted lateness'  # of rows; those of another one are computed again
-BEFORE = 'a load and gains are estimated, but no lateness'
+CONTROLLER = 'lead'  # of rows; those of another one are computed again
+BEFORE = 'a load and gains are estimated, but a late tip is not led'
 NOISE = 3.0 * 0.2e-3  # m: three sigma of the tracker
 ENDS = ('', '_peak', '_runs')  # of the names of a column's numbers
 KEYS = ('robot', 'plant', 'motion', 'speed')
@@ -154,7 +154,7 @@ PLANTS = {
 class VirtualTip:
     """Stream, controller and plant, and their time."""
 
-    def __init__(self, plant: Plant, control: str, delay: float = 0.0) -> None:
+    def __init__(self, plant: Plant, control: str) -> None:
         self.robot = load_robot(plant.scene.robot)
         description, count = self.robot.description, len(self.robot.actuators)
         if control in (COMPENSATED, BOTH):
@@ -183,7 +183,7 @@ class VirtualTip:
         self._feedback = control in CORRECTED
         self.now = 1.0
         self.stream = CommandStream(self.robot, SOURCE, STEP, 0.8, 3.0)
-        self.control = self._controller(plant.gain, delay)
+        self.control = self._controller(plant.gain)
         self.run(0.1)
 
     def go_to(self, actuation: Array, pose: Array) -> None:
@@ -252,16 +252,14 @@ class VirtualTip:
         """Return what the controller knows of the tip."""
         return self._sample
 
-    def _controller(self, gain: float, delay: float) -> TipControl:
+    def _controller(self, gain: float) -> TipControl:
         """Return the planner's controller, without the planner's node."""
         values = {p.name: p.default for p in PLANNER_PARAMETERS} | {'control_gain': gain}
-        values['delay'] = delay
         table = SimpleNamespace(**values)
         node = SimpleNamespace(
             table=table,
             create_publisher=lambda *arguments: None,
             solved=lambda actuation: (self.robot.forward(actuation), None),
-            get_clock=lambda: SimpleNamespace(now=self._clock),
         )
         control = TipControl(node)
         measured: Any = SimpleNamespace(fresh=lambda: self.fresh(), latency=0.03)
@@ -269,9 +267,6 @@ class VirtualTip:
         binding: Any = SimpleNamespace(robot=self.robot)
         control.configure(self.stream, binding, SimpleNamespace(fresh=self._state))
         return control
-
-    def _clock(self) -> Any:
-        return SimpleNamespace(nanoseconds=round(self.now * NANOSECONDS))
 
     def _state(self) -> ActuatorFeedback:
         present, active = self._drives.present.copy(), ActuatorState.ACTIVE
@@ -351,7 +346,7 @@ def path(
     plant: Plant, control: str, curve: str, speed: float, delay: float
 ) -> tuple[float, float]:
     """Follow a curve; mean and largest error [m]."""
-    scene = VirtualTip(plant, control, delay)
+    scene = VirtualTip(plant, control)
     sampled, actuation = planned(plant.scene, curve)
     timed = schedule(sampled, actuation, speed, scene.stream.rates, 0.1)
     scene.go_to(timed.actuation_at(0.0), sampled.poses[0])
@@ -401,7 +396,7 @@ def computed(
     for scene in (s for s in SCENES if s.robot in robots):
         for new in rows_of(scene, names):
             row = known.get(tuple(new[k] for k in KEYS), new)
-            of = CORRECTED if row.get('controller') != CONTROLLER else ()
+            of = CORRECTED if by_another(row) else ()
             lacking = [c for c in COLUMNS if c in again or c in of or lacks(row, c, scene.seeds)]
             if not lacking:
                 continue
@@ -429,6 +424,11 @@ def computed(
             if row is new:
                 rows.append(row)
             keep_values(page, {'delays': delays, 'rows': rows})
+
+
+def by_another(row: dict[str, Any]) -> bool:
+    """Whether a row is of a controller before; that of drives that move by steps has stayed."""
+    return row['robot'] != MUSCLES.robot and row.get('controller') != CONTROLLER
 
 
 def values_of(control: str, runs: Sequence[tuple[float, float]]) -> dict[str, Any]:
@@ -460,7 +460,7 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         f'{sum(kept_to(row, c) for row in found)} of {len(found)} rows ({words})'
         for c, words in zip(CORRECTED, ('feedback', 'with compensation'), strict=True)
     ]
-    old = sum(row.get('controller') != CONTROLLER for row in found)
+    old = sum(map(by_another, found))
     order = {s.robot: s for s in SCENES}
     single = sum(lacks(row, CONTROLS[0], order[row['robot']].seeds) for row in found)
     every = sum(len(list(rows_of(scene, PLANTS))) for scene in SCENES)
@@ -493,7 +493,7 @@ def section(found: Sequence[dict[str, Any]], delays: dict[str, float]) -> str:
         cells = []
         for c in COLUMNS:
             misses = '!' if c in CORRECTED and not kept_to(row, c) else ''
-            misses += '*' if c in CORRECTED and row.get('controller') != CONTROLLER else ''
+            misses += '*' if c in CORRECTED and by_another(row) else ''
             runs = row.get(f'{c}_runs', ())
             worst = f', {1e3 * max(runs):.2f}' if len(runs) > 1 else ''
             text = f'{1e3 * row[c]:.2f}{worst} ({1e3 * row[f"{c}_peak"]:.2f}){misses}'

@@ -235,8 +235,8 @@ class _Problem:
             gain = float(weights[i].sum())
             width = 2.0 * float(weights[i] @ THRESHOLDS) / gain  # of the widest loop, of the range
             if own.any():
-                wider = (2.0 * THRESHOLDS - width) / gain @ own
-                rows.append((f'width_{drive.name}', width, wider))
+                slope = (2.0 * THRESHOLDS - width) / gain @ own
+                rows.append((f'width_{drive.name}', width, slope))
                 rows.append((f'gain_{drive.name}', gain, own.sum(axis=0)))
         alone = zip(self.names, x.tolist(), np.eye(len(x)), strict=True)
         return rows + [row for row in alone if row[0].partition('_')[0] in LOOSE]
