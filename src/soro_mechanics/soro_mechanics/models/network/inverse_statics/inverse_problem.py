@@ -51,7 +51,7 @@ from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
 MAX_STEPS = 40
 MAX_DIRECT = 16
-MAX_IDLE = 8  # steps without PROGRESS: a search that gets nowhere
+MAX_IDLE = 10  # steps without PROGRESS: a search that gets nowhere
 PROGRESS = 0.9
 MAX_NEAREST = 200  # Newton steps on the way to the nearest pose
 MAX_CREEPING, CREEPING = 6, 0.99  # steps without limits that gain less: nobody could go there
