@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 from soro_studies.system.virtual_drives import Muscles, Regulators
 from soro_trajectory.command_stream import CommandStream, Phase
-from soro_trajectory.tip_control import GIVEN_UP, TipControl
+from soro_trajectory.tip_control import Aim, GIVEN_UP, TipControl
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
@@ -230,7 +231,7 @@ def late_path(monkeypatch, scene, seconds, speed=0.04, lag=2.0):
 
 
 def test_a_path_goes_ahead_of_a_late_tip_and_stays_there_when_its_tracker_is_lost(monkeypatch):
-    """Rest and hands that hold the robot move nothing: the schedule alone is read earlier."""
+    """At rest nothing is led: the schedule alone is read earlier."""
     tip, timed, leads = late_path(monkeypatch, SOFT_PARALLEL, 2.0)
     assert not any(lead for phase, lead in leads if phase is not Phase.FOLLOW)
     moving = [lead for phase, lead in leads if phase is Phase.FOLLOW]
@@ -252,12 +253,46 @@ def test_a_path_is_not_led_where_the_tip_is_in_time(monkeypatch):
     assert means[0] < 0.3 * means[1]
 
 
+def test_only_what_lies_along_a_path_is_late():
+    """A path along x at 4 cm/s; latency 0.03 s, dead 0.05 s, response_time 0.1 s."""
+    tip, pace, dt = VirtualTip(plant_of(SOFT_PARALLEL, FIRST_PLANT), 'feedback'), 0.04, 0.03
+    control, sample = tip.control, SimpleNamespace(stamp=10**9)
+    tip.stream._phase = Phase.FOLLOW
+    gain = 0.25 / (0.03 + 0.05 + 0.1)  # 1/s
+    assert gain < control._gains().integral
+
+    def led(error, pace=pace, dt=dt, before=0.02):
+        def desired(stamp):
+            pose = np.eye(4)
+            pose[0, 3] = pace * 1e-9 * stamp
+            return pose
+
+        control._lead = before
+        aim = Aim(0, desired, Task.POSITION, True)
+        return control._led(aim, sample, np.array(error), dt) - before
+
+    late = 0.05 * pace  # m, of 0.05 s
+    whole = gain * dt * 0.05
+    assert led([late, 0.0, 0.0]) == pytest.approx(whole, rel=0.01)
+    assert led([-late, 0.0, 0.0], before=0.05) == pytest.approx(-whole, rel=0.01)
+    assert led([-late, 0.0, 0.0], before=0.0) == 0.0
+    assert led([late, 0.0, 0.0], before=0.0999) == pytest.approx(1e-4)  # `response_time` at most
+    assert led([0.0, 3e-3, 3e-3]) == 0.0
+    assert led([late, late, 0.0]) == pytest.approx(0.5 * whole, rel=0.01)  # at 45 degrees
+    assert led([1.0, 0.0, 0.0]) == pytest.approx(gain * dt * 0.1)  # whatever the error
+    assert led([3e-3 * 0.05, 0.0, 0.0], pace=3e-3) == pytest.approx(0.5 * whole, rel=0.01)
+    assert (
+        led([late, 0.0, 0.0], pace=0.0) == led([0.0, 0.0, 0.0]) == led([late, 0, 0], dt=0.0) == 0.0
+    )
+    tip.stream._phase = Phase.HOLD
+    assert led([late, 0.0, 0.0]) == -0.02
+
+
 @pytest.mark.parametrize(
     ('robot', 'curve', 'speed', 'delay', 'gained'),
     [
         ('stiff_flop_two_segment', 'circle', 0.01, 0.15, 0.9),
         ('soft_parallel', 'circle', 0.04, 0.1, 0.75),
-        ('stiff_flop', 'circle', 0.04, 0.1, 0.9),
     ],
 )
 def test_what_a_late_tip_loses_is_led(robot, curve, speed, delay, gained, monkeypatch):
@@ -297,17 +332,18 @@ def test_feedback_that_leads_the_tip_away_ends_until_a_motion_is_without_it(load
     assert not tip.control.given_up
 
 
-def test_a_load_that_is_answered_comes_and_goes_and_feedback_stays():
+def test_a_load_that_limits_hold_comes_and_goes_and_feedback_stays():
     tip, left = loaded(0.2, 'stiff_flop')
     assert left(4.0) < 0.5e-3
-    for load in (0.0, -0.2, 0.2):
+    for load in (0.9, 0.0, -0.9, 0.2):
         tip._body.set_wrench(np.array([load, 0.0, 0.0, 0.0, 0.0, 0.0]))
-        assert left(4.0, anew=False) < 0.5e-3
+        error, at_limits = left(4.0, anew=False), bool(tip.control._law.saturated)
+        assert at_limits == (abs(load) > 0.5) and (at_limits or error < 0.5e-3)
     assert not tip.control.given_up
 
 
 def test_a_soft_robot_whose_load_lets_go_does_not_stay_away():
-    """0.1 N bend two segments by 38 mm: feedback makes their swing larger, and ends."""
+    """0.1 N bends two segments by 38 mm: feedback makes its swing larger, and ends."""
     tip, left = loaded(0.1)
     assert left(6.0) < 1e-3
     tip._body.set_wrench(np.zeros(6))

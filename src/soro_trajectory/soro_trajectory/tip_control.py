@@ -87,7 +87,7 @@ PATIENCE = 5.0  # s, after which a path begins though the tip is still being cor
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
-SPAN, SLOW = 0.01, 3e-3  # s, m/s (assumed): of a pace, and one below which nothing is late
+SPAN, SLOW = 0.01, 3e-3  # s, m/s (assumed): of a pace, and one at which lateness counts half
 AWAY, LASTS = 0.1, 1.0  # (assumed), s: of the body, farther from a target than before, for so long
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
@@ -243,7 +243,7 @@ class TipControl:
                 return
             sample = self.measured.fresh()
             if sample is None or self.given_up:
-                self.lost += seconds
+                self.lost, self._least = self.lost + seconds, math.inf
                 last = '; the last correction is kept' if np.any(self._law.offset) else ''
                 self._state = ControlState.FEEDFORWARD, self.given_up or f'{NO_TRACKER}{last}'
                 return
@@ -268,7 +268,7 @@ class TipControl:
             self._correct_steps(aim, sample, feedforward, now)
             return
         gains = self._gains()
-        seconds = 0.0 if before is None else (sample.stamp - before.stamp) * 1e-9
+        seconds = 0.0 if before is None else max(0.0, (sample.stamp - before.stamp) * 1e-9)
         times, parts = gains.pieces
         acts = self.measured.latency + DEAD + self._node.table.response_time + times @ parts
         if seconds > 0.0:
@@ -283,7 +283,7 @@ class TipControl:
             miss = float(np.linalg.norm(error[:3]))
             if miss > ARRIVED:
                 self._astray = now
-            step = min(max(seconds, 0.0), LONGEST_STEP)
+            step = min(seconds, LONGEST_STEP)
             held = self._stream.phase is Phase.HOLD and bool(self._law.saturated)
             self._least = min(self._least, miss) if held else miss
             leads = miss > self._least + AWAY * self._length
@@ -349,7 +349,7 @@ class TipControl:
         if seen is None or q is None:
             return
         before, self._explained = self._explained, (seen.stamp, q.tip[:3, 3])
-        if before is not None:
+        if before is not None and seen.stamp > before[0]:
             seconds = (seen.stamp - before[0]) / NANOSECONDS
             skewed = SKEW * float(np.linalg.norm(q.tip[:3, 3] - before[1])) / seconds
             part = min(1.0, self._gains().integral * seconds) / (1.0 + (skewed / BLUR) ** 2)
@@ -378,7 +378,8 @@ class TipControl:
         """Return by how much a path is read earlier [s]: an integral of how late the tip is on it.
 
         `error` (3,): desired minus measured tip [m]. It counts as far as it lies along the path:
-        what swings, or bends otherwise than told, is beside it as often.
+        what swings, or bends otherwise than told, lies across it as often. The integral of the
+        offset sees the same error: it has the other half of the gain.
         """
         if self._stream.phase is not Phase.FOLLOW:
             return 0.0
@@ -387,7 +388,7 @@ class TipControl:
         way, lag = (ahead - behind) / (2.0 * SPAN), self._node.table.response_time
         along = error @ way / max(float(np.linalg.norm(error) * np.linalg.norm(way)), 1e-300)
         late = float(np.clip(along**2 * (error @ way) / (way @ way + SLOW**2), -lag, lag))
-        gain = min(self._gains().integral, 0.5 / (self.measured.latency + DEAD + lag))
+        gain = min(self._gains().integral, 0.25 / (self.measured.latency + DEAD + lag))
         return min(max(0.0, self._lead + gain * seconds * late), lag)
 
     def _turns(
