@@ -4,7 +4,6 @@
 
 from dataclasses import replace
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,7 +29,7 @@ from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 from soro_studies.system.virtual_drives import Muscles, Regulators
 from soro_trajectory.command_stream import CommandStream, Phase
-from soro_trajectory.tip_control import Aim, GIVEN_UP, TipControl
+from soro_trajectory.tip_control import GIVEN_UP, TipControl
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
@@ -256,20 +255,15 @@ def test_a_path_is_not_led_where_the_tip_is_in_time(monkeypatch):
 def test_only_what_lies_along_a_path_is_late():
     """A path along x at 4 cm/s; latency 0.03 s, dead 0.05 s, response_time 0.1 s."""
     tip, pace, dt = VirtualTip(plant_of(SOFT_PARALLEL, FIRST_PLANT), 'feedback'), 0.04, 0.03
-    control, sample = tip.control, SimpleNamespace(stamp=10**9)
+    control = tip.control
     tip.stream._phase = Phase.FOLLOW
     gain = 0.25 / (0.03 + 0.05 + 0.1)  # 1/s
     assert gain < control._gains().integral
 
     def led(error, pace=pace, dt=dt, before=0.02):
-        def desired(stamp):
-            pose = np.eye(4)
-            pose[0, 3] = pace * 1e-9 * stamp
-            return pose
-
         control._lead = before
-        aim = Aim(0, desired, Task.POSITION, True)
-        return control._led(aim, sample, np.array(error), dt) - before
+        way = np.array([pace, 0.0, 0.0])
+        return control._led(lambda time: time * way, np.array(error), dt) - before
 
     late = 0.05 * pace  # m, of 0.05 s
     whole = gain * dt * 0.05

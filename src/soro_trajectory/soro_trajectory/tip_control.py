@@ -277,6 +277,10 @@ class TipControl:
         linear = self._linearised(feedforward, aim.task)
         if linear is None:
             return
+
+        def at(time: float) -> Array:
+            return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
+
         if before is not None and self._settled(now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
@@ -291,9 +295,9 @@ class TipControl:
             if self._away > LASTS:
                 self._give_up(aim, miss)
                 return
-            self._lead = self._led(aim, sample, error[:3], step)
+            self._lead = self._led(at, error[:3], step)
             error[:3] += self._pending
-            turns = self._turns(aim, sample, seconds, acts)
+            turns = self._turns(at, seconds, acts)
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
@@ -374,31 +378,25 @@ class TipControl:
                 tip, robot = sample.pose[:3, 3], self._binding.robot
                 self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
 
-    def _led(self, aim: Aim, sample: TipSample, error: Array, seconds: float) -> float:
+    def _led(self, at: Callable[[float], Array], error: Array, seconds: float) -> float:
         """Return by how much a path is read earlier [s]: an integral of how late the tip is on it.
 
-        `error` (3,): desired minus measured tip [m]. It counts as far as it lies along the path:
-        what swings, or bends otherwise than told, lies across it as often. The integral of the
-        offset sees the same error: it has the other half of the gain.
+        `at`: the desired place (3,) [m] some time after the measurement [s]. `error` (3,): desired
+        minus measured tip [m], of which what lies along the path counts: swings lie across it as
+        often. Half the gain of a margin of 3, as the offset's integral sees the same error.
         """
         if self._stream.phase is not Phase.FOLLOW:
             return 0.0
-        stamps = (sample.stamp + round(time * NANOSECONDS) for time in (SPAN, -SPAN))
-        ahead, behind = (aim.desired(stamp)[:3, 3] for stamp in stamps)
-        way, lag = (ahead - behind) / (2.0 * SPAN), self._node.table.response_time
+        way, lag = (at(SPAN) - at(-SPAN)) / (2.0 * SPAN), self._node.table.response_time
         along = error @ way / max(float(np.linalg.norm(error) * np.linalg.norm(way)), 1e-300)
         late = float(np.clip(along**2 * (error @ way) / (way @ way + SLOW**2), -lag, lag))
         gain = min(self._gains().integral, 0.25 / (self.measured.latency + DEAD + lag))
         return min(max(0.0, self._lead + gain * seconds * late), lag)
 
     def _turns(
-        self, aim: Aim, sample: TipSample, since: float, acts: float
+        self, at: Callable[[float], Array], since: float, acts: float
     ) -> tuple[Turn, Turn] | None:
         """Return how the path has turned `since` [s], and will until a correction acts."""
-
-        def at(time: float) -> Array:
-            return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
-
         follows = self._stream.phase is Phase.FOLLOW
         return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None
 

@@ -77,8 +77,10 @@ class TrackAction(StreamAction):
         finally:
             self._summarise(result, topic)
         if feedback and control.lost > NOTED:
-            why = control.given_up or 'tip_measured was lost: feedforward with the last correction'
-            result.error_message = f'{why} ({control.lost:.1f} s)'
+            result.error_message = control.given_up or (
+                f'tip_measured was lost for {control.lost:.1f} s: feedforward with the last '
+                'correction meanwhile'
+            )
 
     def _wants_feedback(self, goal: Any) -> bool:
         """Whether the measured tip is to correct the motion; one that cannot is refused."""
