@@ -226,9 +226,9 @@ class EmulatorNode(Node):
         news = watch.update(body)
         level = Level.WARN if watch.remark else Level.OK
         values = {'virtual_time': body.virtual, 'wall_time': body.wall, 'speed': watch.speed}
-        self._diagnostics.report('body', level, watch.remark or 'in motion', **values)
         if news:
             self._log.write('body', remark=watch.remark, **values)
+        self._diagnostics.report('body', level, watch.remark or 'in motion', **values)
         if news and watch.remark:
             self.get_logger().warning(f'{watch.remark}: {watch.speed:.0%} of its speed')
 
