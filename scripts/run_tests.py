@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 import contextlib
 import dataclasses
-import fcntl
 import os
 from pathlib import Path
 import re
@@ -29,6 +28,8 @@ import tempfile
 import time
 from typing import IO
 import xml.etree.ElementTree as ElementTree
+
+from soro_rigs.domains import free_domain
 
 ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
@@ -52,8 +53,6 @@ WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 2
 LONGEST = (DEVICES, 'soro_cli', 'scripts', 'soro_flex_calibration', 'soro_haptics', 'soro_node')
-# Domains whose ports lie below the ephemeral range, and that nobody picks by hand.
-DOMAINS = range(50, 100)
 TESTS_FAILED = 1
 NO_TESTS_COLLECTED = 5
 STOOD_STILL = -100  # no exit code of a process
@@ -74,27 +73,6 @@ def test_folders(names: list[str]) -> dict[str, Path]:
         sys.exit(f'no such package: {" ".join(unknown)}; there are: {" ".join(sorted(found))}')
     chosen = names or sorted(found)
     return {name: found[name] for name in sorted(chosen, key=lambda n: (n == LAST, n))}
-
-
-@contextlib.contextmanager
-def own_domain():
-    """Yield a ROS domain that no other test run on this machine has."""
-    start = os.getpid() % len(DOMAINS)
-    for domain in [*DOMAINS[start:], *DOMAINS[:start]]:
-        with contextlib.ExitStack() as stack:
-            try:
-                file = stack.enter_context(_open_for_all(domain))
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                continue
-            yield domain
-            return
-    sys.exit(f'all ROS domains from {DOMAINS[0]} to {DOMAINS[-1]} are taken by test runs')
-
-
-def _open_for_all(domain: int) -> IO[str]:
-    path = Path(tempfile.gettempdir(), f'soro_test_domain_{domain}.lock')
-    return open(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), 'r+')
 
 
 def environment(domain: int) -> dict[str, str]:
@@ -253,7 +231,7 @@ def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]
     What gives way to the others begins with them, and may end after them.
     """
     giving = [name for name in folders if name in GIVES_WAY and LAST in folders]
-    with own_domain() as other:
+    with free_domain() as other:
         computing = {}
         for name in giving:
             for part, files in parts_of(name, folders[name]).items():
@@ -280,7 +258,7 @@ def run_others(
     if len(together) > 1:
         waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
         with contextlib.ExitStack() as stack:
-            lanes = [domain, *(stack.enter_context(own_domain()) for _ in range(LANES - 1))]
+            lanes = [domain, *(stack.enter_context(free_domain()) for _ in range(LANES - 1))]
             running: dict[int, PackageRun] = {}
             parts = [
                 (name, part, files)
@@ -357,7 +335,7 @@ def main() -> int:
     start, total, bad, second = time.monotonic(), dict.fromkeys(COUNTED, 0), {}, []
     needed: dict[str, str] = {}
     stuck: list[str] = []
-    with own_domain() as domain:
+    with free_domain() as domain:
         print(f'ROS_DOMAIN_ID={domain}', flush=True)
         for name, code, counts in run_all(folders, domain, per_package):
             total = {key: total[key] + counts[key] for key in COUNTED}

@@ -17,7 +17,8 @@ from geometry_msgs.msg import PoseStamped
 
 from soro_msgs.msg import ActuatorCommand, ActuatorState, Backbone, Configuration
 from soro_recording.bag_reader import BagReader
-from soro_rigs.ros_session import own_domain, RosSession, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession, wait_until
 from soro_studies.mechanics.benchmark_rows import MISSED
 
 RATE, SECONDS = 500, float(os.environ.get('SORO_BENCH_SECONDS', '20'))

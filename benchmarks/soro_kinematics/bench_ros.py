@@ -35,7 +35,8 @@ from soro_node.conversions import pose_to_message
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.main import SWITCH_INTERVAL
 from soro_node.middleware import set_middleware
-from soro_rigs.ros_session import own_domain, wait_for, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import wait_for, wait_until
 
 ROBOT, NAMESPACE = 'stiff_flop', '/bench'
 ACTUATION = np.array([0.5e5, 0.2e5, 0.1e5])

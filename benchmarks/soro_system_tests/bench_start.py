@@ -20,7 +20,7 @@ import tempfile
 
 import numpy as np
 
-from soro_rigs.ros_session import own_domain
+from soro_rigs.domains import own_domain
 from soro_studies.mechanics.benchmark_rows import BenchmarkRow, report
 from soro_studies.system.launched_robot import launched_robot
 

@@ -28,8 +28,9 @@ from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.conversions import configuration_to_message
 from soro_node.middleware import set_middleware
+from soro_rigs.domains import own_domain
 from soro_rigs.page_client import PageClient
-from soro_rigs.ros_session import own_domain, wait_until
+from soro_rigs.ros_session import wait_until
 from soro_studies.mechanics.benchmark_rows import MISSED
 
 ROBOTS = {'stiff_flop': 0.01, 'haptic_5dof': 0.002}  # name: period of its driver [s]

@@ -12,8 +12,9 @@ import pytest
 
 from soro_driver.node import DriverNode
 from soro_emulation.node import EmulatorNode
+from soro_rigs.domains import own_domain
 from soro_rigs.event_log import read_events
-from soro_rigs.ros_session import own_domain, RosSession
+from soro_rigs.ros_session import RosSession
 from soro_trajectory.node import TrajectoryPlanner
 
 SCRIPT = Path(__file__).resolve().parents[1] / 'without_ros2.py'

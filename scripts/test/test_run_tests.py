@@ -20,12 +20,6 @@ def test_counts_come_from_the_report(tmp_path):
     assert run_tests.counts_in(tmp_path / 'none.xml')['passed'] == 0
 
 
-def test_two_runs_never_share_a_domain():
-    with run_tests.own_domain() as first, run_tests.own_domain() as second:
-        assert first != second
-        assert {first, second} <= set(run_tests.DOMAINS)
-
-
 def test_package_without_tests_fails(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(run_tests, 'ROOT', tmp_path)
     monkeypatch.setattr(run_tests, 'test_folders', lambda names: {'soro_a': tmp_path / 'test'})

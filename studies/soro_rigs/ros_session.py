@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-import os
 from pathlib import Path
 import re
 import threading
@@ -25,6 +24,7 @@ from soro_node.executor.single_executor import SingleExecutor
 from soro_node.main import spin
 from soro_node.middleware import set_middleware
 from soro_node.robot_binding import ROBOT_PARAMETERS
+from soro_rigs.domains import own_domain
 from soro_rigs.parameter_table import markdown_table
 
 # What rclpy itself offers beside a node's own topics and services.
@@ -34,15 +34,8 @@ BUILT_IN = (
     '/get_type_description', '/change_state', '/get_state', '/get_available_states',
     '/get_available_transitions', '/get_transition_graph', '/transition_event', '/clock',
 )  # fmt: skip
-# Domains that no port of the operating system's own range collides with.
-DOMAINS = range(1, 101)
 AGAIN = 2.5  # s without an answer after which a service is called again
 ACTION_TIMEOUT = 120.0  # s: a node may compile kernels when it starts
-
-
-def own_domain() -> int:
-    """Return a domain id that depends on the process, so that parallel runs do not meet."""
-    return DOMAINS[os.getpid() % len(DOMAINS)]
 
 
 class Place:

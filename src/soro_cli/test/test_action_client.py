@@ -13,7 +13,8 @@ import pytest
 from rclpy.action import ActionServer, CancelResponse
 
 from soro_msgs.action import AnalyzeWorkspace
-from soro_rigs.ros_session import own_domain, RosSession, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession, wait_until
 
 COMMAND = """
 from soro_cli.action_client import run_action

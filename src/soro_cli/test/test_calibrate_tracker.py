@@ -24,7 +24,8 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.sensor_sections import write_section
 from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_node.conversions import pose_to_message, transform_to_message, wrench_to_message
-from soro_rigs.ros_session import own_domain, RosSession
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession
 
 NOISE, TURN_NOISE = 0.1e-3, 1e-3  # m, rad
 MARKER = lie.se3_exp([0.002, -0.003, 0.01, 0.3, 1.0, -0.4])

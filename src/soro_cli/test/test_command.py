@@ -16,12 +16,13 @@ import pytest
 from soro_cli.main import GROUP
 from soro_cli.verbs.mechanics_options import solved
 from soro_mechanics.robot import load_robot
+from soro_rigs.domains import own_domain
 
 OFFLINE = ('--offline', '--robot', 'stiff_flop')
 
 
 def command(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, 'ROS_DOMAIN_ID': '44', **variables}
+    environment = {**os.environ, 'ROS_DOMAIN_ID': str(own_domain()), **variables}
     return subprocess.run(
         [sys.executable, '-m', 'soro_cli.main', *words],
         capture_output=True,
@@ -310,7 +311,7 @@ def test_a_robot_file_that_is_empty_is_named(soro, tmp_path):
 
 
 def test_without_a_running_robot_the_remedy_is_said():
-    done = command('fk', '0', '0', '0', ROS_DOMAIN_ID='97')
+    done = command('fk', '0', '0', '0')
     assert done.returncode == 1
     assert 'no robot runs' in done.stderr
     assert '--offline' in done.stderr

@@ -35,7 +35,7 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import PART
 from soro_recording.bag_reader import BagReader
-from soro_rigs.ros_session import own_domain
+from soro_rigs.domains import own_domain
 from soro_rigs.ros_session import RosSession as Graph
 
 

@@ -14,7 +14,8 @@ from soro_cli.main import main
 from soro_driver.device import Fault
 from soro_msgs.msg import ActuatorState
 from soro_node.qos import LATCHED, LOSSY
-from soro_rigs.ros_session import own_domain, RosSession
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession
 
 
 class Driver(Node):

@@ -11,6 +11,8 @@ import threading
 
 import pytest
 
+from soro_rigs.domains import own_domain
+
 ROOT = Path(__file__).resolve().parents[3]
 SORO = ROOT / 'scripts/bin/soro'
 COMMANDS = (
@@ -20,7 +22,7 @@ COMMANDS = (
     ('stop',),
     ('doctor',),
 )
-ENVIRONMENT = {**os.environ, 'ROS_DOMAIN_ID': '96'}
+ENVIRONMENT = {**os.environ, 'ROS_DOMAIN_ID': str(own_domain())}
 
 
 def interrupted(words, after):

@@ -13,7 +13,8 @@ from soro_cli.main import main
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, ErrorCode, SolverStatus, TipTarget
 from soro_msgs.srv import SolveForward, SolveInverse
-from soro_rigs.ros_session import own_domain, RosSession, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession, wait_until
 
 MOVE = ('move', '--pose', '10mm', '0', '45mm', '--no-wait')
 TRACK = ('track', 'circle', '--centre', '0', '0', '45mm', '--size', '5mm')

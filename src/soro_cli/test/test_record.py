@@ -17,7 +17,8 @@ from std_msgs.msg import String
 from soro_msgs.msg import ActuatorState
 from soro_recording.bag_reader import BagReader
 from soro_recording.recorder_node import SETTLED
-from soro_rigs.ros_session import own_domain, RosSession, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession, wait_until
 
 
 def state(i: int) -> ActuatorState:
@@ -151,7 +152,7 @@ def test_record_needs_a_robot_and_info_a_bag(tmp_path):
             [sys.executable, '-m', 'soro_cli.main', *words],
             capture_output=True,
             text=True,
-            env={**os.environ, 'ROS_DOMAIN_ID': '98'},
+            env={**os.environ, 'ROS_DOMAIN_ID': str(own_domain())},
             timeout=60,
             check=False,
         )

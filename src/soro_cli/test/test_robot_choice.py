@@ -14,7 +14,7 @@ from soro_cli import ros_session
 from soro_cli.main import main
 from soro_cli.ros_session import LONGEST, RosSession, SETTLED, SLICE, SOLVER
 from soro_node.user_errors import UserError
-from soro_rigs.ros_session import own_domain
+from soro_rigs.domains import own_domain
 from soro_rigs.ros_session import RosSession as Nodes
 
 

@@ -12,7 +12,7 @@ from soro_cli.robot_process import RobotProcess
 from soro_cli.ros_session import RosSession
 from soro_mechanics import load_robot
 from soro_node.user_errors import UserError
-from soro_rigs.ros_session import own_domain
+from soro_rigs.domains import own_domain
 
 RUNS = '[launch] [driver] started, pid 7\n[driver] [ERROR] [driver]: not this line'
 

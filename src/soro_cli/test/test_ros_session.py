@@ -15,7 +15,8 @@ from soro_cli.ros_session import RosSession as Session
 from soro_cli.ros_session import TIMED_OUT
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.user_errors import UserError
-from soro_rigs.ros_session import own_domain, RosSession
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession
 
 VALUES = {'robot': 'stiff_flop', 'priority': 50, 'rate': 0.5, 'online': True, 'empty': ''}
 

@@ -11,7 +11,8 @@ from std_srvs.srv import Trigger
 
 from soro_cli import service_round
 from soro_cli.main import main
-from soro_rigs.ros_session import own_domain, RosSession
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession
 
 
 @pytest.fixture

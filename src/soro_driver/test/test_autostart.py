@@ -19,7 +19,8 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.diagnostics import Level
 from soro_node.process.parent_death import LAUNCHER
-from soro_rigs.ros_session import own_domain, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import wait_until
 
 ABSENT = DeviceLost('CAN socketcan can0: there is none')
 

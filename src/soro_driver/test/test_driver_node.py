@@ -23,7 +23,8 @@ from soro_msgs.msg import ActuatorState
 from soro_node.diagnostics import Level
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.qos import LATCHED
-from soro_rigs.ros_session import own_domain, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import wait_until
 
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 

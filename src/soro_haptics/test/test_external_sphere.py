@@ -16,7 +16,8 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from recorded_rig import nominal_calibration
 
 from soro_mechanics.haptics.flex_calibration import save_calibration
-from soro_rigs.ros_session import own_domain, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import wait_until
 
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 EXAMPLE = Path(__file__).parents[3] / 'examples/external_sphere.py'

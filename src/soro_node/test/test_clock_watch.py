@@ -12,7 +12,8 @@ from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 
 from soro_node.executor.clock_watch import watch_clock
-from soro_rigs.ros_session import own_domain, RosSession, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession, wait_until
 
 
 @pytest.mark.parametrize(('simulated', 'published'), [(True, False), (True, True), (False, False)])

@@ -14,7 +14,7 @@ import threading
 import pytest
 
 from soro_node import main as main_module
-from soro_rigs.ros_session import own_domain
+from soro_rigs.domains import own_domain
 
 LAUNCHER_PATIENCE = 5.0  # s, then a launcher sends SIGTERM
 LONGER = 1.0 + main_module.PATIENCE + main_module.LEAVE_TIME  # s, than a busy thread is waited for

@@ -24,7 +24,7 @@ from soro_node.middleware import (
     set_middleware,
     VARIABLES,
 )
-from soro_rigs.ros_session import own_domain
+from soro_rigs.domains import own_domain
 
 ENV = Path(__file__).resolve().parents[3] / 'scripts' / 'env.sh'
 LOOK = """

@@ -10,7 +10,8 @@ from std_msgs.msg import Float64MultiArray
 
 from soro_driver.device import DeviceError, DeviceLost
 from soro_mechanics.core.actuators import Actuator
-from soro_rigs.ros_session import own_domain, RosSession, wait_until
+from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import RosSession, wait_until
 from soro_ros2_control_driver.device import _waiting, Ros2ControlDevice
 from soro_ros2_control_driver.wiring import Ros2ControlWiring
 

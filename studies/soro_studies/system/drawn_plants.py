@@ -6,8 +6,8 @@
 
 Those of `tip_feedback` differ from the robot file by one thing each, and all of them were seen
 while the controller was written. Here everything differs at once, by shares that a fixed seed
-draws from the same ranges, and each row is computed once: rows that the JSON beside the page has are
-kept, and what the controller's rows are judged by is the same.
+draws from the same ranges, and each row is computed once: rows that the JSON beside the page has
+are kept, and what they are judged by is the same.
 """
 
 from __future__ import annotations
@@ -106,9 +106,9 @@ def section(rows: Sequence[dict[str, Any]]) -> str:
         f'`python -m soro_studies.system.drawn_plants`, seed {SEED}: {len(rows)} of {every}',
         'plants and paths. Everything differs at once, by shares of the ranges above; nobody saw',
         'a row before the controller was as it is here, and none was computed twice.',
-        'Mean (largest) error in mm. Feedback halves the mean error of feedforward or leaves less than',
-        f'{1e3 * NOISE:.1f} mm, and at',
-        f'4 cm/s is not worse, in {held} of {len(rows)}. `!`: it is not so.',
+        'Mean (largest) error in mm. Feedback halves the mean error of feedforward or leaves',
+        f'less than {1e3 * NOISE:.1f} mm, and at 4 cm/s is not worse, in',
+        f'{held} of {len(rows)}. `!`: it is not so.',
         '',
         '| Robot | Stiffness, lag | Hysteresis, creep | Load | Path | Feedforward | Feedback |',
         '|---|---|---|---|---|---|---|',

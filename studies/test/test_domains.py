@@ -1,0 +1,28 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that run beside each other do not hear each other."""
+
+import subprocess
+import sys
+
+from soro_rigs.domains import DOMAINS, free_domain, own_domain
+
+SAY = 'from soro_rigs.domains import own_domain; print(own_domain(), flush=True); input()'
+
+
+def test_no_two_processes_share_a_domain():
+    mine = own_domain()
+    others = [
+        subprocess.Popen(
+            [sys.executable, '-c', SAY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(5)
+    ]
+    try:
+        with free_domain() as first, free_domain() as second:
+            found = [mine, first, second, *(int(p.stdout.readline()) for p in others)]
+    finally:
+        for process in others:
+            process.communicate('\n')
+    assert own_domain() == mine
+    assert len(set(found)) == len(found) and set(found) <= set(DOMAINS)
