@@ -13,7 +13,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.analysis.trajectory import schedule
 from soro_mechanics.core.configuration import Task
 from soro_studies.system import tip_feedback
-from soro_studies.system.drawn_plants import COUNTS, drawn
+from soro_studies.system.drawn_plants import COUNTS, drawn, KINDS
 from soro_studies.system.muscle_errors import parts
 from soro_studies.system.plant_assumptions import DELAY, SCENES
 from soro_studies.system.plant_assumptions import PLANTS as MOVING
@@ -347,10 +347,14 @@ def test_a_soft_robot_whose_load_lets_go_does_not_stay_away():
 
 def test_plants_drawn_by_lot_stay_the_same_and_within_the_ranges_of_the_table():
     for scene in SCENES_OF_TIPS:
-        first, again = list(drawn(scene)), list(drawn(scene))
-        assert first == again and len(first) == COUNTS[scene.robot]
+        plain, first = plant_of(scene, FIRST_PLANT), list(drawn(scene))
+        assert first == list(drawn(scene))
+        assert len(first) == sum(counts[scene.robot] for counts in COUNTS.values())
         for one in first:
-            assert 0.8 <= one.plant.stiffness <= 1.2 and 1.0 <= one.plant.lag <= 2.0
-            assert 0.0 <= one.plant.hysteresis <= 0.1 and 0.0 <= one.plant.creep <= 0.1
+            plant = one.plant
+            assert 0.8 <= plant.stiffness <= 1.2 and 1.0 <= plant.lag <= 2.0
+            assert 0.0 <= (plant.hysteresis or 0.0) <= 0.1 and 0.0 <= plant.creep <= 0.1
+            changed = sum(getattr(plant, kind) != getattr(plain, kind) for kind in KINDS)
+            assert changed == (1 if one.group == 'one thing' else len(KINDS))
     kinds = {(one.curve, one.speed) for scene in SCENES_OF_TIPS for one in drawn(scene)}
     assert len(kinds) == len(tip_feedback.CURVES) * len(tip_feedback.SPEEDS)
