@@ -5,7 +5,7 @@
     python -m soro_studies.system.drawn_plants --write docs/evidence/tip_feedback.md
 
 All plants of `tip_feedback` were seen while the controller was written. Those here differ by what
-a fixed seed draws from the same ranges, `everything` at once or `one thing` each as there, and each
+a fixed seed draws from the same ranges, `everything` at once or `one thing` each, as there. Each
 row is computed once: rows that the JSON beside the page has are kept, and what they are judged by
 is the same.
 """
@@ -129,7 +129,7 @@ def section(rows: Sequence[dict[str, Any]]) -> str:
         '## Plants drawn by lot',
         '',
         f'`python -m soro_studies.system.drawn_plants`, seed {SEED}: plants and paths that nobody',
-        'had seen before the controller was as it is here; none was computed twice, none is left out.',
+        'had seen before the controller was as it is here; none was computed twice or left out.',
         'Shares are drawn from the ranges above, for everything at once or one thing each.',
         'Mean (largest) error in mm. Feedback halves the mean error of feedforward or leaves',
         f'less than {1e3 * NOISE:.1f} mm, and at 4 cm/s is not worse, in',
