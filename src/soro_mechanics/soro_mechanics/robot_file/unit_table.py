@@ -75,7 +75,7 @@ class UnitTable:
         except ValueError:
             value = float('nan')
         if not np.isfinite(value):
-            where = f'{self.file}, line {line}'
+            where = f'{self.file}, line {line}, {self.header[column[0]]}'
             raise InvalidInput(where, text, 'a finite number', Code.NOT_FINITE)
         return value
 
