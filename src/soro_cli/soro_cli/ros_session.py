@@ -70,8 +70,6 @@ class RosSession(AbstractContextManager['RosSession']):
                 if left <= 0.0:
                     break
                 self._executor.spin_once(timeout_sec=min(SLICE, left))
-        if interrupts:
-            raise KeyboardInterrupt
         return found
 
     def running_robots(self, wanted: str = '') -> list[str]:
@@ -175,22 +173,22 @@ class RosSession(AbstractContextManager['RosSession']):
         those of what was sent before an interruption, and are added to.
         """
         futures = [] if futures is None else futures
-        if not futures:
-            futures.append(send())
-        end, pause = time.monotonic() + timeout, AGAIN
+        due, end, pause = not futures, time.monotonic() + timeout, AGAIN
 
         def done() -> Any:
             return next((f for f in futures if f.done()), None)
 
-        while not self.spin_until(
-            lambda: done() is not None or not alive(), min(pause, end - time.monotonic())
-        ):
+        while True:
+            if due:
+                with interrupts_held_back():
+                    futures.append(send())
+            if self.spin_until(
+                lambda: done() is not None or not alive(), min(pause, end - time.monotonic())
+            ):
+                return done()
             if time.monotonic() >= end:
                 return None
-            if again:
-                futures.append(send())
-                pause *= 2.0
-        return done()
+            due, pause = again, 2.0 * pause
 
     def call(
         self, kind: Any, name: str, request: Any, timeout: float = 10.0, again: bool = True

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 from rclpy.node import Node
+from rclpy.task import Future
 
 from soro_cli.ros_session import RosSession as Session
 from soro_cli.ros_session import TIMED_OUT
@@ -65,6 +66,23 @@ def test_an_interrupt_cuts_no_callback_and_the_session_goes_on_hearing(interrupt
             assert len(whole) == count
         session.node.destroy_timer(timer)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_request_that_is_interrupted_while_it_is_sent_is_known_and_not_sent_again(interruptible):
+    with Session() as session:
+        sent, futures, answer = [], [], Future()
+
+        def send():
+            sent.append(True)  # the server has it by now
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(0.01)
+            return answer
+
+        with pytest.raises(KeyboardInterrupt):
+            session.answered(send, 5.0, futures=futures)
+        assert futures == [answer]
+        answer.set_result('accepted')
+        assert session.answered(send, 5.0, futures=futures) is answer and len(sent) == 1
 
 
 @pytest.mark.timeout(60)

@@ -24,10 +24,10 @@ def handled(numbers: Iterable[int], handler: Callable[..., Any]) -> Iterator[Non
 
 @contextmanager
 def interrupts_held_back() -> Iterator[list[int]]:
-    """Collect the signals that would raise KeyboardInterrupt, in what must not be cut anywhere.
+    """Collect the signals that would raise KeyboardInterrupt, and raise it where the context ends.
 
     An executor of rclpy that is cut in the middle of a callback never executes another one of the
-    same group: no answer is heard any more.
+    same group: no answer is heard any more. Nor is one to a request that was cut on its way.
     """
     come: list[int] = []
     numbers: list[int] = []
@@ -36,3 +36,5 @@ def interrupts_held_back() -> Iterator[list[int]]:
         numbers = [n for n in every if signal.getsignal(n) is signal.default_int_handler]
     with handled(numbers, lambda number, frame: come.append(number)):
         yield come
+    if come:
+        raise KeyboardInterrupt
