@@ -49,8 +49,7 @@ class Left(NamedTuple):
 
     model: Any  # whose solution it is (a `Model`: its module imports this one)
     asked: tuple[Task, tuple[float, float]]  # task and tolerances
-    rows: Array | None  # of the task, as far as steps have shown them
-    known_at: Array | None  # z where they were exact
+    known: dict[str, Any]  # of `Point`: rows, where they were exact, and curvature
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
@@ -68,6 +67,7 @@ class Point(NamedTuple):
     size: float  # of the residual
     rows: Array | None = None  # of the task there, as far as steps have shown them (`_secant`)
     known_at: Array | None = None  # z where they were exact
+    curvature: Array | None = None  # of energy and task together, likewise (`_learn`)
 
 
 class Search:
@@ -75,8 +75,7 @@ class Search:
 
     def __init__(self, model: Any, target: Target, load: LoadCase) -> None:
         self.model, self.target, self.load = model, target, load
-        self._limits = model.limits
-        self._aim = target  # what a point is judged by
+        self._limits, self._aim = model.limits, target  # what a point is judged by
         self._unit = np.repeat(target.tolerances, 3)[: target.size]  # the tolerance of every row
         self._asked = target.task, target.tolerances
         self._count = 0
@@ -127,8 +126,8 @@ class Search:
         left: Left | None = None if guess is None else guess.search
         if guess is not None and left is not None and within:
             if left.model is self.model and guess.load.like(self.load):
-                rows = left.rows if left.asked == self._asked else None
-                return self._point(z, guess)._replace(rows=rows, known_at=left.known_at)
+                found = self._point(z, guess)
+                return found._replace(**left.known) if left.asked == self._asked else found
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
@@ -181,8 +180,9 @@ class Search:
         """Iterate from a point; return the best one, and whether it is final."""
         size = point.z.size
         redundant = size > point.residual.size
-        trust, penalty, curvature, bend = TRUST, 0.0, np.eye(size), np.zeros((size, size))
-        rows, bent = point.rows, False
+        trust, penalty, bend = TRUST, 0.0, np.zeros((size, size))
+        rows, curvature, bent = point.rows, point.curvature, False
+        curvature = np.eye(size) if curvature is None else curvature.copy()
         exact, lowest, since = rows is None, point.size, 0
         for iteration in range(ends[0]):
             self._count += 1
@@ -202,6 +202,9 @@ class Search:
             free = step is not None  # and within the limits
             if not free:
                 step, multiplier = steps.landing_step(*task, curvature)
+                if iteration == 0 and step is not None and np.abs(step).max() > HOLD:
+                    curvature = np.eye(size)  # what was known is of too far away
+                    step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
@@ -238,7 +241,8 @@ class Search:
                     exact = not done and trial.size > SECANT_BELOW * point.size
                 seen = moved, trial.residual - point.residual
                 known = self._rows(trial) if exact else _secant(rows, *seen)
-                trial = trial._replace(rows=known, known_at=trial.z if exact else point.known_at)
+                where = trial.z if exact else point.known_at
+                trial = trial._replace(rows=known, known_at=where, curvature=curvature)
                 if done:
                     return trial, True
                 if exact and not landing:
@@ -284,7 +288,8 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        left = Left(self.model, self._asked, best.rows, best.known_at)
+        known = {name: getattr(best, name) for name in ('rows', 'known_at', 'curvature')}
+        left = Left(self.model, self._asked, known)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         actuation = self._limits.actuation(best.z)
         return InverseSolution(actuation, q, *best.errors, at_limit, status)

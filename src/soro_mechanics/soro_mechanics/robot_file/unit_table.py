@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import csv
 from dataclasses import dataclass
 import os
@@ -60,14 +60,13 @@ class UnitTable:
             raise InvalidInput(where, list(self.header), f'a column {missing[0]}')
         return found
 
-    def text(self, line: int, cells: Sequence[str], index: int) -> str:
+    def text(self, line: int, cells: list[str], index: int) -> str:
         """Return one cell of a line."""
         if index >= len(cells):
-            where = f'{self.file}, line {line}'
-            raise InvalidInput(where, list(cells), 'as many cells as the header')
+            raise InvalidInput(f'{self.file}, line {line}', cells, 'as many cells as the header')
         return cells[index]
 
-    def number(self, line: int, cells: Sequence[str], column: Column) -> float:
+    def number(self, line: int, cells: list[str], column: Column) -> float:
         """Return one cell of a line as a number in SI."""
         text = self.text(line, cells, column[0])
         try:

@@ -30,10 +30,9 @@ def interrupts_held_back() -> Iterator[list[int]]:
     same group: no answer is heard any more. Nor is one to a request that was cut on its way.
     """
     come: list[int] = []
-    numbers: list[int] = []
-    if threading.current_thread() is threading.main_thread():
-        every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        numbers = [n for n in every if signal.getsignal(n) is signal.default_int_handler]
+    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    main = threading.current_thread() is threading.main_thread()
+    numbers = [n for n in every if main and signal.getsignal(n) is signal.default_int_handler]
     with handled(numbers, lambda number, frame: come.append(number)):
         yield come
     if come:
