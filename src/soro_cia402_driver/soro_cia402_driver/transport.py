@@ -45,7 +45,8 @@ class Cia402Transport:
         self.arrived, self.restarted = np.full(len(wiring.nodes), -math.inf), False
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
-        self._watched, self._turns = self.goal.copy(), cycle(self._every)  # of WATCHED, as said
+        self._watched = self.goal.copy()  # of WATCHED, as said
+        self._turns = cycle([*self._every, None])  # in the last turn every one may be told
 
     def open(self) -> Identity:
         """Find every drive, without power, and set it up."""
@@ -108,9 +109,10 @@ class Cia402Transport:
         self.goal[:] = self._counts(values)
         watch = co.HOST << 16 | max(1, round(1e3 * ttl))
         late, turn = self._watched != watch, next(self._turns)
-        # One says what it has, in turn, always: an answer to an older frame confirms nothing.
+        # One says what it has, in turn: an answer to an older frame confirms nothing.
         frames = [co.whole(co.DOWNLOAD, co.WATCHED, watch) if is_late else b'' for is_late in late]
-        frames[turn] = co.sdo(co.VALUE, co.WATCHED)
+        if turn is not None:
+            frames[turn] = co.sdo(co.VALUE, co.WATCHED)
         rows = zip(self.wiring.nodes, frames, strict=True)
         self.bus.put([(co.SDO_REQUEST + node, frame) for node, frame in rows if frame])
         self._cycle([co.ENABLE] * len(self._every))

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 import time
+from types import SimpleNamespace
 
 from drives_on_a_bus import bench, EXAMPLE, pass_time, robot, TTL  # noqa: F401
 import numpy as np
@@ -15,7 +16,7 @@ from soro_cia402_driver.device import Cia402Device
 from soro_cia402_driver.emulator.device import Cia402Emulator
 from soro_cia402_driver.emulator.drive import Drive, LAG
 from soro_cia402_driver.protocol import State
-from soro_cia402_driver.transport import BEAT
+from soro_cia402_driver.transport import BEAT, Cia402Transport
 from soro_cia402_driver.wiring import read_wiring
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Fault, Flag
 from soro_driver.endpoint import Endpoint
@@ -138,6 +139,20 @@ def test_an_older_answer_confirms_no_newer_time(device, bench, monkeypatch):  # 
     pass_time(0.02)  # the answers come
     cycle(device, np.zeros(6), 20.0, lambda _: watched(bench[0]) == {TTL})
     assert watched(bench[0]) == {TTL}
+
+
+def test_a_robot_of_one_drive_tells_it_too_for_how_long_to_watch(device):
+    wiring = device.transport.wiring
+    each = ('names', 'nodes', 'zero', 'per_count', 'minimum', 'maximum')
+    one = {name: getattr(wiring, name)[:1] for name in each}
+    transport, sent = Cia402Transport(replace(wiring, **one), 1.0, 1.0), []
+    transport.bus = SimpleNamespace(put=sent.extend)
+    for _ in range(4):
+        transport.command(np.zeros(1), TTL)
+    told = co.whole(co.DOWNLOAD, co.WATCHED, co.HOST << 16 | round(1e3 * TTL))
+    asked = co.sdo(co.VALUE, co.WATCHED)
+    requests = [f for i, f in sent if i == co.SDO_REQUEST + wiring.nodes[0]]
+    assert told in requests and asked in requests
 
 
 def watched(emulator):

@@ -342,11 +342,12 @@ class DriverNode(GuardedLifecycleNode):
             response.message += f'; {doing}' if doing else ''
             return response
         error = self._asked('stop', lambda loop: loop.stop(STOPPED))
+        self._starting.cancel(STOPPED)
         safety = self._loop.safety
         response.success = error is None and safety.connected
         # Of the loop itself: the topics of this tick are not out yet.
         message = safety.state.name if safety.connected else driver_report.LOST
-        response.message = message if error is None else str(error)
+        response.message = message if error is None else f'{error}; it stops once it goes on'
         return response
 
     def _on_clear_fault(

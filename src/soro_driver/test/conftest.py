@@ -147,12 +147,13 @@ class Rig:
         source: str = '/robot/planner',
         stamp: int | None = None,
         stops: int = 0,
+        age: float = 0.0,
     ):
-        """Send a command by names."""
+        """Send a command by names; `age`: it has waited so long for this tick [s]."""
         self.stamp += 1_000_000
-        quantities = [a.quantity_code for a in self.gate.actuators]
+        quantities, arrival = [a.quantity_code for a in self.gate.actuators], self.clock.now - age
         self.inlet.submit(
-            self.gate.names, quantities, values, source, stamp or self.stamp, self.clock.now, stops
+            self.gate.names, quantities, values, source, stamp or self.stamp, arrival, stops
         )
 
     def stream(self, values, count: int, source: str = '/robot/planner'):

@@ -150,6 +150,26 @@ def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypa
     assert running.loop.safety.state is DeviceState.INACTIVE
 
 
+def test_a_stop_during_a_long_call_of_the_device_is_not_lost(running, monkeypatch):
+    """An autostart that waits for its device would arm it, and it would obey commands."""
+    monkeypatch.setattr(requests, 'TIMEOUT', 0.05)
+    running.loop.open()
+    running.device.fail['read'] = DeviceLost('cable')
+    opening = running.device.hold('open')
+    running.loop.start()
+    assert opening.entered.wait(5.0)
+    with pytest.raises(NotAllowed, match='does not answer'):
+        running.loop.stop('stopped by a person')
+    running.device.fail.clear()
+    monkeypatch.undo()
+    opening.leave.set()
+    with pytest.raises(NotAllowed, match='stopped by a person'):
+        running.loop.arm()
+    assert 'arm' not in running.device.calls
+    running.loop.clear()
+    running.loop.arm()
+
+
 def test_what_has_begun_is_waited_for(monkeypatch):
     late = threading.Event()
 

@@ -18,7 +18,7 @@ import numpy as np
 from soro_driver.device import DeviceError, Fault, Flag, Reading
 from soro_driver.loop.law import Command, Law
 from soro_driver.safety.not_allowed import NotAllowed
-from soro_haptics.motor_motion import MotorMotion
+from soro_haptics.motor_motion import LINGER, MotorMotion
 from soro_haptics.sensor_guard import SensorGuard
 from soro_haptics.stage_times import StageTimes
 from soro_haptics.streams import Streams
@@ -105,8 +105,8 @@ class HapticControl(Law):
         self.unrendered, self.refusal = 0, Code.NONE
         self._ended = True  # whoever was in control has to be armed again
         self._chosen = True  # what the environment is by now was chosen for the next arming
-        self._moving = False
-        self._started = False
+        self._moving = self._started = False
+        self._asked, self._paused = -math.inf, False  # last target; a pause in them since armed
         self._broken = ''
         self._behind, self._unstable = 0, 0.0  # solutions in a row; of the last seconds
         self._encoder, self._misled = np.zeros(0), False  # by sensors that were given up
@@ -218,7 +218,7 @@ class HapticControl(Law):
         An object of before would move the motors without anybody having asked for that since.
         Only the first arming renders what the robot was launched with.
         """
-        self._ended = self._streaming = False
+        self._ended = self._streaming = self._paused = False
         self.motion.end()
         loop = self.haptics.loop
         if not self._chosen:
@@ -255,12 +255,17 @@ class HapticControl(Law):
         self.haptics.loop.law.replace_environment(environment, self._rest_force)
         self._streaming = True  # from now on: a stream alone moves nothing
 
-    def move_motors(self, target: Array, now: float) -> None:
+    def move_motors(self, target: Array, now: float, knows: bool = False) -> None:
         """Let the motors follow a target for a while instead of the hand.
 
-        NotAllowed: not in control, or the hand touches something.
+        NotAllowed: not in control, the hand touches something, or the target is of a stream from
+        before the arming that has not paused since, and does not know (`knows`) of the last stop.
         """
+        silent, self._asked = now - self._asked, now
         self._check_in_control()
+        if not (knows or self._paused or silent >= LINGER):
+            raise NotAllowed(f'targets were coming when it was armed: pause for {LINGER:g} s')
+        self._paused = True
         if self.environment.touched:
             raise NotAllowed('an object holds the hand; set a free environment', Code.BUSY)
         self.motion.go_to(target, now)

@@ -334,7 +334,10 @@ class HapticRenderer(DriverNode):
             return
         try:
             target = gate.clamp(gate.check(message.name, message.quantity, message.value))
-            loop.between_ticks(lambda: control.move_motors(target, time.monotonic()))
+            if message.stops not in (0, self._stops):
+                raise NotAllowed(f'sent before a stop: stops {message.stops}, now {self._stops}')
+            asked = target, time.monotonic(), bool(message.stops)
+            loop.between_ticks(lambda: control.move_motors(*asked))
         except SoroError as error:
             self._diagnostics.report('target', Level.WARN, f'refused: {error}')
         else:
@@ -389,6 +392,10 @@ class HapticRenderer(DriverNode):
         self.get_logger().info(f'{self._robot.name}: model ready in {took:.1f} s, {what}')
         return haptics
 
+    @property
+    def _stops(self) -> int:
+        return self._heard.stops if self._heard is not None else self._latches.stops
+
     def _send(self, values: Array) -> None:
         # Stamps give the order.
         self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
@@ -398,7 +405,7 @@ class HapticRenderer(DriverNode):
             name=[a.name for a in actuators],
             quantity=[a.quantity_code for a in actuators],
             value=values.tolist(),
-            stops=self._heard.stops if self._heard is not None else self._latches.stops,
+            stops=self._stops,
         )
         message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
         self._command.publish(message)

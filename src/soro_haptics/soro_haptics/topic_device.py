@@ -74,6 +74,7 @@ class TopicDevice(Device):
         self._flex: SensorReading | None = None
         self._flex_time = -math.inf
         self._armed = False
+        self._stops = 0  # when it was armed
 
     @classmethod
     def from_section(
@@ -129,7 +130,7 @@ class TopicDevice(Device):
             np.array(state.applied, float),
             np.array(state.flags, np.uint16),
             int(faults),
-            self._armed and state.device_state not in self._driven,
+            self._armed and (state.device_state not in self._driven or state.stops != self._stops),
             flex,
             time_,
         )
@@ -146,11 +147,12 @@ class TopicDevice(Device):
     def arm(self) -> None:
         """Check that the driver obeys commands."""
         with self._lock:
-            state = None if self._state is None else self._state.device_state
-        if state not in self._driven:
+            heard = self._state
+        state = None if heard is None else heard.device_state
+        if heard is None or state not in self._driven:
             found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
             raise DeviceError(f'the driver is {found}: call driver/clear_fault first')
-        self._armed = True
+        self._armed, self._stops = True, heard.stops
 
     def make_safe(self) -> None:
         """Fall silent: the driver carries out its safe action, and resets itself."""

@@ -59,6 +59,31 @@ def test_out_of_control_no_environment_is_chosen(plant):
     assert rig.control.environment is before
 
 
+@pytest.mark.parametrize('knows', [False, True])
+def test_targets_that_were_coming_when_it_was_armed_move_nothing_before_they_pause(plant, knows):
+    rig = Rig(plant, rest_force=0.15).armed()
+    control = rig.control
+    for _ in range(3):
+        rig.now += 0.05
+        control.move_motors(TURNED, rig.now)
+    control.disengaged()  # a stop
+    with pytest.raises(NotAllowed, match='not in control'):
+        control.move_motors(TURNED, rig.now)
+    control.armed()
+    at = rig.angle.copy()
+    for _ in range(20):
+        rig.now += 0.05
+        with pytest.raises(NotAllowed, match='pause'):
+            control.move_motors(TURNED, rig.now)
+        rig.angle = rig.tick().values
+    np.testing.assert_allclose(rig.angle, at, atol=1e-4)
+    rig.now += 0.05 if knows else LINGER
+    control.move_motors(TURNED, rig.now, knows)
+    for _ in range(50):
+        rig.angle = rig.tick().values
+    assert np.abs(rig.angle - at).max() > 0.01
+
+
 def test_a_target_behind_a_wall_ends_at_the_wall_and_what_follows_is_slow(plant):
     rig = Rig(plant).armed()
     rig.control.replace_environment(environment('wall'))

@@ -64,10 +64,21 @@ def test_over_topics_the_renderer_has_a_way_of_its_own_to_be_cleared(ros, monkey
     assert not ros.call(Trigger, 'haptic_renderer/clear_fault', Trigger.Request()).success
 
 
-def heard(state):
-    return ActuatorState(
-        name=['motor'], measured=[0.0], applied=[0.0], flags=[0], device_state=int(state)
-    )
+def heard(state, stops=0):
+    numbers = {'measured': [0.0], 'applied': [0.0], 'flags': [0]}
+    return ActuatorState(name=['motor'], device_state=int(state), stops=stops, **numbers)
+
+
+def test_a_driver_that_was_stopped_and_cleared_between_two_states_has_to_be_armed_again():
+    device = TopicDevice(('motor',), (), lambda values: None, 1.0, 0.25)
+    device.take_state(heard(DeviceState.ACTIVE, 7))
+    device.arm()
+    assert not device.read().tripped
+    device.take_state(heard(DeviceState.ACTIVE, 8))
+    assert device.read().tripped
+    device.make_safe()
+    device.arm()
+    assert not device.read().tripped
 
 
 @pytest.mark.parametrize('released', [True, False])

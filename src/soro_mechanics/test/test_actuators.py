@@ -14,7 +14,6 @@ from scipy.integrate import solve_ivp
 
 from soro_mechanics.actuator_models.capstan import Capstan
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties, read_creep
-from soro_mechanics.actuator_models.gas_muscle import GasMuscle
 from soro_mechanics.actuator_models.hysteresis import BoucWen, hysteresis, LAWS, PrandtlIshlinskii
 from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.actuator_models.pneumatics import (
@@ -27,6 +26,7 @@ from soro_mechanics.actuator_models.pneumatics import (
 )
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.robot_file.section import Section
+from soro_studies.emulation.gas_muscle import GasMuscle
 
 BAR = 1e5
 AIRBAG = GasMuscle(15e-3**2)  # of the muscle robot

@@ -201,31 +201,37 @@ class CommandStream:
             stopped = seen is not None and seen.stopped
             return ENDED if self._ignoring or stopped else self._generation
 
-    def begin_era(self) -> int:
+    def begin_era(self, generation: int | None = None) -> int:
         """End what was requested before and return the new generation.
 
-        StreamError while the driver is stopped: what is requested then never moves anything.
+        StreamError while the driver is stopped: what is requested then never moves anything; where
+        the `generation` in which it was requested has ended.
         """
         with self._lock:
             if self._seen is not None and self._seen.stopped:
                 raise StreamError(*STOPPED)
+            if generation is not None:
+                self._require(generation)
             self._generation += 1
             return self._generation
 
     def require(self, generation: int) -> None:
         """Raise StreamError when an generation has ended."""
         with self._lock:
-            if generation == ENDED:
-                raise StreamError(
-                    Code.NOT_ACTIVE,
-                    f'stopped or released while targets came; send none for {SILENCE:g} s, look '
-                    'why, then send a new one',
-                )
-            if generation != self._generation:
-                raise self._stopped or StreamError(
-                    Code.CANCELED,
-                    'stopped, released or followed by a path after it was sent; send it again',
-                )
+            self._require(generation)
+
+    def _require(self, generation: int) -> None:
+        if generation == ENDED:
+            raise StreamError(
+                Code.NOT_ACTIVE,
+                f'stopped or released while targets came; send none for {SILENCE:g} s, look '
+                'why, then send a new one',
+            )
+        if generation != self._generation:
+            raise self._stopped or StreamError(
+                Code.CANCELED,
+                'stopped, released or followed by a path after it was sent; send it again',
+            )
 
     def go_to(
         self,

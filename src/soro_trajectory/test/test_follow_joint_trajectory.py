@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from soro_mechanics import load_robot
 from soro_msgs.msg import ActuatorState
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
+from soro_trajectory import follow_joint_trajectory as module
 from soro_trajectory.command_stream import Phase
 from soro_trajectory.track_topics import duration_message
 
@@ -100,6 +101,20 @@ def test_a_goal_is_followed_from_where_the_robot_is_on_straight_lines(follower):
     for m in seen:
         error = np.subtract(m.desired.positions, m.actual.positions)
         np.testing.assert_allclose(m.error.positions, error)
+
+
+def test_a_goal_that_was_released_while_it_was_checked_moves_nothing(follower, monkeypatch):
+    stream, where = follower.scene.planner._stream, module.goal_of_trajectory
+
+    def released(*arguments):
+        found = where(*arguments)
+        stream.release()
+        return found
+
+    monkeypatch.setattr(module, 'goal_of_trajectory', released)
+    status, code = follower.ends(follower.goal((2.0 * follower.least, MIDDLE)))
+    assert (status, code) == (ABORTED, CODES.INVALID_GOAL)
+    assert stream.phase is Phase.IDLE and not follower.scene.driver.commands
 
 
 def other(goal, **fields):

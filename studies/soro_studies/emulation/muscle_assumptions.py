@@ -22,9 +22,9 @@ import numpy as np
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.moving_body import MovingBody
 from soro_mechanics import load_robot
-from soro_mechanics.actuator_models.gas_muscle import GasMuscle
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
+from soro_studies.emulation.gas_muscle import GasMuscle
 from soro_studies.emulation.muscle_tracking import Player, ROBOT
 from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.validation.pam_continuum import trajectory

@@ -94,6 +94,7 @@ class ControlLoop:
         self._unsafe: set[str] = set() if unsafe is None else unsafe
         self._passed = math.nan  # when the last pass ended
         self._finished = False
+        self._stop_waits = ''  # why
 
     # Asked from any thread ------------------------------------------------------------------
 
@@ -131,8 +132,12 @@ class ControlLoop:
         self._call(self._disarm)
 
     def stop(self, reason: str) -> None:
-        """Carry out the safe action; nothing moves again before `clear`."""
-        self._call(lambda: self._stop(reason))
+        """Carry out the safe action; nothing moves again before `clear`.
+
+        NotAllowed: the loop does not answer; it stops before anything else once it goes on.
+        """
+        self._stop_waits = reason
+        self._call(self._heed_stop)
 
     def estop(self) -> None:
         """Act on a press of the emergency stop; it stays latched until `clear`.
@@ -202,6 +207,7 @@ class ControlLoop:
     def tick(self, lateness: float = 0.0) -> Tick:
         """Do one pass (the thread calls this; tests may)."""
         self._heed_estop()
+        self._heed_stop()
         self._requests.answer()
         self._heed_estop()  # pressed while a request was carried out
         self._began = now = self._clock()
@@ -416,12 +422,15 @@ class ControlLoop:
             self._disengage()
             if self.safety.connected:
                 self._make_safe()
+            self.law.stopped(self._clock())
             self._log('emergency stop')
 
-    def _stop(self, reason: str) -> None:
-        self.safety.hold(reason)
-        self._begin_safe(reason)
-        self.law.stopped(self._clock())
+    def _heed_stop(self) -> None:
+        reason, self._stop_waits = self._stop_waits, ''
+        if reason:
+            self.safety.hold(reason)
+            self._begin_safe(reason)
+            self.law.stopped(self._clock())
 
     def _begin_safe(self, reason: str) -> None:
         began = self.safety.begin_safe(reason)

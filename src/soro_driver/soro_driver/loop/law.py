@@ -96,7 +96,6 @@ class CommandArbiter(Law):
         self._accepting = False
         self._heard: dict[str, float] = {}  # also what was refused
         self._ended: dict[str, float] = {}
-        self._stopped: set[str] = set()  # of the ended ones: by a person
         self._far = ''  # whose first command was refused last
         self._let_go = False
         self.accepted = 0
@@ -130,8 +129,10 @@ class CommandArbiter(Law):
                     raise InvalidInput('source', '', 'the name of the sending node')
                 if not 0 <= stamp < STAMP_END:
                     raise InvalidInput('stamp', stamp, 'ns since 1970, as a clock shows them')
-                self._notice_clock_step(now)
                 self._check_latest(source)
+                # What was on its way at a step has the old clock's stamp, the next the new one's.
+                if now - self._stepped <= self._ownership.timeout:
+                    self._ownership.forget_stamps()
                 self._ownership.check(source, stamp, now)
                 self._check_pause(source, pause, self._knows(stops))
                 if not self._accepting:
@@ -139,7 +140,7 @@ class CommandArbiter(Law):
             except SoroError as error:
                 self._count(error)
                 raise
-            self._forgive(source)  # also one that knows of the stop, now that it is cleared
+            self._ended.pop(source, None)  # also one that knows of the stop, now it is cleared
             let_go = self._ownership.owner(now) == source
             self._ownership.claim(source, stamp, now)
             if ends:  # of who is not in control: nothing ends by that
@@ -157,6 +158,8 @@ class CommandArbiter(Law):
     def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Return the newest command; None when it is too old."""
         self._accepting = accepting
+        with self._lock:
+            self._notice_clock_step(now)
         self.fetch()
         with self._lock:
             latest = self._latest
@@ -203,20 +206,17 @@ class CommandArbiter(Law):
         with self._lock:
             self._forget_silent(now)
             self._ended.update(dict.fromkeys(self._heard, now))
-            self._stopped.update(self._heard)
 
     def armed(self) -> None:
-        """Forget senders' stamps and what a fault ended, not what a person stopped.
+        """Forget senders' stamps, not what was ended.
 
-        Who arms after a fault has seen what goes on. A stop is meant for whatever was on its way:
-        a stream that has run on until the robot was cleared has to pause first. What came while
-        it was being armed was sent before that, too.
+        A stream that has run on until the robot was cleared has to pause first. What came while it
+        was being armed was sent before that, too.
         """
         self._accepting = False
         self.fetch()
         with self._lock:
             self._ownership.forget()
-            self._ended = {s: t for s, t in self._ended.items() if s in self._stopped}
 
     def _hear(self, source: str, now: float) -> float:
         """Note who speaks; return how long an ended stream has been silent, refused or not [s]."""
@@ -234,7 +234,6 @@ class CommandArbiter(Law):
         self._heard = {s: t for s, t in self._heard.items() if now - t <= recent}
         # Who has paused long enough is as good as one that was never ended.
         self._ended = {s: t for s, t in self._ended.items() if now - t <= timeout}
-        self._stopped.intersection_update(self._ended)
 
     def _check_latest(self, source: str) -> None:
         """Refuse another source until the loop has let go of the one whose command it has.
@@ -264,25 +263,18 @@ class CommandArbiter(Law):
         """Refuse a stream that was ended, has not paused since and shows no knowledge of it."""
         timeout = self._ownership.timeout
         if pause > timeout:
-            self._forgive(source)
+            self._ended.pop(source, None)
         elif not knows:
             raise NotAllowed(
                 f'{source} was commanding when the outputs were made safe: '
                 f'pause for {timeout:g} s, or carry the present `stops`, and send a new target'
             )
 
-    def _forgive(self, source: str) -> None:
-        self._ended.pop(source, None)
-        self._stopped.discard(source)
-
     def _notice_clock_step(self, now: float) -> None:
         offset = self._wall() - now
         if self._wall_offset is not None and abs(offset - self._wall_offset) > CLOCK_STEP:
             self._stepped = now
         self._wall_offset = offset
-        # What was on its way then still has the old clock's stamp, and the next one the new one's.
-        if now - self._stepped <= self._ownership.timeout:
-            self._ownership.forget_stamps()
 
     def _count(self, error: SoroError, reason: str = '') -> None:
         self.rejected[reason or Code(error.code).name] += 1
