@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.driver_report import HUNG
 from soro_mechanics.haptics.flex_calibration import save_calibration
-from soro_msgs.msg import ActuatorState, FlexState, TipEstimate
+from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_node.diagnostics import Diagnostics
 from soro_node.qos import LATCHED
 from soro_rigs.ros_session import wait_for, wait_until
@@ -254,3 +254,16 @@ def test_a_reload_does_not_reach_a_later_configuration(ros, monkeypatch, tmp_pat
         go.set()
     assert not wait_for(answer).success
     assert node._control.haptics is now
+
+
+def test_a_target_that_carries_the_stops_of_before_is_refused(ros, monkeypatch, tmp_path):
+    node, _, _ = renderer_in_memory(ros, monkeypatch, tmp_path)
+    assert ros.do(node, node.trigger_configure) == DONE
+    taken, stops = [], node._latches.stops
+    monkeypatch.setattr(node._control, 'move_motors', lambda *asked: taken.append(asked[-1]))
+    names, codes = zip(*((a.name, a.quantity_code) for a in node._gate.actuators), strict=True)
+    target = ActuatorCommand(name=names, quantity=codes, value=[0.0] * len(names))
+    for carried in (stops + 1, stops, 0):
+        target.stops = carried
+        ros.do(node, node._on_target, target)
+    assert taken == [True, False]
