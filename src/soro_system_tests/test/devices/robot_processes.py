@@ -473,7 +473,9 @@ class RobotProcesses:
 
     def recover(self) -> None:
         """Repair everything, and bring the robot back to ACTIVE at rest, as a person would."""
-        self.target = None
+        if self.target is not None:  # what a fault ended is heard after a pause
+            self.target = None
+            self.spin(self.pause)
         self.press_estop(False)
         if self.emulator is None or self.emulator.poll() is not None:
             end(self.emulator)

@@ -84,4 +84,5 @@ def test_restarted_board_is_not_armed_again(robot):
     robot.target = None
     assert robot.clear().success
     robot.wait_state(DeviceState.ACTIVE, 5.0)
+    robot.spin(0.5)  # a stream that a fault has ended is heard after a pause
     robot.turn(0.2)
