@@ -168,6 +168,26 @@ def test_a_path_is_followed_without_jumps(one):
         last = s.actuation
 
 
+def test_the_least_energy_along_a_path_takes_one_solve_a_point(two, monkeypatch):
+    """The curvature of energy and task goes along; without it each point took two and more."""
+    count, forward = [], type(two.model_object).forward
+    place = two.forward(0.2e5 + 0.05e5 * np.arange(6)).tip[:3, 3]
+    s = two.inverse(place)
+    for k in range(12):
+        s = two.inverse(place + 1e-5 * k * np.array([1.0, 0.5, 0.0]), guess=s)
+        if k == 8:  # what is known of the first points has settled
+            monkeypatch.setattr(
+                type(two.model_object), 'forward', lambda *a: count.append(1) or forward(*a)
+            )
+    assert s.status.code is Code.NONE and len(count) <= 3
+    monkeypatch.undo()
+    # As little as from the start of a search that knows nothing, to what both leave undone.
+    limits = two.limits
+    alone = two.inverse(place + 1e-5 * 11 * np.array([1.0, 0.5, 0.0]))
+    off = np.abs(s.actuation - alone.actuation) / (limits[:, 1] - limits[:, 0])
+    assert off.max() < 5e-4
+
+
 def straight_muscles(length):
     """Return the muscle robot with all muscles of one length [m], and its configuration."""
     robot = load_robot('pam_continuum')
