@@ -114,6 +114,8 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     verb = point.load()
     parser = verb_parser(name, point)
     if name in NAMED and words and words[0].isidentifier():
+        if any(word.partition('=')[0] == '--robot' for word in words):
+            parser.error(f'two robots: {words[0]!r}, and that of --robot')
         words = ['--robot', *words]
     arguments = parser.parse_intermixed_args(words)
     as_json = getattr(arguments, 'json', False)
@@ -126,8 +128,8 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         if error.filename is None:
             raise
         return _fail(f'{error.filename}: {error.strerror}', 1, as_json)
-    except ValueError as error:
-        # Refused input: the library's own errors (SoroError) are ValueErrors too.
+    except Exception as error:
+        # Refused input: the library's own errors (SoroError, often a ValueError) have a code.
         if not hasattr(error, 'code'):
             raise
         return _fail(str(error), int(error.code), as_json)

@@ -18,6 +18,7 @@ from soro_msgs.msg import ActuatorState, Revision
 from soro_msgs.msg import Configuration as Shape
 from soro_node.conversions import configuration_to_message
 from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
 from soro_recording.bag_reader import MESSAGES
 from soro_recording.bag_writer import BagWriter
 from soro_recording.message_definitions import full_definition
@@ -58,6 +59,8 @@ def write_bag(robot: Robot, frames: Sequence[tuple[float, Configuration]], folde
         for topic, message in zip(topics, (state, shape), strict=True):
             bag.write(topic, stamp.sec * 10**9 + stamp.nanosec, serialize_message(message))
     bag.close()
+    if bag.dropped:
+        raise UserError(f'{folder}: {bag.dropped} messages were not written; {bag.failure}')
     return folder
 
 

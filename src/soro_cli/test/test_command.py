@@ -16,6 +16,7 @@ import pytest
 from soro_cli.main import GROUP
 from soro_cli.verbs.mechanics_options import solved
 from soro_mechanics.robot import load_robot
+from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_rigs.domains import own_domain
 
 OFFLINE = ('--offline', '--robot', 'stiff_flop')
@@ -330,3 +331,33 @@ def test_show_args_describes_every_argument():
     assert '  use_emulator\n' in done.stdout
     assert 'one of: true, false' in done.stdout
     assert 'no description' not in done.stdout
+
+
+def test_two_robots_are_one_too_many():
+    done = command('fk', 'stiff_flop', '0', '0', '0', '--offline', '--robot', 'spatial_cc')
+    assert done.returncode == 2 and 'two robots' in done.stderr
+
+
+def test_a_schema_is_not_written_over_what_is_none(tmp_path):
+    file = tmp_path / 'mine.yaml'
+    file.write_text('schema: 2\n')
+    for words in (('--json-schema', str(file)), ('stiff_flop', '--json-schema', 'here.json')):
+        done = command('doctor', *words)
+        assert done.returncode == 1 and '--json-schema FILE.json' in done.stderr
+    assert file.read_text() == 'schema: 2\n'
+    assert command('doctor', '--json-schema', str(tmp_path / 'robot.schema.json')).returncode == 0
+
+
+def test_an_error_of_the_library_is_one_line_whatever_its_class(tmp_path):
+    text, file = find_robot_file('soft_parallel').read_text(), tmp_path / 'hard.yaml'
+    soft = 'penalty: {value: 8 N,'
+    assert soft in text
+    file.write_text(text.replace(soft, 'penalty: {value: 100 kN,'))
+    done = command('fk', '0', '0', '0', '--offline', '--robot', str(file))
+    assert done.returncode != 0 and 'Traceback' not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_load_that_cannot_be_computed_is_the_value_that_is_shown():
+    done = command('fk', '0', '0', '0', '--wrench', '0', '0', '-1e5N', *OFFLINE)
+    assert done.returncode != 0 and '-100000.0' in done.stderr

@@ -199,3 +199,67 @@ def test_a_wrong_mapping_is_refused_with_its_entry(lab, tmp_path, capsys, name):
     mapping.write_text(text.replace(old, new), encoding='utf-8')
     code, said = fitted(capsys, csv_file(lab, tmp_path, False), mapping)
     assert code == 1 and words in str(said)
+
+
+def with_turns(lab, folder, turn, orientation='orientation: [qx, qy, qz, qw]'):
+    """Write a table whose tracker sends a quaternion in every row; return it and its mapping."""
+    file, mapping = csv_file(lab, folder, False), folder / 'theirs.yaml'
+    first, *rows = file.read_text().splitlines()
+    rows = [row + ',' + ','.join(map(str, turn(k))) for k, row in enumerate(rows)]
+    file.write_text('\n'.join([first + ',qx,qy,qz,qw', *rows]) + '\n', encoding='utf-8')
+    names = {'a': 'P1 (psia)', 'b': 'P2 (mbar)', 'c': 'P3/kPa', 'time': ''}
+    place = '[Marker X, Marker Y, Marker Z]'
+    text = MAPPING.format(**names, position=place, orientation=f'  {orientation}')
+    mapping.write_text(text, encoding='utf-8')
+    return file, mapping
+
+
+def test_a_tracker_of_positions_stays_one_whatever_its_frame_is(lab, tmp_path, capsys):
+    data = with_turns(lab, tmp_path, lambda k: (0.0, 0.0, 0.0, 1.0))
+    code, answer = fitted(capsys, *data, '-o', str(tmp_path))
+    assert code == 0
+    check(lab, answer, False)
+
+
+def test_what_a_tracker_has_not_seen_is_no_orientation(lab, tmp_path, capsys):
+    data = with_turns(lab, tmp_path, lambda k: (0.0, 0.0, 0.0, 0.0) if k == 3 else lab.turns[k])
+    code, said = fitted(capsys, *data)
+    assert code == 1 and 'qx: 0 0 0 0' in str(said)
+
+
+def test_a_header_that_stands_twice_is_no_source(lab, tmp_path, capsys):
+    file, mapping = with_turns(lab, tmp_path, lambda k: lab.turns[k])
+    file.write_text(file.read_text().replace('qz', 'qy'), encoding='utf-8')
+    mapping.write_text(mapping.read_text().replace('qz', 'qx'), encoding='utf-8')
+    code, said = fitted(capsys, file, mapping)
+    assert code == 1 and 'qy is the header of two columns' in str(said)
+
+
+@pytest.mark.parametrize('what', ['data', 'mapping'])
+def test_what_is_read_is_not_written_over(lab, tmp_path, capsys, what):
+    file, mapping = with_turns(lab, tmp_path, lambda k: lab.turns[k])
+    target = {'data': file, 'mapping': mapping}[what]
+    before = target.read_bytes()
+    code, said = fitted(capsys, file, mapping, '--write', str(target))
+    assert code == 1 and 'name a robot file' in str(said)
+    assert target.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ('field', 'words'),
+    [
+        ('/vrpn/Marker3/pose.header.frame_id', 'str is no number'),
+        ('/vrpn/Marker3/pose.pose.__class__', 'is no number'),
+        ('/plc/valves.data', 'is no number'),
+    ],
+)
+def test_a_field_that_is_no_number_is_refused(lab, tmp_path, capsys, field, words):
+    mapping = with_turns(lab, tmp_path, lambda k: lab.turns[k])[1]
+    text = mapping.read_text()
+    for name in ('P1 (psia)', 'P2 (mbar)', 'P3/kPa'):
+        text = text.replace(name, field)
+    text = text.replace('[Marker X, Marker Y, Marker Z]', '/vrpn/Marker3/pose.pose.position')
+    mapping.write_text(text.replace('[qx, qy, qz, qw]', '/vrpn/Marker3/pose.pose.orientation'))
+    folder = bag(lab, tmp_path / 'bag', next(iter(StoragePlugin)))
+    code, said = fitted(capsys, folder, mapping)
+    assert code == 1 and words in str(said)

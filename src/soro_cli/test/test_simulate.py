@@ -17,6 +17,7 @@ from soro_cli.recorded_bodies import recorded_bodies
 from soro_cli.simulation_figure import ENERGIES
 from soro_mechanics import load_robot
 from soro_msgs.msg import Revision
+from soro_recording.bag_writer import BagWriter
 from soro_recording.open_bag import open_bag
 from soro_recording.run_data import RunData
 from soro_recording.run_player import write_player
@@ -104,6 +105,13 @@ def test_its_recording_is_played_and_drives_it_again(capsys, tmp_path):
     _, second = simulated(capsys, again, 'stiff_flop', '--bag', str(bag))
     np.testing.assert_allclose(second['x'], table['x'][: len(second)], atol=1e-5)
     assert main(['simulate', *words, *FAST, '--record', str(bag), '-o', str(again)]) != 0
+
+
+def test_a_recording_that_the_disk_did_not_take_is_no_result(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(BagWriter, 'dropped', property(lambda self: 3))
+    words = ['stiff_flop', '0.4bar', '0', '0', *FAST, '-o', str(tmp_path / 'out')]
+    assert main(['simulate', *words, '--record', str(tmp_path / 'bag')]) == 1
+    assert '3 messages were not written' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

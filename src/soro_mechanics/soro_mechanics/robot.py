@@ -170,7 +170,8 @@ class Robot(robot_input.RobotInput):
             computed = False
         if not computed:
             field = 'actuation' if self.violations(values) else 'wrench or loads'
-            raise InvalidInput(field, values.tolist(), COMPUTABLE)
+            given = values if field == 'actuation' else load.wrench
+            raise InvalidInput(field, given.tolist(), COMPUTABLE)
         return q
 
     @argument_renamed('elsewhere', 'multistart')
@@ -375,7 +376,7 @@ class Robot(robot_input.RobotInput):
         """
         from soro_mechanics.dynamics.robot_motion import simulate
 
-        inputs = actuation, wrench, gravity
+        inputs, start = (actuation, wrench, gravity), start and self._own(start, 'start')
         return simulate(self, duration, step, inputs, loads, start, tolerance, options, events)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:

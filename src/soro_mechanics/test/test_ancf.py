@@ -257,6 +257,14 @@ def test_unloaded_height_converges_to_an_independent_rod(robot):
     assert errors[-1] < 2e-6
 
 
+def test_a_fine_mesh_has_a_solution_too(robot):
+    """The round-off of its curvatures was above the tolerance from 50 elements on."""
+    found = [redesigned(robot, elements=n).forward([20e3, 50e3, 0.0]) for n in (20, 50, 100, 300)]
+    assert all(q.status.code is Code.NONE for q in found)
+    steps = np.abs(np.diff([q.tip[2, 3] for q in found]))
+    assert steps[0] > 4.0 * steps[1] > 8.0 * steps[2] > 0.0
+
+
 def _rod_rates(s, y, lengths, ei, gi):
     """Kirchhoff rods: y holds, per rod, p (3), q (4, scalar first), m (3) base axes, n (3)."""
     out = np.empty_like(y)

@@ -144,6 +144,8 @@ def test_a_robot_is_simulated_under_functions_and_rows():
         ('actuation', {'actuation': np.zeros((4, 2))}),
         ('wrench', {'wrench': [0.0, np.nan, 0, 0, 0, 0]}),
         ('duration', {'duration': -1.0}),
+        ('duration', {'duration': 1e9}),
+        ('duration', {'step': 1e-12}),
         ('step', {'step': 0.0}),
         ('tolerance', {'tolerance': -1e-3}),
     ],
@@ -153,6 +155,13 @@ def test_inputs_of_the_wrong_kind_are_refused(field, given):
     with pytest.raises(InvalidInput) as error:
         robot.simulate(**{'duration': 0.01, 'step': 5e-3, **given})
     assert error.value.field == field
+
+
+def test_a_motion_begins_at_a_configuration_of_its_own_model():
+    robot = load_robot('stiff_flop')
+    with pytest.raises(InvalidInput) as error:
+        robot.with_model('network').simulate(0.01, start=robot.forward([1e4, 0.0, 0.0]))
+    assert error.value.field == 'start'
 
 
 def test_only_networks_move():

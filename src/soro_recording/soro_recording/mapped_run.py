@@ -26,7 +26,7 @@ from soro_mechanics.robot_file.unit_table import read_unit_table
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import NANOSECONDS
 from soro_recording.identify_postures import postures
-from soro_recording.identify_tip import APART, Measured
+from soro_recording.identify_tip import APART, Measured, UPRIGHT
 from soro_recording.open_bag import open_bag
 from soro_recording.run_data import Actuation
 from soro_recording.series import Array, at, clock_fault
@@ -44,7 +44,7 @@ class MappedRun:
     def __init__(self, path: Path, mapping: Path, robot: str) -> None:
         self.description = read_robot_file(find_robot_file(robot))
         self.actuators = self.description.actuators
-        table = path.suffix == '.csv'
+        table = path.suffix.lower() == '.csv'
         with Section(read_yaml(mapping), '', str(mapping)) as root:
             with root.section('actuators') as section:
                 each = [section.section(a.name) for a in self.actuators]
@@ -119,6 +119,8 @@ def _of_table(
     for name in [*sources, *([clock[0]] if clock else [])]:
         if name not in table.header:
             raise UnknownName('from', name, table.header)
+        if table.header.count(name) > 1:
+            raise UserError(f'{path}: {name} is the header of two columns')
 
     def column(name: str, factor: float = 1.0) -> Array:
         where = table.header.index(name), factor
@@ -150,6 +152,8 @@ def _of_bag(path: Path, sources: Sequence[str]) -> Columns:
                     values[source].append(_field(entry.message, source, len(topic) + 1))
         clocks, delays = {}, []
         for topic, stamps in times.items():
+            if not stamps:
+                raise UserError(f'{path}: {topic} has no message')
             since = (np.array(stamps, dtype=np.int64).reshape(-1, 2) - bag.start) * NANOSECONDS
             fault = clock_fault(since[:, 0], -bag.start * NANOSECONDS)
             clocks[topic] = since[:, 1 if fault else 0]
@@ -167,6 +171,8 @@ def _field(message: Any, source: str, begin: int) -> float:
         except (AttributeError, LookupError, TypeError):
             known = [n for n in getattr(node, '__dataclass_fields__', ()) if n[:1] != '_']
             raise UnknownName('from', source, known or ['NUMBER']) from None
+    if not isinstance(node, (int, float, np.number)):
+        raise UserError(f'from = {source}: {type(node).__name__} is no number')
     return float(node)
 
 
@@ -183,5 +189,9 @@ def _measured(
     poses = np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (len(time), 1))
     poses[:, :3] = base[1].apply(unit * _joined(found, place)) + base[0]
     if turn:
-        poses[:, 3:] = (base[1] * Rotation.from_quat(_joined(found, turn))).as_quat()
+        seen = _joined(found, turn)
+        if not seen.any(axis=1).all():
+            raise UserError(f'{turn[0]}: 0 0 0 0 is no orientation; leave out what was not seen')
+        if (np.abs(seen[:, :3]) > UPRIGHT).any():  # else positions alone were measured
+            poses[:, 3:] = (base[1] * Rotation.from_quat(seen)).as_quat()
     return Measured(place[0], time, poses)

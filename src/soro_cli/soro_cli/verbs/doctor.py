@@ -13,6 +13,7 @@ import sys
 from soro_cli.doctor.findings import as_json, Level, print_findings
 from soro_cli.tables import print_json
 from soro_node.file_errors import writing
+from soro_node.user_errors import UserError
 
 SUMMARY = 'check this machine, or a robot file, and say what to do'
 EPILOG = """\
@@ -40,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     if arguments.json_schema:
+        if arguments.robot or not arguments.json_schema.endswith(('.json', '-')):
+            raise UserError('--json-schema FILE.json writes the schema; it checks no robot')
         return _json_schema(arguments.json_schema)
     if arguments.robot:
         from soro_cli.doctor.robot import robot_findings

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = [*motion.warnings, motion.message]
     if frequency and step * frequency[0] > FINE:
         remarks.append(f'the step is more than a twentieth of a period at {frequency[0]:.3g} Hz')
-    if missed > FINE * (energy.max() - energy.min()):
+    if missed > FINE * max(energy.max() - energy.min(), 1e-9):  # J
         remarks.append('the steps miss much of the energy: take shorter ones, or a ramp')
     for text in filter(None, remarks):
         note(f'soro: {text}')

@@ -24,6 +24,7 @@ from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.numerics import first_calls
 
 INPUTS = 'actuation', 'wrench', 'gravity'
+MOST_STEPS = 1e7  # of one simulation: their results are a gigabyte
 Robot = Any  # soro_mechanics.Robot, which imports this module
 
 
@@ -75,6 +76,8 @@ def simulate(
 ) -> Simulation:
     """Simulate the motion; `inputs`: actuation, wrench, gravity. See `Robot.simulate`."""
     duration, step = positive('duration', duration), positive('step', step)
+    if duration > MOST_STEPS * step:
+        raise InvalidInput('duration', duration, f'at most {MOST_STEPS:g} times step')
     model = _network(robot)
     further = load_tuple(loads, model)
     if start is not None and further:

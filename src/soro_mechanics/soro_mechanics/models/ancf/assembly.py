@@ -18,9 +18,9 @@ _ROUND_OFF = 16.0 * np.finfo(float).eps  # of EA per element: what the residual 
 
 
 def tolerance_of(legs: SoftLegs) -> float:
-    """Return the tolerance of the scaled residual: `TOLERANCE`, or the round-off of stiff legs."""
-    slenderness = legs.tension * legs.length**2 / legs.bending
-    return max(TOLERANCE, _ROUND_OFF * slenderness * legs.elements)
+    """Return the tolerance of the scaled residual: `TOLERANCE`, or the round-off."""
+    share, n = legs.tension * legs.length**2 / legs.bending, legs.elements
+    return max(TOLERANCE, _ROUND_OFF * max(share * n, 25.0 * n**3))  # 25: up to 300 elements
 
 
 def leg_points(legs: SoftLegs, radius: float) -> Array:
