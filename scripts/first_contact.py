@@ -31,6 +31,7 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process.parent_death import until_parent_dies
 from soro_rigs.page_client import PageClient
+from soro_rigs.process_table import node_pid
 from soro_trajectory.command_stream import Phase
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,7 +114,7 @@ def measure(
 ) -> None:
     """Bring the states about, one after the other."""
     until(lambda: line_of(robot, 0, r'\[emulator\] started, pid'))
-    emulator = robot.node_pid('emulator')
+    emulator = node_pid(robot.output, 'emulator')
     os.kill(emulator, signal.SIGSTOP)
     try:
         address = VIEWER.search(until(lambda: line_of(robot, 0, 'viewer: http'))).group(1)

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from soro_mechanics import load_robot
-from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, symmetric_limits
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.loop import HapticLoop
@@ -24,6 +24,7 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualEnvironment,
 )
 from soro_mechanics.numerics.lie import so3_exp
+from soro_rigs.motor_limits import symmetric_limits
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 ENCODER, SENSOR = 1.6e-4, 2e-6

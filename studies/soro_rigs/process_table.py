@@ -62,3 +62,10 @@ class ProcessTable:
         if pid not in self._fields:
             raise ProcessLookupError(pid)
         return sum(map(float, self._fields[pid][times])) / os.sysconf('SC_CLK_TCK')
+
+
+def node_pid(output: str, name: str) -> int:
+    """Return the process id that a launcher's output has last for a node."""
+    mark = f'[launch] [{name}] started, pid '
+    lines = [line for line in output.splitlines() if line.startswith(mark)]
+    return int(lines[-1].removeprefix(mark))

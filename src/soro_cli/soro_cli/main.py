@@ -130,7 +130,7 @@ def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
         return _fail(f'{error.filename}: {error.strerror}', 1, as_json)
     except Exception as error:
         # Refused input: the library's own errors (SoroError, often a ValueError) have a code.
-        if not hasattr(error, 'code'):
+        if not isinstance(getattr(error, 'code', None), int):
             raise
         return _fail(str(error), int(error.code), as_json)
 

@@ -81,12 +81,6 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
             self.process.wait()
             raise
 
-    def node_pid(self, name: str) -> int:
-        """Return the process id the launcher reported last for a node."""
-        mark = f'[launch] [{name}] started, pid '
-        lines = [line for line in self.output.splitlines() if line.startswith(mark)]
-        return int(lines[-1].removeprefix(mark))
-
     @property
     def ended_nodes(self) -> list[str]:
         """What the launcher says about nodes that have ended, while others run."""

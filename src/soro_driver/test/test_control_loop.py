@@ -231,6 +231,45 @@ def test_a_stream_that_has_run_on_moves_nothing_after_what_ended_it_is_cleared(r
     assert rig.device.written[-1].any()
 
 
+ENDS = {
+    'stop': lambda rig: rig.loop.stop('stopped'),
+    'estop': lambda rig: (rig.press(), rig.tick(), rig.release()),
+    'fault': lambda rig: rig.loop._fault(Fault.SENSOR, 'a sensor'),
+}
+
+
+@pytest.mark.parametrize('ends', ENDS)
+def test_what_waits_during_a_long_call_is_ended_with_the_rest(rig, ends):
+    """A stream that never paused; the loop hears it only after the call."""
+    reach(rig, 0.05 * BAR, 0.0, 0.0)
+    rig.clock.now += 10.0 * rig.loop.settings.command_timeout
+
+    def fetch():
+        with contextlib.suppress(SoroError):
+            rig.send(0.05 * BAR, 0.0, 0.0)
+
+    rig.inlet.fetch = fetch
+    ENDS[ends](rig)
+    rig.device.written.clear()
+    rig.loop.clear()
+    rig.loop.arm()
+    for _ in range(10):
+        assert rig.tick().state is DeviceState.ACTIVE
+    assert not np.any(rig.device.written) and 'pause' in rig.inlet.last_rejection
+
+
+@pytest.mark.parametrize('ends', ENDS)
+def test_a_stream_that_waits_for_control_is_ended_too(rig, ends):
+    reach(rig, 0.05 * BAR, 0.0, 0.0)
+    with pytest.raises(NotInControl):
+        rig.send(0.05 * BAR, 0.0, 0.0, source='/script')
+    ENDS[ends](rig)
+    rig.loop.clear()
+    rig.loop.arm()
+    with pytest.raises(NotAllowed, match='pause'):
+        rig.send(0.05 * BAR, 0.0, 0.0, source='/script')
+
+
 def test_a_stop_forgets_who_is_silent(rig):
     rig.armed()
     for k in range(100):

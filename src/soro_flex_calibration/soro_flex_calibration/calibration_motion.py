@@ -49,8 +49,12 @@ class MotorWatch:
     """The newest state of the motors, and whether a calibration may go on with it."""
 
     def __init__(self) -> None:
-        self._state = ActuatorState()
-        self._at = -np.inf
+        self._state, self._at = ActuatorState(), -np.inf
+        self.stops = 0  # count that the calibration began with
+
+    def begin(self) -> None:
+        """Begin a calibration; a stop from now on ends it."""
+        self.stops = self._state.stops
 
     def take(self, state: ActuatorState) -> None:
         """Take a state that has arrived."""
@@ -70,8 +74,8 @@ class MotorWatch:
         """Raise SoroError where nothing may be moved any more."""
         if not self.fresh:
             raise SoroError('actuator_state has stopped; is the robot running?', Code.NO_STATE)
-        if self._state.device_state != ActuatorState.ACTIVE:
-            raise SoroError('the device is not active; see its diagnostics', Code.DEVICE_FAULT)
+        if self._state.device_state != ActuatorState.ACTIVE or self._state.stops != self.stops:
+            raise SoroError('not active, or was stopped; see its diagnostics', Code.DEVICE_FAULT)
 
     def behind(self) -> SoroError:
         """Return the error of motors that do not follow."""

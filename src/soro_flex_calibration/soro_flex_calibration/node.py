@@ -245,6 +245,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             raise InvalidInput('settle_time', settle, 'a time of zero or more')
         samples = goal.samples_per_pose or table.samples_per_pose
         recorder = Recorder(self._strips)
+        self._motors.begin()
         motion = CalibrationMotion(
             self._motors,
             recorder,
@@ -350,6 +351,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             name=[a.name for a in actuators],
             quantity=[a.quantity_code for a in actuators],
             value=angle.tolist(),
+            stops=self._motors.stops,
         )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
         self._target.publish(message)

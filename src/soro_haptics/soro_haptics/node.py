@@ -405,7 +405,7 @@ class HapticRenderer(DriverNode):
             name=[a.name for a in actuators],
             quantity=[a.quantity_code for a in actuators],
             value=values.tolist(),
-            stops=self._stops,
+            stops=self._heard.armed_stops if self._heard is not None else self._latches.stops,
         )
         message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
         self._command.publish(message)

@@ -74,7 +74,7 @@ class TopicDevice(Device):
         self._flex: SensorReading | None = None
         self._flex_time = -math.inf
         self._armed = False
-        self._stops = 0  # when it was armed
+        self.armed_stops = 0  # the driver's count when it was armed
 
     @classmethod
     def from_section(
@@ -124,13 +124,14 @@ class TopicDevice(Device):
         if state is None:
             raise DeviceLost('no actuator_state')
         faults = state.faults & ~int(Fault.COMMUNICATION)
+        fallen = state.device_state not in self._driven or state.stops != self.armed_stops
         return Reading(
             time_,
             np.array(state.measured, float),
             np.array(state.applied, float),
             np.array(state.flags, np.uint16),
             int(faults),
-            self._armed and (state.device_state not in self._driven or state.stops != self._stops),
+            self._armed and fallen,
             flex,
             time_,
         )
@@ -152,7 +153,7 @@ class TopicDevice(Device):
         if heard is None or state not in self._driven:
             found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
             raise DeviceError(f'the driver is {found}: call driver/clear_fault first')
-        self._armed, self._stops = True, heard.stops
+        self._armed, self.armed_stops = True, heard.stops
 
     def make_safe(self) -> None:
         """Fall silent: the driver carries out its safe action, and resets itself."""

@@ -376,7 +376,8 @@ class Robot(robot_input.RobotInput):
         """
         from soro_mechanics.dynamics.robot_motion import simulate
 
-        inputs, start = (actuation, wrench, gravity), start and self._own(start, 'start')
+        inputs = actuation, wrench, gravity
+        start = None if start is None else self._own(start, 'start')
         return simulate(self, duration, step, inputs, loads, start, tolerance, options, events)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:

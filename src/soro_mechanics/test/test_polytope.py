@@ -7,15 +7,10 @@ import pytest
 from scipy.optimize import linprog
 
 from soro_mechanics.analysis.condensed_ports import condensed_ports
-from soro_mechanics.analysis.polytope import (
-    FORCE,
-    isotropic_effort,
-    MotorLimits,
-    symmetric_limits,
-    TORQUE,
-)
+from soro_mechanics.analysis.polytope import FORCE, isotropic_effort, MotorLimits, TORQUE
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_rigs.motor_limits import symmetric_limits
 from soro_studies.haptics.holding import disc_grid, holding_torque, within_limits
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 

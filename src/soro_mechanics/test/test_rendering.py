@@ -7,7 +7,7 @@ from kkt import kkt_residuals
 import numpy as np
 import pytest
 
-from soro_mechanics.analysis.polytope import MotorLimits, symmetric_limits
+from soro_mechanics.analysis.polytope import MotorLimits
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import rendering_kernels as kernels
@@ -27,6 +27,7 @@ from soro_mechanics.haptics.virtual_environment import (
     VirtualObject,
 )
 from soro_mechanics.numerics.lie import so3_exp
+from soro_rigs.motor_limits import symmetric_limits
 from soro_studies.mechanics.linear_device import random_ports, SpringDevice
 
 DT = 0.002

@@ -17,6 +17,7 @@ from std_msgs.msg import Bool
 
 from soro_cli.motion import ACTIVE
 from soro_msgs.msg import ActuatorState
+from soro_rigs.process_table import node_pid
 from soro_studies.system.launched_robot import DiagnosticsWatch
 from soro_studies.system.venting import assert_vented
 
@@ -181,7 +182,7 @@ def test_a_killed_driver_ends_the_launch_and_the_device_vents_itself(running):
 
 def test_a_killed_launcher_takes_the_robot_down_safely(running):
     running.move(TARGET)
-    watched = [os.pidfd_open(running.process.node_pid(name)) for name in NODES]
+    watched = [os.pidfd_open(node_pid(running.process.output, name)) for name in NODES]
     running.process.process.kill()
     for name, descriptor in zip(NODES, watched, strict=True):
         selector = selectors.DefaultSelector()

@@ -113,7 +113,7 @@ class CommandStream:
         self._spoke = -math.inf  # when something was sent last, or the driver was stopped
         self._silent_until = -math.inf
         self._stopped: StreamError | None = None
-        self._generation = 0
+        self._generation = self.ends = 0  # `ends`: of requests, by stops, releases, trips
         self._last_arrival = -math.inf  # when a target came last
         self._leaves = False  # by a release, which the driver has not been told yet
         self._ignoring = False  # to targets that follow each other without a pause
@@ -201,37 +201,33 @@ class CommandStream:
             stopped = seen is not None and seen.stopped
             return ENDED if self._ignoring or stopped else self._generation
 
-    def begin_era(self, generation: int | None = None) -> int:
+    def begin_era(self, ends: int | None = None) -> int:
         """End what was requested before and return the new generation.
 
-        StreamError while the driver is stopped: what is requested then never moves anything; where
-        the `generation` in which it was requested has ended.
+        StreamError while the driver is stopped, or was since `ends` was: it never moves anything.
         """
         with self._lock:
             if self._seen is not None and self._seen.stopped:
                 raise StreamError(*STOPPED)
-            if generation is not None:
-                self._require(generation)
+            if ends not in (None, self.ends):
+                raise self._stopped or StreamError(Code.CANCELED, 'stopped or released meanwhile')
             self._generation += 1
             return self._generation
 
     def require(self, generation: int) -> None:
-        """Raise StreamError when an generation has ended."""
+        """Raise StreamError when a generation has ended."""
         with self._lock:
-            self._require(generation)
-
-    def _require(self, generation: int) -> None:
-        if generation == ENDED:
-            raise StreamError(
-                Code.NOT_ACTIVE,
-                f'stopped or released while targets came; send none for {SILENCE:g} s, look '
-                'why, then send a new one',
-            )
-        if generation != self._generation:
-            raise self._stopped or StreamError(
-                Code.CANCELED,
-                'stopped, released or followed by a path after it was sent; send it again',
-            )
+            if generation == ENDED:
+                raise StreamError(
+                    Code.NOT_ACTIVE,
+                    f'stopped or released while targets came; send none for {SILENCE:g} s, look '
+                    'why, then send a new one',
+                )
+            if generation != self._generation:
+                raise self._stopped or StreamError(
+                    Code.CANCELED,
+                    'stopped, released or followed by a path after it was sent; send it again',
+                )
 
     def go_to(
         self,
@@ -366,6 +362,7 @@ class CommandStream:
             before is None or not _holds(feedback)
         ):
             self._generation += 1  # it was not cleared for what had been asked for before
+            self.ends += 1
         if before is None:
             self._counted = feedback.stops
             return
@@ -381,6 +378,7 @@ class CommandStream:
     def _end_requests(self) -> None:
         """End what was requested before, and every stream of targets that is under way."""
         self._generation += 1
+        self.ends += 1
         if not self._ignoring:
             self._ignoring, self._ignoring_since = True, self._counted
 

@@ -78,7 +78,7 @@ class FollowAction:
         return result
 
     def _run(self, handle: Any) -> None:
-        arrived = self._stream.generation
+        ends = self._stream.ends
         self._node.check_active()
         self._node.check_free()
         goal, trajectory = handle.request, handle.request.trajectory
@@ -94,7 +94,7 @@ class FollowAction:
         late = lambda: 1e-9 * clock.now().nanoseconds - begin  # noqa: E731
         if begin and late() > seconds(trajectory.points[-1].time_from_start):
             raise GoalEnded('OLD_HEADER_TIMESTAMP', 'header.stamp: the trajectory is over')
-        generation = self._stream.begin_era(arrived)
+        generation = self._stream.begin_era(ends)
         try:
             while late() < 0.0:
                 self._look(handle, generation)

@@ -103,18 +103,23 @@ def test_a_goal_is_followed_from_where_the_robot_is_on_straight_lines(follower):
         np.testing.assert_allclose(m.error.positions, error)
 
 
-def test_a_goal_that_was_released_while_it_was_checked_moves_nothing(follower, monkeypatch):
+@pytest.mark.parametrize('by', ['release', 'begin_era'])
+def test_a_goal_that_was_released_while_it_was_checked_moves_nothing(follower, monkeypatch, by):
+    """An older goal that begins meanwhile ends by it, not it by that."""
     stream, where = follower.scene.planner._stream, module.goal_of_trajectory
 
-    def released(*arguments):
+    def meanwhile(*arguments):
         found = where(*arguments)
-        stream.release()
+        getattr(stream, by)()
         return found
 
-    monkeypatch.setattr(module, 'goal_of_trajectory', released)
-    status, code = follower.ends(follower.goal((2.0 * follower.least, MIDDLE)))
-    assert (status, code) == (ABORTED, CODES.INVALID_GOAL)
-    assert stream.phase is Phase.IDLE and not follower.scene.driver.commands
+    monkeypatch.setattr(module, 'goal_of_trajectory', meanwhile)
+    found = follower.ends(follower.goal((2.0 * follower.least, MIDDLE)))
+    if by == 'release':
+        assert found == (ABORTED, CODES.INVALID_GOAL)
+        assert stream.phase is Phase.IDLE and not follower.scene.driver.commands
+    else:
+        assert found == (SUCCEEDED, CODES.SUCCESSFUL)
 
 
 def other(goal, **fields):

@@ -27,7 +27,7 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, Configuration
 from soro_rigs.event_log import EventReader
-from soro_rigs.process_table import ProcessTable
+from soro_rigs.process_table import node_pid, ProcessTable
 
 START = 60.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one
@@ -172,7 +172,7 @@ class LaunchedRobot:
 
     def kill(self, node: str, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to a node behind the launcher's back."""
-        os.kill(self.process.node_pid(node), number)
+        os.kill(node_pid(self.process.output, node), number)
 
     def events(self, name: str = '') -> list[dict[str, Any]]:
         """Return what the emulated device has noted."""

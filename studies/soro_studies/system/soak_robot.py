@@ -29,7 +29,7 @@ from soro_haptics.environment_messages import object_to_message
 from soro_mechanics.haptics.virtual_environment import published_environment
 from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.user_errors import UserError
-from soro_rigs.process_table import ProcessTable
+from soro_rigs.process_table import node_pid, ProcessTable
 from soro_studies.system.launched_robot import DiagnosticsWatch, LaunchedRobot
 from soro_studies.system.process_figures import figures_of, processes_below, segments_of
 from soro_studies.system.recent_lines import lines_before
@@ -255,7 +255,7 @@ class RobotSoak:
         self._spin(0.5)
 
     def _signal_supervisors(self, number: signal.Signals) -> None:
-        driver = self._robot.process.node_pid(self._driver())
+        driver = node_pid(self._robot.process.output, self._driver())
         for pid in ProcessTable().children(driver):  # also of those that a thread has started
             if b'supervisor' in Path(f'/proc/{pid}/cmdline').read_bytes():
                 os.kill(pid, number)

@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     if arguments.json_schema:
-        if arguments.robot or not arguments.json_schema.endswith(('.json', '-')):
+        schema = Path(arguments.json_schema)
+        if arguments.robot or (schema.suffix != '.json' and schema != Path('-')):
             raise UserError('--json-schema FILE.json writes the schema; it checks no robot')
         return _json_schema(arguments.json_schema)
     if arguments.robot:

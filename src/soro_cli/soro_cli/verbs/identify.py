@@ -115,7 +115,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     path = Path(arguments.recording)
     write = arguments.write or 'robot.yaml'
-    if not write.endswith(('.yaml', '.yml')) or write == arguments.mapping:
+    same = Path(write).resolve() == Path(arguments.mapping or '').resolve()
+    if same or not write.endswith(('.yaml', '.yml')):
         raise UserError(f'--write {write}: name a robot file, *.yaml, not what is read')
     if arguments.mapping or path.suffix == '.mcap' or path.is_dir() or not path.exists():
         return _of_bag(arguments, path)

@@ -408,6 +408,7 @@ class ControlLoop:
         self._set_point.rest()
         self._make_safe_quietly()  # one way may still work
         self.device.close()
+        self.law.stopped(self._clock())
         self._log(f'device lost: {reason}')
         self._retry_at = self._clock() + self._retry_after
 
@@ -415,6 +416,7 @@ class ControlLoop:
         if self.safety.fault(bits, reason):
             self._disengage()
             self._make_safe()
+            self.law.stopped(self._clock())
             self._log(f'fault: {reason}')
 
     def _heed_estop(self) -> None:
@@ -426,8 +428,8 @@ class ControlLoop:
             self._log('emergency stop')
 
     def _heed_stop(self) -> None:
-        reason, self._stop_waits = self._stop_waits, ''
-        if reason:
+        if reason := self._stop_waits:
+            self._stop_waits = ''
             self.safety.hold(reason)
             self._begin_safe(reason)
             self.law.stopped(self._clock())

@@ -21,7 +21,7 @@ from soro_driver.safety.ownership import NotInControl, Ownership
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 
-CLOCK_STEP = 0.1  # s; NTP steps from 0.128 s on, and slews less than this between two commands
+CLOCK_STEP = 0.1  # s; NTP steps from 0.128 s on, and slews less than this between two ticks
 STOP_REACH = 2.0  # command timeouts: who was heard since then has a stream that a stop ends
 MAX_HEARD = 32  # sources that are kept in mind without looking who has become silent
 NOTHING = np.zeros(0)  # values of a command that ends control
@@ -66,7 +66,7 @@ class Law(ABC):
         return False
 
     def stopped(self, now: float) -> None:  # noqa: B027 - most laws learn enough from `disengaged`
-        """Learn that a person stopped the robot at `now` [s], also one that nobody moved."""
+        """Learn that the outputs were made safe at `now` [s], whoever was in control."""
 
 
 class CommandArbiter(Law):
@@ -202,7 +202,9 @@ class CommandArbiter(Law):
         """End every stream that is on its way, also one that is not obeyed yet.
 
         Nothing but a pause tells a target from before the stop from one that was sent after it.
+        What waits to be fetched counts as heard: the loop may have been inside a long call.
         """
+        self.fetch()
         with self._lock:
             self._forget_silent(now)
             self._ended.update(dict.fromkeys(self._heard, now))
@@ -210,8 +212,8 @@ class CommandArbiter(Law):
     def armed(self) -> None:
         """Forget senders' stamps, not what was ended.
 
-        A stream that has run on until the robot was cleared has to pause first. What came while it
-        was being armed was sent before that, too.
+        A stream that has not paused since it was ended still has to. What came while the robot was
+        being armed was sent before that.
         """
         self._accepting = False
         self.fetch()

@@ -53,12 +53,6 @@ class IsotropicEffort:
     code: Code
 
 
-def symmetric_limits(angle: Array, torque: float | None) -> MotorLimits:
-    """Return limits of +-`angle` [rad] and +-`torque` [N m] per motor (None: no limit)."""
-    bound = np.full(np.shape(angle), np.inf if torque is None else torque)
-    return MotorLimits(-bound, bound, -np.asarray(angle, float), np.asarray(angle, float))
-
-
 def isotropic_effort(
     ports: CondensedPorts,
     limits: MotorLimits,

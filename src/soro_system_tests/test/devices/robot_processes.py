@@ -468,7 +468,7 @@ class RobotProcesses:
 
     @property
     def pause(self) -> float:
-        """How long a source that a person has stopped must be silent to begin again [s]."""
+        """How long a source must be silent to begin again after a stop or fault [s]."""
         return 1.2 * read_driver_settings(read_robot_file(self.robot)).command_timeout
 
     def recover(self) -> None:
