@@ -126,13 +126,19 @@ def test_requests_are_answered_between_ticks(running):
     assert running.device.calls.count('make_safe') == 1
 
 
-def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypatch):
+def inside_a_long_call(running, monkeypatch):
+    """Start a loop that is inside `open` of its device until that is let go; who asks gives up."""
     monkeypatch.setattr(requests, 'TIMEOUT', 0.05)
     running.loop.open()
     running.device.fail['read'] = DeviceLost('cable')
     opening = running.device.hold('open')
     running.loop.start()
     assert opening.entered.wait(5.0)
+    return opening
+
+
+def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypatch):
+    opening = inside_a_long_call(running, monkeypatch)
     with pytest.raises(NotAllowed, match='does not answer'):
         running.loop.disarm()
     running.press()
@@ -152,12 +158,7 @@ def test_an_estop_during_a_long_call_of_the_device_is_not_lost(running, monkeypa
 
 def test_a_stop_during_a_long_call_of_the_device_is_not_lost(running, monkeypatch):
     """An autostart that waits for its device would arm it, and it would obey commands."""
-    monkeypatch.setattr(requests, 'TIMEOUT', 0.05)
-    running.loop.open()
-    running.device.fail['read'] = DeviceLost('cable')
-    opening = running.device.hold('open')
-    running.loop.start()
-    assert opening.entered.wait(5.0)
+    opening = inside_a_long_call(running, monkeypatch)
     with pytest.raises(NotAllowed, match='does not answer'):
         running.loop.stop('stopped by a person')
     running.device.fail.clear()
