@@ -100,11 +100,6 @@ def test_can_interfaces(tmp_path):
     assert only(doctor_machine.can_devices(tmp_path)).level is Level.OK
 
 
-def test_shared_memory_that_cannot_be_written(tmp_path):
-    assert only(doctor_machine.shared_memory(tmp_path / 'gone')).level is Level.FAIL
-    assert 'free' in only(doctor_machine.shared_memory(tmp_path)).text
-
-
 def changed(tmp_path: Path, *pairs: tuple[str, str]) -> str:
     text = find_robot_file('spatial_cc').read_text()
     for old, new in pairs:

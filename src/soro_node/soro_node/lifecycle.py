@@ -137,7 +137,7 @@ class GuardedLifecycleNode(LifecycleNode):
 
         rclpy leaves both to others and to the garbage collector. They keep the participant, and so
         does whatever still refers to the node, a thread for one: it ends without taking leave of
-        the others, who believe in it for 20 s more, and leaves its shared memory behind.
+        the others, who believe in it for 20 s more.
         """
         self.withdraw_actions()
         super().destroy_node()

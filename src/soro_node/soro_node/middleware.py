@@ -8,6 +8,12 @@ its transports itself in that range, after those of a profile. So for this machi
 of ours says everything (addresses, peers, no multicast), and the range is SYSTEM_DEFAULT, for
 which rmw_fastrtps adds nothing. ``scripts/env.sh`` runs this file for programs that are not ours.
 
+No shared memory. Fast DDS writes into a reader's queue there under a mutex that the reader's
+process holds too: one that is preempted, or has less priority (a command line, a recorder, RViz),
+keeps everybody in `publish` who writes to it. On a busy computer drivers and planners stood still
+for up to 0.5 s, until a watchdog vented the robot. A datagram waits for nobody, and costs less.
+Peers of ROS_STATIC_PEERS have it all the same: there rmw_fastrtps makes the transports.
+
 Types. Fast DDS 3 asks every process that it finds how its messages are made. Nobody here wants the
 answers, ROS 2 compares its own hashes; but the thread that takes them crashes now and then while
 several processes start (``TypeLookupManager::notify_callbacks``, seen with 3.2.2), and the node

@@ -101,7 +101,13 @@ def test_every_socket_is_loopback_unless_a_network_is_asked_for(variables):
     found = in_a_process(**variables)
     if is_fastdds(found):
         assert found['udp'] and outside(found) == []
-        assert any(NAMES.search(file) for file in found['shared'])  # shared memory still carries
+
+
+@pytest.mark.parametrize('variables', [{}, {RANGE: 'SUBNET'}, {RANGE: 'SYSTEM_DEFAULT'}])
+def test_no_process_shares_a_mutex_with_its_readers(variables):
+    found = in_a_process(**variables)
+    if is_fastdds(found):
+        assert not [file for file in found['shared'] if NAMES.search(file)]
 
 
 def test_the_switch_opens_to_a_network():

@@ -20,7 +20,6 @@ from soro_node.middleware import Reach, reach
 from soro_node.process.process_sockets import dds_ports, sockets_of_processes
 
 OLDEST_PYTHON = (3, 10)
-SHARED_MEMORY = 64 * 2**20  # bytes; FastDDS keeps its segments there, a robot needs about 20 MB
 LAST_SAFE_DOMAIN = 101  # above it the DDS ports reach those the kernel hands out
 CAN_HARDWARE_TYPE = '280'  # ARPHRD_CAN of linux/if_arp.h
 SERIAL = ('ttyUSB*', 'ttyACM*', 'rfcomm*')
@@ -34,7 +33,6 @@ def machine_findings(environment: Mapping[str, str]) -> Iterator[Finding]:
     yield from workspace(environment)
     yield from domain(environment)
     yield from open_sockets(environment)
-    yield from shared_memory(Path('/dev/shm'))
     yield from kernel_cache()
     yield from serial_devices(Path('/dev'))
     yield from can_devices(Path('/sys/class/net'))
@@ -142,19 +140,6 @@ def open_sockets(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield warn('sockets', f'open to others: {socket}', 'docs/security.md, other machines')
     if not found:
         yield ok('sockets', 'no DDS of your processes listens to other machines in this domain')
-
-
-def shared_memory(folder: Path) -> Iterator[Finding]:
-    """Room for the segments of the middleware."""
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        yield fail('shared memory', f'{folder} cannot be written', 'mount a tmpfs there')
-        return
-    free = shutil.disk_usage(folder).free
-    text = f'{free / 2**20:.0f} MB free in {folder}'
-    if free < SHARED_MEMORY:
-        yield warn('shared memory', text, 'in a container start it with --shm-size=256m')
-    else:
-        yield ok('shared memory', text)
 
 
 def kernel_cache() -> Iterator[Finding]:
