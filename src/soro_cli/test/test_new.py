@@ -71,6 +71,7 @@ def test_answers_are_taken_and_a_wrong_one_is_asked_again(monkeypatch, tmp_path,
         ('mine', '--set', 'length=0mm'),
         ('mine', '--set', 'count=1'),
         ('mine', '--set', 'colour=red'),
+        ('mine', '--set', 'length=90mm', '--set', 'length=80mm'),
         ('mine', '--set', 'length=1e40m'),
     ],
 )

@@ -132,6 +132,11 @@ def test_units_that_exist_pass(word):
     assert bare == ([word] if word == '1.2' else [])  # right for a stretch only
 
 
+def test_a_value_that_is_given_twice_is_refused():
+    with pytest.raises(UserError, match='pair_1'):
+        display_units.actuation(['pair_1=1bar', 'pair_2=0bar', 'pair_1=2bar'], PAIRS)
+
+
 def test_safety_comes_first_in_the_list(capsys):
     assert main(['--help']) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line[:2] == '  ']

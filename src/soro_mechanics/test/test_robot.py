@@ -44,6 +44,17 @@ def test_every_robot_of_the_catalogue_reads(name):
     assert all(o.source != 'unstated' for o in description.origins)
 
 
+@pytest.mark.parametrize('name', sorted(robot_files()))
+def test_what_is_not_solved_is_at_no_place_in_any_model(name):
+    default = load_robot(name)
+    for model in default.description.models:
+        robot = default.with_model(model)
+        q = robot.forward([a.rest for a in robot.actuators], [1e9, 0.0, 1e9, 0.0, 1e6, 0.0])
+        assert q.status.code is Code.NOT_CONVERGED
+        for pose in (q.tip, *q.bodies.values(), *(p for line in q.backbones for p in line)):
+            assert np.isnan(pose[:3]).all(), model
+
+
 def test_unknown_models_are_refused_with_the_valid_ones():
     with pytest.raises(UnknownName) as caught:
         load_robot('stiff_flop', 'ncn')

@@ -174,13 +174,16 @@ def _actuation(words: Sequence[str], actuators: Sequence[Actuator]) -> list[floa
     names = [a.name for a in actuators]
     example = ' '.join(_word(a.name, a.rest, a.unit) for a in actuators)
     if any('=' in word for word in words):
-        values = [a.rest for a in actuators]
+        values, named = [a.rest for a in actuators], set()
         for word in words:
             name, equals, text = word.partition('=')
             if not equals or name not in names:
                 raise UserError(
                     f'{word!r} is no actuator and its value; write for example {example}'
                 )
+            if name in named:
+                raise UserError(f'{name!r} is given twice; write it once')
+            named.add(name)
             i = names.index(name)
             values[i] = number(text, actuators[i].unit, name)
         return values

@@ -60,6 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UserError(f'{target.parent} is no folder; make it, or write --output FILE')
     kind = arguments.kind or ('arm' if arguments.yes else _asked_kind())
     given = dict(word.partition('=')[::2] for word in arguments.set)
+    if len(given) < len(arguments.set):
+        raise UserError(f'--set {" ".join(arguments.set)}: a key is given twice; write it once')
     questions = TEMPLATES[kind].questions
     unknown = sorted(set(given) - {q.key for q in questions})
     if unknown:

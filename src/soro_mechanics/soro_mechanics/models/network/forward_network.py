@@ -303,7 +303,10 @@ class ForwardNetwork(Model):
         solution = solution_at(equilibrium, problem, outcome.state)
         shape, lengths = solution.shape, solution.inputs.length.tolist()
         status = self._status(equilibrium, solution, outcome, start)
-        bodies = dict(zip(layout.bodies, outcome.state.body.copy(), strict=True))
+        body, rods = outcome.state.body.copy(), shape.pose
+        if not outcome.converged:  # nothing that could be taken for a solution
+            body, rods = np.full_like(body, np.nan), np.full_like(rods, np.nan)
+        bodies = dict(zip(layout.bodies, body, strict=True))
         tip = bodies[layout.spec.tip_body]
         bodies[layout.spec.tip_body] = tip @ layout.off_tip
         del bodies[layout.bodies[0]]
@@ -312,7 +315,7 @@ class ForwardNetwork(Model):
             actuation=problem.actuation,
             load=problem.load,
             tip=tip,
-            backbones=tuple(shape.pose[p] for p in layout.parts),
+            backbones=tuple(rods[p] for p in layout.parts),
             backbone_names=layout.rods,
             arc_lengths=tuple(
                 shape.fraction[p] * x for p, x in zip(layout.parts, lengths, strict=True)

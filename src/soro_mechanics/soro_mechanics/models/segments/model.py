@@ -255,8 +255,6 @@ class SegmentModel(Model):
         self, state: RodState, actuation: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
         poses = node_poses(state.nodes)
-        if not status.converged:
-            poses[:, :3, :3] = np.eye(3)  # of no meaning, but a rotation: positions say NaN
         segments = self.structure.segments
         bodies = {}
         for segment, part in zip(segments, state.grid.slices, strict=True):
