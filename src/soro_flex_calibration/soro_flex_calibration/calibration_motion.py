@@ -50,15 +50,17 @@ class MotorWatch:
 
     def __init__(self) -> None:
         self._state, self._at = ActuatorState(), -np.inf
-        self.stops = 0  # count that the calibration began with
+        self.stops: int | None = None  # count that the calibration began with
 
     def begin(self) -> None:
-        """Begin a calibration; a stop from now on ends it."""
-        self.stops = self._state.stops
+        """Begin a calibration; a stop from now, or from the first state, on ends it."""
+        self.stops = self._state.stops if self.fresh else None
 
     def take(self, state: ActuatorState) -> None:
         """Take a state that has arrived."""
         self._state, self._at = state, time.monotonic()
+        if self.stops is None:
+            self.stops = state.stops
 
     @property
     def angles(self) -> Array:

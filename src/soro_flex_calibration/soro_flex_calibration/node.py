@@ -218,9 +218,12 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _material(self) -> tuple[float, float]:
         """Return scale and deviation of the modulus that a weight has shown."""
-        if not self.path.is_file():
+        try:
+            known = read_calibration(self.path, self._robot.name)
+        except SoroError as error:
+            if self.path.is_file():  # it is made anew
+                self.get_logger().warning(f'the calibration so far is not used: {error}')
             return 1.0, UNKNOWN_MATERIAL
-        known = read_calibration(self.path, self._robot.name)
         return known.material, known.material_deviation
 
     def _try(self, write: Callable[[], None]) -> None:

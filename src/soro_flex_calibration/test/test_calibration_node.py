@@ -14,11 +14,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
+from soro_flex_calibration.calibration_motion import MotorWatch
 from soro_flex_calibration.motor_path import extremes, MotorPath
 import soro_flex_calibration.node as node_module
 from soro_flex_calibration.node import FlexCalibrationNode, RECORDING, WEIGHED
 from soro_flex_calibration.recording import RawRecording
 from soro_mechanics import load_robot
+from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice, softened
 from soro_mechanics.haptics.flex_calibration import read_calibration, UNKNOWN_MATERIAL
@@ -46,6 +48,7 @@ class FakeRobot(Node):
         self.follows, self.talks, self.active, self.stuck = True, True, True, False
         self.reloads, self.refuses, self.flagged = 0, False, 0
         self.load = np.zeros(3)  # N, on the handle
+        self.stops = 7  # drivers begin to count anywhere
         self.count = 0
         self._states = self.create_publisher(ActuatorState, 'actuator_state', 20)
         self._flex = self.create_publisher(FlexState, 'flex_state', 20)
@@ -81,6 +84,7 @@ class FakeRobot(Node):
             flags=[self.flagged] * len(self.strips),
             raw=[OFFSET] * len(self.strips) if self.stuck else np.round(raw).tolist(),
         )
+        state.stops = self.stops
         state.header.stamp = flex.header.stamp = stamp
         self._states.publish(state)
         self._flex.publish(flex)
@@ -267,6 +271,26 @@ def test_a_robot_that_is_not_there_not_active_or_does_not_follow(rig):
     wait_until(lambda: rig.run().error_code == Code.DEVICE_FAULT)
     rig.robot.talks = False
     wait_until(lambda: rig.run().error_code == Code.NO_STATE)
+
+
+def test_a_robot_that_is_heard_later_is_waited_for_and_a_stop_from_then_on_counts():
+    motors, state = MotorWatch(), ActuatorState(device_state=ActuatorState.ACTIVE, stops=7)
+    motors.begin()
+    motors.take(state)
+    motors.check()
+    state.stops = 8
+    with pytest.raises(SoroError) as ended:
+        motors.check()
+    assert ended.value.code is Code.DEVICE_FAULT
+
+
+@pytest.mark.parametrize('text', ['', 'schema: 99\n', 'schema: 1\nrobot: other\n'])
+def test_a_file_that_cannot_be_used_is_made_anew(rig, text):
+    good_recording().save(rig.file.with_name(RECORDING))
+    rig.file.write_text(text)
+    result = rig.run(use_recorded=True, keep=True)
+    assert result.error_code == Code.NONE, result.error_message
+    assert read_calibration(rig.file, 'haptic_5dof').material == 1.0
 
 
 def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(rig):

@@ -270,12 +270,16 @@ class HapticControl(Law):
             raise NotAllowed('an object holds the hand; set a free environment', Code.BUSY)
         self.motion.go_to(target, now)
 
-    def replace_haptics(self, haptics: Haptics) -> None:
-        """Take another calibration; InvalidInput (BUSY) while the hand leans on something."""
+    def replace_haptics(self, haptics: Haptics, allowed: VirtualEnvironment | None) -> None:
+        """Take another calibration; InvalidInput (BUSY) while the hand leans on something.
+
+        An environment that is not the one `allowed` with it gives way to free space.
+        """
         law = self.haptics.loop.law
         if not self._ended and law.feels_object(self._rest_force):
             raise InvalidInput('calibration', 'new', LET_GO, Code.BUSY)
-        haptics.loop.law.environment = law.environment
+        kept = law.environment is allowed
+        haptics.loop.law.environment = law.environment if kept else VirtualEnvironment()
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
         self.haptics = haptics

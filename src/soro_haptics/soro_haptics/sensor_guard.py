@@ -219,11 +219,11 @@ class SensorGuard:
         still: NDArray[np.bool_] = self._same >= samples
         if np.count_nonzero(still):
             moved = np.abs(self._raw - self._then) > self._rests[:, None]
-            still &= moved.sum(axis=1) >= min(STUCK_OTHERS, len(moved) - 1)
+            still &= moved.sum(axis=1) >= max(1, min(STUCK_OTHERS, len(moved) - 1))
         return still
 
     def _frozen(self, encoder: Array) -> bool:
-        same = int(self._same.min())
+        same = int(self._same.min()) if self.names else 0
         if same <= 1:  # one: the first reading after a reset may repeat the last one before it
             self._encoder_then[:] = encoder
         if same < FROZEN_SAMPLES:

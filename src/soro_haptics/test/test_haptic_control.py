@@ -31,6 +31,17 @@ from soro_studies.haptics.reach import reach
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
 
+def test_an_environment_that_other_legs_would_not_get_ends_with_their_calibration(plant):
+    rig = Rig(plant).armed()
+    wall = VirtualEnvironment(published_environment('wall', np.eye(4)))
+    rig.control.replace_environment(wall)
+    other = rig.control.haptics
+    rig.control.replace_haptics(other, wall)
+    assert rig.control.environment is wall
+    rig.control.replace_haptics(other, None)
+    assert rig.control.environment.objects == ()
+
+
 def test_nothing_is_demanded_before_a_person_armed_the_device_and_after_it_was_stopped(plant):
     rig = Rig(plant)
     assert rig.tick(accepting=False) is None

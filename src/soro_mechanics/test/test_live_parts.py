@@ -15,6 +15,7 @@ from soro_mechanics.haptics.virtual_environment import (
     ContactFeel,
     Control,
     frame_at,
+    MOST_OBJECTS,
     read_objects,
     Shape,
     VirtualEnvironment,
@@ -38,6 +39,25 @@ def random_pose(seed):
     pose = at(*(0.05 * rng.normal(size=3)))
     pose[:3, :3] = so3_exp(rng.normal(size=3))
     return pose
+
+
+def test_two_surfaces_hold_a_hand_that_sticks_no_stiffer_than_one():
+    push, aside = np.array([0.0, 0.0, -5.0, 0.0, 0.0, 0.0]), at(1e-3, 0.0, -1e-3)
+    forces = []
+    for count in (1, 2):
+        walls = [VirtualObject(f'w{k}', Shape.WALL, friction=1.0) for k in range(count)]
+        environment = VirtualEnvironment(walls)
+        environment.update(at(0.0, 0.0, -1e-3), push, NOTHING, DT)
+        environment.update(aside, push, NOTHING, DT)
+        forces.append(environment.force[0])
+    assert forces == pytest.approx([1e-3 * ContactFeel().coupling] * 2)
+
+
+def test_more_objects_than_a_tick_has_time_for_are_refused():
+    walls = [VirtualObject(f'w{k}', Shape.WALL) for k in range(MOST_OBJECTS + 1)]
+    VirtualEnvironment(walls[1:])
+    with pytest.raises(InvalidInput, match=str(MOST_OBJECTS)):
+        VirtualEnvironment(walls)
 
 
 @pytest.mark.parametrize('shape', [Shape.SPHERE, Shape.CYLINDER])

@@ -152,6 +152,26 @@ def test_a_field_resists_no_more_than_the_hand_bears(limits_of):
         assert bool(said) is (asked > limits.resisting)
 
 
+def test_what_resists_in_one_direction_shares_what_the_hand_bears(limits_of):
+    limits = limits_of['fingertip']
+    fields = [VirtualObject(f'f{k}', Shape.FIELD, damping=100.0) for k in range(2)]
+    guide = VirtualObject('g', Shape.LINE, damping=100.0)
+    for objects in (fields, [fields[0], guide], [*fields, guide]):
+        environment, said = limits.environment(objects)
+        assert all(o.name in said for o in objects)
+        environment.live.add_wrench(np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]))
+        forces = []
+        for speed in (0.0, 0.2):
+            moving = np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
+            for _ in range(200):  # until all of the wrench is added
+                environment.update(np.eye(4), np.zeros(6), moving, PERIOD)
+            forces.append(environment.force[2])
+        total = (forces[1] - forces[0]) / 0.2
+        assert 0.0 < total <= limits.resisting * (1.0 + 1e-9)
+    alone, _ = limits.environment([*fields[:1], VirtualObject('w', Shape.WALL, damping=1.0)])
+    assert alone.objects[0].damping == limits.resisting
+
+
 def test_a_rigid_surface_that_is_softened_gets_no_damping(limits_of):
     rigid = VirtualObject('w', Shape.LINE, Control.ADMITTANCE, damping=20.0)
     environment, _ = limits_of['fingertip'].environment([rigid])

@@ -302,7 +302,8 @@ class HapticDevice:
             nodes.append(pair if len(pair) == 2 else [pair[0], 0])
             weights.append(list(fit.weights) if len(pair) == 2 else [float(fit.weights[0]), 0.0])
         self.sensor_rod, self.sensor_motor = np.array(rods, np.int64), np.array(motors, np.int64)
-        self.nodes, self.weights = np.array(nodes, np.int64), np.array(weights)
+        self.nodes = np.array(nodes, np.int64).reshape(-1, 2)
+        self.weights = np.array(weights, float).reshape(-1, 2)
         self.under, self._places = tuple(under), tuple(places)
 
     def _haptic_spec(self, description: RobotDescription) -> HapticSpec:

@@ -40,10 +40,10 @@ class LiveParts:
     frames, state : ndarray
         Of the former, as the kernel reads and writes them; `frames` is overwritten.
     spring : float
-        Of sticking friction [N/m].
+        Of sticking friction, of all objects together [N/m].
     drag : float
-        Against motion while a wrench is added [N s/m]: a handle that nobody holds moves no faster
-        than force over drag.
+        Against motion while a wrench is added, at least [N s/m], that of fields included: a handle
+        that nobody holds moves no faster than force over drag.
 
     Attributes
     ----------
@@ -51,6 +51,8 @@ class LiveParts:
         Where objects that follow are by now.
     wrench : ndarray, shape (6,)
         Added by now, of the device on the hand, axes of base_link at the tip [N, N m].
+    resistance, drag : float
+        Of all fields together, and that of `drag` above [N s/m].
     pushes : bool
         Whether a wrench is added, so that the motors have something to do.
     """
@@ -64,7 +66,7 @@ class LiveParts:
         drag: float,
     ) -> None:
         solid = [o for o in objects if o.shape is not Shape.FIELD]
-        self._frames, self._state, self._spring, self._drag = frames, state, spring, drag
+        self._frames, self._state = frames, state
         self._home, self._centre = frames.copy(), frames.copy()
         self.following = tuple(i for i, o in enumerate(solid) if o.follows_goal)
         self._round = [
@@ -73,8 +75,10 @@ class LiveParts:
             if o.shape in (Shape.SPHERE, Shape.CYLINDER)
         ]
         self._rough = [(i, o.friction) for i, o in enumerate(solid) if o.friction > 0.0]
+        self._spring = spring / max(1, len(self._rough))  # where all stick, together as stiff
         self._stuck: dict[int, Array] = {}
-        self._resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
+        self.resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
+        self.drag = drag
         self.goal, self._wanted = np.eye(4), np.eye(4)
         self.wrench, self._asked = np.zeros(6), np.zeros(6)
         self._slow = self.pushes = False
@@ -137,7 +141,7 @@ class LiveParts:
         self.wrench += min(1.0, dt / within) * (self._asked - self.wrench)
         self._look()
         extra = -self.wrench
-        resistance = self._resistance + (self._drag if self.pushes else 0.0)
+        resistance = max(self.resistance, self.drag if self.pushes else 0.0)
         extra[:3] += resistance * speed[:3]
         for i, share in self._rough:
             extra[:3] += self._friction(i, share, hand[:3, 3], wrench[:3])

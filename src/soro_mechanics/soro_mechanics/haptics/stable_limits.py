@@ -124,13 +124,17 @@ class StableLimits:
 
         The text is empty where nothing was.
         """
-        found = [self._limited(thing) for thing in objects]
+        # What resists along the same direction shares the damping that the hand bears there.
+        asked = sum(min(o.damping, self.resisting) for o in objects if _resists(o))
+        share = min(1.0, self.resisting / asked) if asked else 1.0
+        found = [self._limited(thing, share) for thing in objects]
+        guides = sum(o.damping for o, _, _ in found if _resists(o) and o.shape is not Shape.FIELD)
         changes = '; '.join(f'{thing.name}: {text}' for thing, _, text in found if text)
         reason = f'else it would ring on the softest hand expected ({self.hand}, expected_hand)'
         environment = VirtualEnvironment(
             [thing for thing, _, _ in found],
             surface_damping=[damping for _, damping, _ in found],
-            drag=self.resisting,
+            drag=self.resisting - guides,
         )
         return environment, f'{changes}: {reason}' if changes else ''
 
@@ -143,11 +147,12 @@ class StableLimits:
         late = self.period * DELAY + SPARE + d.motor + d.smoothing
         return self.sliding_late + PRESSED * late / radius
 
-    def _limited(self, thing: VirtualObject) -> tuple[VirtualObject, float, str]:
+    def _limited(self, thing: VirtualObject, share: float) -> tuple[VirtualObject, float, str]:
         """Return an object within the limits, the damping of its surface, and the changes."""
         said: list[str] = []
+        resisting = share * min(thing.damping, self.resisting)
         if thing.shape is Shape.FIELD:
-            damping = _within(thing.damping, 0.0, self.resisting, 'damping', said)
+            damping = _within(thing.damping, 0.0, resisting, 'damping', said)
             return replace(thing, damping=damping), 0.0, ', '.join(said)
         stiffness, turning = thing.stiffness, thing.rotational_stiffness
         turns = self.rotational_softest, self.rotational_stiffness
@@ -167,10 +172,16 @@ class StableLimits:
             along = _within(ContactFeel().default_damping, least, math.inf, SLIDING, said)
         elif along > 0.0 and thing.control is Control.ADMITTANCE:
             along = _within(along, self.sliding, math.inf, SLIDING, said)
-        elif along > 0.0 and thing.shape in (Shape.LINE, Shape.CIRCLE):
-            along = _within(along, 0.0, self.resisting, SLIDING, said)
+        elif _resists(thing):
+            along = _within(along, 0.0, resisting, SLIDING, said)
         limited = replace(thing, stiffness=stiffness, rotational_stiffness=turning, damping=along)
         return limited, across, ', '.join(said)
+
+
+def _resists(thing: VirtualObject) -> bool:
+    """Whether the damping of an object acts against any motion that it lets free."""
+    guide = thing.shape in (Shape.LINE, Shape.CIRCLE) and thing.control is not Control.ADMITTANCE
+    return thing.shape is Shape.FIELD or guide
 
 
 def _between(
