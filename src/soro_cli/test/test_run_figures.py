@@ -23,13 +23,14 @@ from soro_mechanics.identification.fit import identify, predict
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_node.display_units import SHOWN
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import _Types, BagReader, Recorded
 from soro_recording.identify_report import save_figure
 from soro_recording.open_bag import default_folder, open_bag
 from soro_recording.run_data import choose_namespace, distance_to_path, RunData
 from soro_recording.run_figures import _actuation, Drawn, FIGURES
-from soro_recording.run_player import PLAYER
+from soro_recording.run_player import _scale, PLAYER
 
 
 def test_plot_draws_every_figure_and_a_player_that_needs_no_network(recorded, soro, tmp_path):
@@ -119,6 +120,33 @@ def test_thirty_actuators_have_panels_whose_legends_fit():
         within = legend.get_window_extent()
         assert box.y0 <= within.y0 < within.y1 <= box.y1
     assert names == [a.name for a in description.actuators]
+
+
+def test_every_quantity_is_drawn_in_its_own_unit_with_its_limits(tmp_path):
+    page = Path(__file__).resolve().parents[3] / 'docs/robot_file.md'
+    blocks = re.findall(r'```yaml\n(.*?)```', page.read_text(encoding='utf-8'), re.DOTALL)
+    file = tmp_path / 'mixed.yaml'
+    file.write_text(next(b for b in blocks if 'quantity: force' in b))
+    description = read_robot_file(file)
+    actuators = description.actuators
+    most = np.array([[a.maximum for a in actuators]] * 2)
+    data = SimpleNamespace(time=np.arange(2.0), commanded=most, measured=most, stand_in=most)
+    run = SimpleNamespace(description=description, actuators=actuators, actuation=lambda: data)
+    drawn = {
+        line.get_label(): (panel, line.get_ydata()[0])
+        for panel in _actuation(run).figure.axes
+        for line in panel.lines
+        if len(line.get_ydata())
+    }
+    for a in actuators:
+        panel, value = drawn[a.name]
+        unit, size = SHOWN[a.unit]
+        assert value == pytest.approx(a.maximum / size)
+        assert panel.get_ylabel().endswith(f'[{unit}]')
+        assert any(a.minimum / size in line.get_ydata() for line in panel.lines)
+    unit, zero, size = _scale(actuators)
+    assert unit.startswith('%')
+    np.testing.assert_allclose((most - zero) / size, 100.0)
 
 
 def test_backbones_of_chosen_moments_are_read(recorded):

@@ -156,22 +156,32 @@ class Recorder(Node):
         return topic.startswith(tuple(self._spaces()))
 
     def discover(self) -> None:
-        """Subscribe to topics that have a publisher and are not recorded yet."""
+        """Subscribe to topics that have a publisher, anew where one has come that offers less."""
         for topic, kinds in self.get_topic_names_and_types():
-            if topic in self._subscriptions_of or topic in self._refused:
-                continue
-            if not self.wanted(topic):
+            if topic in self._refused or not self.wanted(topic):
                 continue
             offered = self.get_publishers_info_by_topic(topic)
             if not offered:
                 continue
-            if len(kinds) > 1:
+            if topic in self._subscriptions_of:
+                self._ask_for_less(topic, _matching(offered))
+            elif len(kinds) > 1:
                 self._refuse(topic, f'is published with several types: {", ".join(kinds)}')
-                continue
-            try:
-                self._record(topic, kinds[0], offered)
-            except UserError as error:
-                self._refuse(topic, str(error))
+            else:
+                try:
+                    self._record(topic, kinds[0], offered)
+                except UserError as error:
+                    self._refuse(topic, str(error))
+
+    def _ask_for_less(self, topic: str, offered: QoSProfile) -> None:
+        old = self._subscriptions_of[topic]
+        asked = old.qos_profile
+        if (asked.reliability == ReliabilityPolicy.RELIABLE != offered.reliability) or (
+            asked.durability == DurabilityPolicy.TRANSIENT_LOCAL != offered.durability
+        ):
+            self.destroy_subscription(old)
+            kind, callback = old.msg_type, old.callback
+            self._subscriptions_of[topic] = self._subscribe(kind, topic, callback, offered)
 
     def _record(self, topic: str, kind: str, offered: list[Any]) -> None:
         qos = [qos_entry(info.qos_profile) for info in offered]

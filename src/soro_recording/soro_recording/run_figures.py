@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,29 +78,32 @@ def _figure(run: RunData, title: str, size: tuple[float, float]) -> Figure:
 
 
 def _actuation(run: RunData) -> Drawn:
-    data = run.actuation()
-    count = -(-len(run.actuators) // len(COLOURS))  # of panels, each with every colour once
-    figure = _figure(run, 'actuation', (10.0, max(5.5, 2.4 * count)))
-    panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    data, actuators = run.actuation(), run.actuators
+    kinds = dict.fromkeys(a.quantity for a in actuators)
+    of_kind = [[i for i, a in enumerate(actuators) if a.quantity == kind] for kind in kinds]
+    # each panel with one unit, and every colour once
+    most = len(COLOURS)
+    parts = [found[k : k + most] for found in of_kind for k in range(0, len(found), most)]
+    figure = _figure(run, 'actuation', (10.0, max(5.5, 2.4 * len(parts))))
+    panels = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
     numbers: dict[str, float | None] = {}
-    unit, size = SHOWN[run.actuators[0].unit]
     stand_in = data.stand_in
-    for i, actuator in enumerate(run.actuators):
-        ax, colour = panels[i // len(COLOURS)], COLOURS[i % len(COLOURS)]
-        ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)
-        ax.plot(data.time, stand_in[:, i] / size, '-.', color=colour, lw=1.0)
-        ax.plot(data.time, data.measured[:, i] / size, color=colour, lw=1.0, label=actuator.name)
-        numbers[f'{actuator.name}_rmse'] = _rms(data.measured[:, i] - data.commanded[:, i])
-    limits = {x for a in run.actuators for x in (a.minimum, a.maximum)}
-    for ax, limit in product(panels, sorted(limits)):
-        ax.axhline(limit / size, color='#c0392b', ls='--', lw=0.8)
-    ax.plot([], [], color='#c0392b', ls='--', lw=0.8, label='limit')
-    ax.plot([], [], ':', color='black', lw=1.0, label='commanded')
-    if np.isfinite(stand_in).any():
-        ax.plot([], [], '-.', color='black', lw=1.0, label='applied, not measured')
-    for ax in panels:
+    for ax, part in zip(panels, parts, strict=True):
+        unit, size = SHOWN[actuators[part[0]].unit]
+        for i, colour in zip(part, COLOURS, strict=False):
+            name, measured = actuators[i].name, data.measured[:, i]
+            ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)
+            ax.plot(data.time, stand_in[:, i] / size, '-.', color=colour, lw=1.0)
+            ax.plot(data.time, measured / size, color=colour, lw=1.0, label=name)
+            numbers[f'{name}_rmse'] = _rms(measured - data.commanded[:, i])
+        for limit in sorted({x for i in part for x in (actuators[i].minimum, actuators[i].maximum)}):
+            ax.axhline(limit / size, color='#c0392b', ls='--', lw=0.8)
+        ax.plot([], [], color='#c0392b', ls='--', lw=0.8, label='limit')
+        ax.plot([], [], ':', color='black', lw=1.0, label='commanded')
+        if np.isfinite(stand_in).any():
+            ax.plot([], [], '-.', color='black', lw=1.0, label='applied, not measured')
         last = 'time [s]' if ax is panels[-1] else ''
-        _finish(ax, last, f'{run.actuators[0].quantity.replace("_", " ")} [{unit}]')
+        _finish(ax, last, f'{actuators[part[0]].quantity.replace("_", " ")} [{unit}]')
     return Drawn('actuation', figure, numbers)
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 import json
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.models.network.description.spec import GROUND
 from soro_node.display_units import SHOWN
 from soro_node.file_errors import writing
@@ -48,7 +49,8 @@ def _data(run: RunData, shapes: Shapes, bodies: Mapping[str, Array]) -> dict[str
     keep = np.arange(0, len(shapes.time), step)
     time = shapes.time[keep]
     actuation = run.actuation()
-    unit, size = SHOWN[run.actuators[0].unit]
+    unit, zero, size = _scale(run.actuators)
+    limits = (np.array([(a.minimum, a.maximum) for a in run.actuators]).T - zero) / size
     companions = {}
     for name, topic in (('commanded', COMMANDED), ('plant', TRUTH)):
         other = run.shapes(topic)
@@ -74,15 +76,24 @@ def _data(run: RunData, shapes: Shapes, bodies: Mapping[str, Array]) -> dict[str
         'desired': [_numbers(1e3 * p.desired, 2) for p in paths],
         'actuators': [a.name for a in run.actuators],
         'unit': unit,
-        'limits': [
-            min(a.minimum for a in run.actuators) / size,
-            max(a.maximum for a in run.actuators) / size,
-        ],
-        'measured': _series(actuation.time, actuation.measured / size, time),
-        'applied': _series(actuation.time, actuation.stand_in / size, time),
-        'asked': _series(actuation.time, actuation.commanded / size, time),
+        'limits': [limits.min(), limits.max()],
+        'measured': _series(actuation.time, (actuation.measured - zero) / size, time),
+        'applied': _series(actuation.time, (actuation.stand_in - zero) / size, time),
+        'asked': _series(actuation.time, (actuation.commanded - zero) / size, time),
         'tip': _numbers(1e3 * shapes.tip[keep, :3], 2),
     }
+
+
+def _scale(actuators: Sequence[Actuator]) -> tuple[str, Array, Array]:
+    """Return the unit of the curves, and what is zero and one in it for every actuator.
+
+    Where quantities differ it is the range of each.
+    """
+    if len({a.unit for a in actuators}) == 1:
+        unit, size = SHOWN[actuators[0].unit]
+        return unit, np.zeros(len(actuators)), np.full(len(actuators), size)
+    low, high = np.array([(a.minimum, a.maximum) for a in actuators]).T
+    return '% of the range', low, (high - low) / 100.0
 
 
 def _lines(

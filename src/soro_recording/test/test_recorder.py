@@ -8,7 +8,7 @@ from pathlib import Path
 import time
 
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rosbags.highlevel import AnyReader
 from std_msgs.msg import String
@@ -37,6 +37,22 @@ def listening(*publishers: object, recorder: Recorder | None = None) -> None:
     if recorder is not None:
         topics = {p.topic_name for p in publishers}
         wait_until(lambda: all(recorder.heard(t) for t in topics))
+
+
+def test_who_joins_a_topic_and_offers_less_is_recorded_too(tmp_path):
+    with RosSession('/left') as ros:
+        recorder = ros.node(Recorder, '/left', output=str(tmp_path / 'run'))
+        first = ros.client.create_publisher(String, 'x', 10)
+        listening(first, recorder=recorder)
+        lossy = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+        later = ros.client.create_publisher(String, 'x', lossy)
+        listening(first, later, recorder=recorder)
+        for publisher, data in ((first, 'first'), (later, 'later'), (first, 'first')):
+            publisher.publish(String(data=data))
+        wait_until(lambda: recorder.bag.counts['/left/x'] == 3)
+    with BagReader(tmp_path / 'run') as bag:
+        found = [e.message.data for e in bag.messages(['/left/x'])]
+    assert sorted(found) == ['first', 'first', 'later']
 
 
 def test_nothing_is_lost_at_full_rate(tmp_path, capsys):

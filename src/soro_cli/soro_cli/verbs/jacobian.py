@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(matrix: list[list[float]], actuators: tuple) -> None:
     from soro_node.display_units import SHOWN
 
+    units = [SHOWN[a.unit][0] or 'unit' for a in actuators]
+    alike = len(set(units)) == 1
     rows = []
     for i, (label, line) in enumerate(zip(options.ROWS, matrix, strict=True)):
         unit, size = SHOWN['m' if i < 3 else 'rad']
@@ -46,6 +48,7 @@ def _show(matrix: list[list[float]], actuators: tuple) -> None:
             f'{round(value / size * SHOWN[a.unit][1], 9) + 0.0:+.4g}'
             for value, a in zip(line, actuators, strict=True)
         ]
-        rows.append((label, *cells, f'{unit} per {SHOWN[actuators[0].unit][0] or "unit"}'))
+        rows.append((label, *cells, f'{unit} per {units[0] if alike else "its unit"}'))
     title = 'motion of the tip, axes of base_link'
-    print_table(title, ('', *(a.name for a in actuators), ''), rows)
+    names = [a.name if alike else f'{a.name} [{u}]' for a, u in zip(actuators, units, strict=True)]
+    print_table(title, ('', *names, ''), rows)
