@@ -42,6 +42,12 @@ def expand(element: Element, text: str, context: Context) -> str:
         raise element.error(str(error)) from None
 
 
+def pair(element: Element, first: str, second: str, context: Context) -> tuple[str, str]:
+    """Evaluate two attributes of an element, as `expand` does."""
+    a, b = (expand(element, element.attributes[name], context) for name in (first, second))
+    return a, b
+
+
 def evaluate(text: Text, context: Context) -> str:
     """Evaluate a parsed text."""
     whole = ''.join(p if isinstance(p, str) else _perform(p, context) for p in text)
