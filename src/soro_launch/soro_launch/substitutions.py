@@ -161,14 +161,12 @@ def _not(context: Context, value: Text) -> str:
     return _word(not boolean(evaluate(value, context)))
 
 
-def _and(context: Context, left: Text, right: Text) -> str:
-    first, second = boolean(evaluate(left, context)), boolean(evaluate(right, context))
-    return _word(first and second)
+def _and(context: Context, *values: Text) -> str:
+    return _word(all([boolean(evaluate(value, context)) for value in values]))
 
 
-def _or(context: Context, left: Text, right: Text) -> str:
-    first, second = boolean(evaluate(left, context)), boolean(evaluate(right, context))
-    return _word(first or second)
+def _or(context: Context, *values: Text) -> str:
+    return _word(any([boolean(evaluate(value, context)) for value in values]))
 
 
 def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:
