@@ -30,7 +30,8 @@ from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
 from soro_studies.system.tracker_faults import held
 from soro_studies.system.virtual_drives import Muscles, Regulators
 from soro_trajectory.command_stream import CommandStream, Phase
-from soro_trajectory.tip_control import GIVEN_UP, TipControl
+from soro_trajectory.tip_control import GIVEN_UP
+from soro_trajectory.tip_feedback import TipFeedback
 
 SOFT_PARALLEL = next(scene for scene in SCENES if scene.robot == 'soft_parallel')
 FIRST = ('feedforward', 'feedback')
@@ -256,15 +257,15 @@ def test_a_path_is_not_led_where_the_tip_is_in_time(monkeypatch):
 def test_only_what_lies_along_a_path_is_late():
     """A path along x at 4 cm/s; latency 0.03 s, dead 0.05 s, response_time 0.1 s."""
     tip, pace, dt = VirtualTip(plant_of(SOFT_PARALLEL, FIRST_PLANT), 'feedback'), 0.04, 0.03
-    control = tip.control
-    tip.stream._phase = Phase.FOLLOW
+    law, gains = tip.control._law, tip.control._gains()
     gain = 0.25 / (0.03 + 0.05 + 0.1)  # 1/s
-    assert gain < control._gains().integral
+    assert gain < gains.integral
 
     def led(error, pace=pace, dt=dt, before=0.02):
-        control._lead = before
+        law.lead = before
         way = np.array([pace, 0.0, 0.0])
-        return control._led(lambda time: time * way, np.array(error), dt) - before
+        law.keep_up(lambda time: time * way, np.array(error), dt, gains, 0.03 + 0.05, 0.1)
+        return law.lead - before
 
     late = 0.05 * pace  # m, of 0.05 s
     whole = gain * dt * 0.05
@@ -279,8 +280,8 @@ def test_only_what_lies_along_a_path_is_late():
     assert (
         led([late, 0.0, 0.0], pace=0.0) == led([0.0, 0.0, 0.0]) == led([late, 0, 0], dt=0.0) == 0.0
     )
-    tip.stream._phase = Phase.HOLD
-    assert led([late, 0.0, 0.0]) == -0.02
+    law.integrate(np.full(6, late), dt, gains)  # of no path
+    assert law.lead == 0.0
 
 
 @pytest.mark.parametrize(
@@ -294,7 +295,7 @@ def test_what_a_late_tip_loses_is_led(robot, curve, speed, delay, gained, monkey
     scene = next(s for s in SCENES_OF_TIPS if s.robot == robot)
     row = plant_of(scene, 'lag doubled'), 'feedback', curve, speed, delay
     led = path(*row)[0]
-    monkeypatch.setattr(TipControl, '_led', lambda *arguments: 0.0)
+    monkeypatch.setattr(TipFeedback, 'keep_up', lambda *arguments: None)
     assert led < gained * path(*row)[0]
 
 

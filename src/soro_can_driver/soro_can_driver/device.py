@@ -33,6 +33,8 @@ FAULT_WORDS = {
     EmergencyCode.REVERSED: 'a motor turns the wrong way',
     EmergencyCode.FIRST_COMMAND: 'a first set-point was not where the motors are',
 }
+# Of a flex sensor the flags beside its samples say it, and the rest goes on.
+SAID_ELSEWHERE = (EmergencyCode.COMMAND_LOST, EmergencyCode.FLEX)
 
 
 class CanDevice(SessionDevice):
@@ -103,17 +105,11 @@ class CanDevice(SessionDevice):
 
     def _faults(self) -> int:
         t = self.transport
-        faults = 0
-        if t.rebooted:
-            faults |= Fault.REBOOT
+        faults = int(Fault.REBOOT) if t.rebooted else 0
         if t.state in (BoardState.FAULT, BoardState.ESTOP):
             faults |= Fault.DEVICE
         for code in t.emergencies:
-            # Of a flex sensor the flags beside its samples say it, and the rest goes on.
-            if code in FAULT_WORDS and code not in (
-                EmergencyCode.COMMAND_LOST,
-                EmergencyCode.FLEX,
-            ):
+            if code in FAULT_WORDS and code not in SAID_ELSEWHERE:
                 faults |= 1 << (DEVICE_FAULT_SHIFT + code)
         return int(faults)
 

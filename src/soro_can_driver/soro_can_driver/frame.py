@@ -67,7 +67,10 @@ class Frame:
 
     @classmethod
     def _key(cls, can_id: int) -> int:
-        return group_of(can_id, cls.first)
+        """Return the group, from 0, whose frame an identifier names."""
+        if not 0 <= can_id - cls.first < MAX_GROUPS:
+            raise ProtocolError(f'identifier {can_id:#05x} of another frame')
+        return can_id - cls.first
 
 
 @dataclass(frozen=True)
@@ -98,13 +101,6 @@ def ttl_code(seconds: float) -> int:
     """Return the code of the longest time to live that is not above `seconds` (least 4 ms)."""
     codes = [i for i, ms in enumerate(TTL_MS) if ms * 1e-3 <= seconds * (1.0 + 1e-9)]
     return codes[-1] if codes else 0
-
-
-def group_of(can_id: int, first: int) -> int:
-    """Return the group, from 0, whose frame an identifier names; `first` is that of group 0."""
-    if not 0 <= can_id - first < MAX_GROUPS:
-        raise ProtocolError(f'identifier {can_id:#05x} of another frame')
-    return can_id - first
 
 
 def status_of(value: int) -> int:

@@ -218,9 +218,9 @@ class CanTransport:
         self.emergencies.clear()
         self.status, self.state = int(f4.BoardState.SAFE), f4.BoardState.SAFE
 
-    def read_parameter(self, index: f4.Parameter, sub: int = 0) -> int:
+    def read_parameter(self, index: f4.Parameter) -> int:
         """Return a parameter's value."""
-        return self._exchange(msg.ParameterFrame(False, f4.Access.READ, index, sub, 0))
+        return self._exchange(msg.ParameterFrame(False, f4.Access.READ, index, 0, 0))
 
     def write_parameter(self, index: f4.Parameter, value: int, sub: int = 0) -> int:
         """Write a parameter; returns the value of the board's reply."""

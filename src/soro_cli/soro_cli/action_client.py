@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 import signal
 import sys
 import threading
@@ -77,7 +78,7 @@ def run_shown(
     name: str,
     goal: Callable[[RunningRobot], Any],
     title: str,
-    said: Callable[[Any], str],
+    said: Callable[[Any], str] = attrgetter('step'),
 ) -> Any:
     """Run an action of the running robot beside a progress bar and return its result.
 

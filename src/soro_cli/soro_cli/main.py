@@ -38,7 +38,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for name in ('stdout', 'stderr'):  # closed by whoever called: nobody wants to read it
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, 'w', encoding='utf-8'))  # noqa: SIM115
-    warnings.formatwarning = _warning
+    warnings.formatwarning = lambda text, kind, file, line, *_: f'soro: {file}:{line}: {text}\n'
     with Interrupts() as interrupts:
         try:
             interrupts.let_through()
@@ -56,11 +56,6 @@ def main(words: Sequence[str] | None = None) -> int:
                 raise
             code = INTERRUPTED  # a module that was interrupted while it was loaded says otherwise
     return code
-
-
-def _warning(message: Any, category: Any, filename: str, lineno: int, line: Any = None) -> str:
-    """Return one line for people."""
-    return f'soro: {filename}:{lineno}: {message}\n'
 
 
 def _output_lost(error: OSError) -> int:

@@ -14,15 +14,10 @@ from soro_compliance.services import Services as Compliance
 from soro_kinematics.services import Services as Kinematics
 from soro_mechanics import Configuration, load_robot, Robot
 from soro_mechanics.core.actuators import Actuator
-from soro_mechanics.core.configuration import Array, ORIENTATION_TOLERANCE, POSITION_TOLERANCE
+from soro_mechanics.core.configuration import ORIENTATION_TOLERANCE, POSITION_TOLERANCE
 from soro_node.frames import Frames
 from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.user_errors import UserError
-
-
-def _base(header: Any, field: str) -> Array:
-    """Return where a frame is in base_link: no other is known offline."""
-    return np.eye(4)
 
 
 class OfflineMechanics(OnlineMechanics):
@@ -39,7 +34,12 @@ class OfflineMechanics(OnlineMechanics):
         tolerances = POSITION_TOLERANCE, ORIENTATION_TOLERANCE
         self._answers = {
             'kinematics_solver': Kinematics(
-                self, feedback, lambda: None, lambda: tolerances, Time, _base
+                self,
+                feedback,
+                lambda: None,
+                lambda: tolerances,
+                Time,
+                lambda header, field: np.eye(4),  # no frame but base_link is known offline
             ),
             'compliance': Compliance(self, feedback, Time),
         }

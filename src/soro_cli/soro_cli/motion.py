@@ -187,11 +187,8 @@ class MotionWatch:
         state = self.state
         if state is None:
             return ['the driver publishes no actuator_state; is it running?']
-        found = []
-        if self.stopped and state.device_state in (1, 2):
-            found.append(f'the driver {_STATES[3]}')
-        elif state.device_state in _STATES:
-            found.append(f'the driver {_STATES[state.device_state]}')
+        told = 3 if self.stopped and state.device_state in (1, 2) else state.device_state
+        found = [f'the driver {_STATES[told]}'] if told in _STATES else []
         source = state.command_source
         planner = f'{self._robot.namespace}/trajectory_planner'
         if source and source != planner:

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -69,7 +69,9 @@ def record(arguments: argparse.Namespace) -> RecordResult:
     """
     namespaces, duration = arguments.namespace, arguments.duration
     robots = _robots(namespaces, arguments.everything)
-    path = arguments.output or _default_output(robots)
+    name = '_and_'.join(space.strip('/').replace('/', '_') for space in robots) or 'bag'
+    usual = Path('bags') / f'{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}'
+    path = arguments.output or usual
     if path.exists():
         raise UserError(f'{path} exists; name another folder with --output')
     set_middleware()
@@ -80,7 +82,8 @@ def record(arguments: argparse.Namespace) -> RecordResult:
     values |= {'output': str(path), 'namespaces': spaces}
     with ExitStack() as heard:
         # Before there is a folder: who sees that may ask for the end at once.
-        stop = heard.enter_context(_stop_asked())
+        stop = threading.Event()
+        heard.enter_context(handled((signal.SIGINT, signal.SIGTERM), lambda *_: stop.set()))
         rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
         node = Recorder(
             context=context,
@@ -148,19 +151,6 @@ def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:
                 'start one (soro launch stiff_flop), or add --everything to record other topics'
             )
         return {name: session.parameter(f'{name}/{SOLVER}', 'robot') for name in wanted or found}
-
-
-def _default_output(robots: dict[str, str]) -> Path:
-    name = '_and_'.join(space.strip('/').replace('/', '_') for space in robots) or 'bag'
-    return Path('bags') / f'{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}'
-
-
-@contextmanager
-def _stop_asked() -> Iterator[threading.Event]:
-    """Turn SIGINT and SIGTERM into an event: ending a recording is no error."""
-    event = threading.Event()
-    with handled((signal.SIGINT, signal.SIGTERM), lambda *_: event.set()):
-        yield event
 
 
 class _Progress:

@@ -46,6 +46,8 @@ PARAMETERS = (
 class Compliance(RobotNode):
     """Computes compliances and analyses the workspace."""
 
+    reported = ('solver', 'actuator_state', 'external_wrench')
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('compliance', PARAMETERS, **kwargs)
         self._requests = WorkerQueue(self, 'requests')
@@ -87,12 +89,6 @@ class Compliance(RobotNode):
             REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
         self.diagnostics.report('solver', Level.OK, 'ready')
-
-    def deactivate(self) -> None:
-        """Stop listening."""
-        self.stop_outputs()
-        for name in ('solver', 'actuator_state', 'external_wrench'):
-            self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
         """End an analysis that is running, and stop listening."""

@@ -119,6 +119,12 @@ class DeviceTimeout(DeviceError):
         super().__init__(message, Fault.COMMUNICATION)
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error of another library says, at least its kind."""
+    lines = str(error).strip().splitlines()
+    return lines[0].strip() if lines else type(error).__name__
+
+
 @dataclass(frozen=True)
 class Identity:
     """Who answered: for logs, diagnostics and the check that a device was not exchanged."""

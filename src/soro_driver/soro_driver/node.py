@@ -247,23 +247,6 @@ class DriverNode(GuardedLifecycleNode):
         """Let driver/clear_fault arm what could not be armed at start: a person sees to it."""
         self._wanted = True
 
-    def _bring_up(self, response: Trigger.Response) -> Trigger.Response:
-        """Configure, and arm where the driver starts by itself: a person asks for it."""
-        starts = bool(self._table.autostart)
-        try:
-            self._starting.begin(starts)
-        except SoroError as error:
-            response.success, response.message = False, str(error)
-            return response
-        response.success = self._starting.found or not self._starting.reason
-        if self._starting.reason:
-            response.message = self._starting.text
-        elif self._starting.pending:
-            response.message = 'starting'
-        else:
-            response.message = 'active: send a new target' if self.active else 'configured'
-        return response
-
     def _refuse_simulated_time(self, parameters: list[Parameter]) -> SetParametersResult:
         for parameter in parameters:
             hardware = not self._table.use_emulator
@@ -372,13 +355,25 @@ class DriverNode(GuardedLifecycleNode):
         return response
 
     def _clear_unconfigured(self, response: Trigger.Response) -> Trigger.Response:
-        """Clear what was latched while there was no device, and look for the device again."""
+        """Clear what was latched while there was no device, and look for the device again.
+
+        It is armed too where the driver starts by itself: a person asks for it.
+        """
+        starting = self._starting
         try:
             self._latches.clear()
+            starting.begin(bool(self._table.autostart))
         except SoroError as error:
             response.success, response.message = False, str(error)
             return response
-        return self._bring_up(response)
+        response.success = starting.found or not starting.reason
+        if starting.reason:
+            response.message = starting.text
+        elif starting.pending:
+            response.message = 'starting'
+        else:
+            response.message = 'active: send a new target' if self.active else 'configured'
+        return response
 
     def _arm_again(self) -> SoroError | None:
         """Arm what was active before it fell or was stopped; why that did not work."""

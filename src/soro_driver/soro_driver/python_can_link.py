@@ -10,7 +10,7 @@ import errno
 from typing import Any
 
 from soro_driver.can_port import CanPort
-from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, first_line
 from soro_mechanics.core.missing_package import how_to_install
 
 INSTALL = how_to_install('python-can==4.6.1')
@@ -46,9 +46,9 @@ class PythonCanLink:
                 **options,
             )
         except (ValueError, NotImplementedError) as error:  # of an unknown interface both
-            raise DeviceError(f'{self.place}: {_line(error)}') from None
+            raise DeviceError(f'{self.place}: {first_line(error)}') from None
         except (can.CanError, OSError, TimeoutError) as error:
-            raise DeviceLost(f'{self.place}: {_line(error)}{remedy(error, wiring)}') from None
+            raise DeviceLost(f'{self.place}: {first_line(error)}{remedy(error, wiring)}') from None
 
     def close(self) -> None:
         """Disconnect; never raises."""
@@ -72,9 +72,9 @@ class PythonCanLink:
                     timeout=self._timeout,
                 )
         except TimeoutError as error:
-            raise DeviceTimeout(f'{self.place}: sending: {_line(error)}') from None
+            raise DeviceTimeout(f'{self.place}: sending: {first_line(error)}') from None
         except (self._can.CanError, OSError) as error:
-            raise DeviceLost(f'{self.place}: sending: {_line(error)}') from None
+            raise DeviceLost(f'{self.place}: sending: {first_line(error)}') from None
 
     def receive(self) -> list[Raw]:
         """Return what has arrived, without waiting. Raises DeviceLost."""
@@ -83,7 +83,7 @@ class PythonCanLink:
             try:
                 message = self._bus.recv(0)
             except (self._can.CanError, OSError) as error:
-                raise DeviceLost(f'{self.place}: receiving: {_line(error)}') from None
+                raise DeviceLost(f'{self.place}: receiving: {first_line(error)}') from None
             if message is None:
                 break
             if message.is_error_frame:
@@ -109,8 +109,3 @@ def remedy(error: BaseException, wiring: CanPort) -> str:
         errno.ENETDOWN: f'the interface is down: {up}',
     }.get(getattr(error, 'errno', None) or getattr(error, 'error_code', None) or 0, '')
     return text and f'; {text}'
-
-
-def _line(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return text[0].strip() if text else type(error).__name__

@@ -73,7 +73,8 @@ class SessionDevice(Device):
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points [SI]."""
-        self.check_armed()
+        if not self._armed:
+            raise DeviceError('set-points written without arming')
         self.transport.command(values, ttl)
 
     def make_safe(self) -> None:
@@ -90,8 +91,3 @@ class SessionDevice(Device):
         """Disconnect; never raises."""
         self._armed = False
         self.transport.close()
-
-    def check_armed(self) -> None:
-        """Raise DeviceError before set-points are sent in a session that is not armed."""
-        if not self._armed:
-            raise DeviceError('set-points written without arming')

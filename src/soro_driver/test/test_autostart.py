@@ -112,7 +112,7 @@ def test_an_activation_that_was_refused_as_busy_is_tried_again(driver, monkeypat
     tried = refuse_arming(driver, DeviceLost('its answer was lost'))
     monkeypatch.setattr(
         'soro_driver.loop.control_loop.ControlLoop.arm',
-        lambda loop: loop.device.arm() if tried_less(tried) else loop._call(loop._arm),
+        lambda loop: loop.device.arm() if tried_less(tried) else loop.between_ticks(loop._arm),
     )
     driver.autostart()
     look_until(driver, lambda: len(tried) >= 2)

@@ -78,9 +78,7 @@ class DspaceDevice(SessionDevice):
 
     def _faults(self) -> int:
         t = self.transport
-        faults = 0
-        if t.rebooted:
-            faults |= Fault.REBOOT
+        faults = int(Fault.REBOOT) if t.rebooted else 0
         if t.state in (SerialState.FAULT, SerialState.ESTOP):
             faults |= Fault.DEVICE
             for bit in FAULT_WORDS:

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from std_msgs.msg import String
+from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
 
 from soro_driver import devices
@@ -133,8 +133,8 @@ class EmulatorNode(Node):
     def _make_force_sensor(self) -> EmulatedForceSensor:
         """Return the sensor and say where it is; what it sends is heard by others alone."""
         self._wrenches = self.create_publisher(WrenchStamped, 'external_wrench', 10)
-        placed = TransformStamped(child_frame_id=self._frames.body(FORCE_FRAME))
-        placed.header.frame_id = self._frames.tip
+        at, name = Header(frame_id=self._frames.tip), self._frames.body(FORCE_FRAME)
+        placed = TransformStamped(header=at, child_frame_id=name)
         self._static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._static.publish(TFMessage(transforms=[placed]))
         seed = max(0, self._values['seed'])
@@ -143,15 +143,13 @@ class EmulatorNode(Node):
     def _publish_seen(self, now: float) -> None:
         """Publish what the sensors have measured and had no time to say."""
         for felt in () if self._felt is None else self._felt.due(now):
-            message = WrenchStamped(wrench=wrench_to_message(felt.wrench))
-            message.header.frame_id = self._frames.body(FORCE_FRAME)
-            message.header.stamp = felt.stamp
-            self._wrenches.publish(message)
+            header = Header(frame_id=self._frames.body(FORCE_FRAME), stamp=felt.stamp)
+            wrench = wrench_to_message(felt.wrench)
+            self._wrenches.publish(WrenchStamped(header=header, wrench=wrench))
         for seen in () if self._tracker is None else self._tracker.due(now):
-            message = PoseStamped(pose=pose_to_message(seen.pose))
-            message.header.frame_id = seen.frame_id or self._frames.base_link
-            message.header.stamp = seen.stamp
-            self._poses.publish(message)
+            frame_id = seen.frame_id or self._frames.base_link
+            header = Header(frame_id=frame_id, stamp=seen.stamp)
+            self._poses.publish(PoseStamped(header=header, pose=pose_to_message(seen.pose)))
 
     def _tick(self) -> None:
         step, last = self._values['step'], time.monotonic()

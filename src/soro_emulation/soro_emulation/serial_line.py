@@ -25,7 +25,6 @@ class SerialLine:
     Its attributes:
     - `exposed`: units that entered while an injected fault could hit them.
     - `lost`, `corrupted`, `repeated`, `delayed`: units that it did hit.
-    - `overrun`: units for which there was no room.
     """
 
     def __init__(self, baudrate: int, generator: np.random.Generator, zeros: bool = True) -> None:
@@ -36,7 +35,6 @@ class SerialLine:
         self._free_at = 0.0
         self._partial = b''
         self.exposed, self.lost, self.corrupted, self.repeated, self.delayed = 0, 0, 0, 0, 0
-        self.overrun = 0
         self.repair()
 
     @property
@@ -114,7 +112,6 @@ class SerialLine:
             times, self.repeated = 2, self.repeated + 1
         for _ in range(times):
             if len(self._waiting) >= MAX_WAITING:
-                self.overrun += 1
                 return
             self._free_at = max(now, self._free_at) + len(unit) * self._second_per_byte
             self._waiting.append((self._free_at + self._delay, unit))

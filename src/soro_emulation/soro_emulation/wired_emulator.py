@@ -51,6 +51,10 @@ class WiredEmulator(DeviceEmulator):
         """Break the device, or repair it ('none')."""
         raise NotImplementedError
 
+    def _hear(self, frame: Any, now: float) -> list[Any]:
+        with self._lock:
+            return self._board.receive(frame, now)
+
     def _note(self, moves: bool, now: float) -> None:
         """Log whether the device could move, where that has changed."""
         if moves != self._moves:

@@ -20,7 +20,6 @@ from soro_mechanics.haptics.flex_calibration import (
     save_calibration,
     UNKNOWN_MATERIAL,
 )
-from soro_mechanics.haptics.flex_fit import PoorFit
 
 TABLE, PICTURE = 'flex_calibration.txt', 'flex_calibration.png'
 
@@ -124,13 +123,3 @@ def write_report(
         axes.set_xlabel('counts measured', fontsize=8)
         axes.set_ylabel('counts from the model', fontsize=8)
     figure.savefig(folder / PICTURE, dpi=120)
-
-
-__all__ = [
-    'fit_recording',
-    'keep_fit',
-    'metres_per_count',
-    'PoorFit',
-    'residual_in_metres',
-    'write_report',
-]

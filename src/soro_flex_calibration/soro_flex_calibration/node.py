@@ -57,6 +57,7 @@ from soro_node.one_goal import OneGoal
 from soro_node.parameters import ParameterTable
 from soro_node.qos import NEWEST
 from soro_node.robot_binding import read_description
+from soro_node.transforms import stamp_of
 from soro_node.user_data import calibration_path
 
 SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -107,10 +108,6 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             (FlexState, 'flex_state', self._on_flex),
         ):
             self._inputs.append(self.create_subscription(kind, topic, callback, SAMPLES))
-
-    def deactivate(self) -> None:
-        """End what is running and stop listening."""
-        self.stop_outputs()
 
     def stop_outputs(self) -> None:
         """End what is running; the motors hold, then belong to the renderer again.
@@ -335,7 +332,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._motors.take(message)
         recorder = self._recorder
         if recorder is not None:
-            recorder.take_state(_stamp(message), np.array(message.measured))
+            recorder.take_state(stamp_of(message.header), np.array(message.measured))
 
     def _on_flex(self, message: FlexState) -> None:
         recorder = self._recorder
@@ -344,7 +341,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             return
         flags = zip(message.name, message.flags, strict=True)
         faulty = {name for name, bits in flags if bits & SENSOR_FAULT}
-        recorder.take_counts(_stamp(message), np.array(message.raw), faulty)
+        recorder.take_counts(stamp_of(message.header), np.array(message.raw), faulty)
 
     def _send(self, angle: Array) -> None:
         actuators = self._robot.actuators
@@ -361,14 +358,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
 
 def _tell(handle: Any, progress: float, step: str, pose: int) -> None:
-    feedback = CalibrateFlexSensors.Feedback(progress=float(min(progress, 1.0)), step=step)
-    feedback.pose = int(pose)
+    feedback = CalibrateFlexSensors.Feedback(progress=progress, step=step, pose=pose)
     handle.publish_feedback(feedback)
-
-
-def _stamp(message: Any) -> int:
-    stamp = message.header.stamp
-    return int(stamp.sec) * 10**9 + int(stamp.nanosec)
 
 
 def main() -> None:

@@ -91,6 +91,8 @@ PARAMETERS = (
 class KinematicsSolver(RobotNode):
     """Solves the configuration of the measured actuation and answers kinematic questions."""
 
+    reported = ('solver', 'actuator_state', 'external_wrench', 'tracker')
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('kinematics_solver', PARAMETERS, **kwargs)
         self._requests = WorkerQueue(self, 'requests')
@@ -110,14 +112,10 @@ class KinematicsSolver(RobotNode):
     def configure(self) -> None:
         """Load the robot and make its kernels ready."""
         self.diagnostics.report('solver', Level.WARN, 'preparing')
-        robot = self.load_robot()
-        self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
+        robot, table = self.load_robot(), self.table
+        self._wrench = WrenchInput(self, table.wrench_timeout, self._binding)
         self._feedback = StateStream(
-            self,
-            self._binding.description,
-            self.table.state_timeout,
-            self.table.tip_rate,
-            self._follow,
+            self, self._binding.description, table.state_timeout, table.tip_rate, self._follow
         )
         if self._joints is None and any(a.quantity in outputs.JOINTS for a in robot.actuators):
             self._joints = self.create_publisher(JointState, 'joint_states', 5)
@@ -130,7 +128,7 @@ class KinematicsSolver(RobotNode):
             self._binding,
             self._feedback,
             lambda: self._tracker.latest,
-            lambda: (self.table.position_tolerance, self.table.orientation_tolerance),
+            lambda: (table.position_tolerance, table.orientation_tolerance),
             lambda: self.get_clock().now().to_msg(),
             functools.partial(self.transforms.awaited, self._binding.frames.base_link),
             self._wrench.now,
@@ -163,12 +161,6 @@ class KinematicsSolver(RobotNode):
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
         self.diagnostics.report('solver', Level.OK, 'ready')
-
-    def deactivate(self) -> None:
-        """Stop the stream."""
-        self.stop_outputs()
-        for name in ('solver', 'actuator_state', 'external_wrench', 'tracker'):
-            self.diagnostics.report(name, Level.OK, 'inactive')
 
     def stop_outputs(self) -> None:
         """Stop the stream."""
@@ -243,11 +235,11 @@ class KinematicsSolver(RobotNode):
             return
         self._published = q
         frames, robot = self._binding.frames, self._tracker.robot
-        self._configuration.publish(
-            configuration_to_message(
-                q, robot, frames.base_link, self._stamp, ConfigurationMessage.FROM_MEASUREMENT
-            )
-        )
+
+        def message(q: Configuration, source: int) -> ConfigurationMessage:
+            return configuration_to_message(q, robot, frames.base_link, self._stamp, source)
+
+        self._configuration.publish(message(q, ConfigurationMessage.FROM_MEASUREMENT))
         self._tf.publish(outputs.transforms_message(q, frames, self._stamp))
         joints = outputs.joint_state_message(q, robot, self._stamp)
         if joints is not None:
@@ -257,15 +249,7 @@ class KinematicsSolver(RobotNode):
             # What was commanded is within the limits; a state that says otherwise has no ghost.
             with contextlib.suppress(SoroError):
                 ghost = self._solve(self._commanded, commanded)
-                self._ghost.publish(
-                    configuration_to_message(
-                        ghost,
-                        robot,
-                        frames.base_link,
-                        self._stamp,
-                        ConfigurationMessage.FROM_COMMAND,
-                    )
-                )
+                self._ghost.publish(message(ghost, ConfigurationMessage.FROM_COMMAND))
 
     def _report(self, feedback: ActuatorFeedback | None) -> None:
         report, age = self.diagnostics.report, self._feedback.age()

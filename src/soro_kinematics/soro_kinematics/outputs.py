@@ -8,6 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TransformStamped
 import numpy as np
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 import tf_transformations
 
@@ -20,10 +21,8 @@ JOINTS = 'angle', 'length'  # what sensor_msgs/JointState calls a position: [rad
 
 def tip_pose_message(q: Configuration, frames: Frames, stamp: Time) -> PoseStamped:
     """Return the pose of the tip in base_link."""
-    message = PoseStamped(pose=pose_to_message(q.tip))
-    message.header.frame_id = frames.base_link
-    message.header.stamp = stamp
-    return message
+    header = Header(frame_id=frames.base_link, stamp=stamp)
+    return PoseStamped(header=header, pose=pose_to_message(q.tip))
 
 
 def transforms_message(q: Configuration, frames: Frames, stamp: Time) -> TFMessage:
@@ -59,16 +58,13 @@ def joint_state_message(q: Configuration, robot: HasActuators, stamp: Time) -> J
     driven = [i for i, a in enumerate(robot.actuators) if a.quantity in JOINTS]
     if not driven:
         return None
-    message = JointState(
+    return JointState(
+        header=Header(stamp=stamp),
         name=[robot.actuators[i].name for i in driven],
         position=[float(q.actuation[i]) for i in driven],
     )
-    message.header.stamp = stamp
-    return message
 
 
 def _transform(parent: str, child: str, pose: Array, stamp: Time) -> TransformStamped:
-    message = TransformStamped(child_frame_id=child, transform=transform_to_message(pose))
-    message.header.frame_id = parent
-    message.header.stamp = stamp
-    return message
+    header, turn = Header(frame_id=parent, stamp=stamp), transform_to_message(pose)
+    return TransformStamped(header=header, child_frame_id=child, transform=turn)

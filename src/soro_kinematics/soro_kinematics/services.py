@@ -159,8 +159,7 @@ class Services:
 def _sentence(solution: InverseSolution) -> str:
     if solution.status.code is Code.NONE:
         return solution.status.message
-    text = solution.status.message or solution.status.code.name.lower().replace('_', ' ')
     miss = f'{solution.position_error * 1e3:.3g} mm'
     if solution.orientation_error:
         miss += f', {np.degrees(solution.orientation_error):.3g} deg'
-    return f'{text} ({miss} away at best)'
+    return f'{solution.status.doubt} ({miss} away at best)'

@@ -150,7 +150,5 @@ class TrackerInput:
         tip = self._tracker.take(seen, to_base, self._model_tip(), now, arrival)
         if tip is None:
             return
-        measured = PoseStamped(pose=pose_to_message(tip))
-        measured.header.frame_id = self._base
-        measured.header.stamp = message.header.stamp
-        self._measured.publish(measured)
+        header = Header(frame_id=self._base, stamp=message.header.stamp)
+        self._measured.publish(PoseStamped(header=header, pose=pose_to_message(tip)))

@@ -14,7 +14,7 @@ from soro_launch.context import Context
 from soro_launch.node_plan import plan_node, ProcessPlan, push_namespace
 from soro_launch.parameters import global_parameter, ParameterFolder
 from soro_launch.substitution_text import unescape
-from soro_launch.substitutions import boolean, expand, is_true, SubstitutionError
+from soro_launch.substitutions import boolean, expand, is_true, pair, SubstitutionError
 from soro_launch.xml_reader import Element, read_launch_file
 
 DEPTH_LIMIT = 50  # includes inside includes: more means that a file includes itself
@@ -62,12 +62,14 @@ class _Evaluation:
         self._depth = 0
         self._handlers: dict[str, Callable[[Element], None]] = {
             'arg': self._arg,
-            'let': self._let,
+            'let': lambda e: context.configurations.update([pair(e, 'name', 'value', context)]),
             'group': self._group,
             'push-ros-namespace': lambda e: push_namespace(e, context),
-            'set_parameter': self._set_parameter,
-            'set_remap': self._set_remap,
-            'set_env': self._set_env,
+            'set_parameter': lambda e: context.append(
+                'global_params', [global_parameter(e, context)]
+            ),
+            'set_remap': lambda e: context.append('ros_remaps', [pair(e, 'from', 'to', context)]),
+            'set_env': lambda e: context.environment.update([pair(e, 'name', 'value', context)]),
             'include': self._include,
             'log': self._log,
             'node': self._node,
@@ -112,23 +114,16 @@ class _Evaluation:
         if choices and values[name] not in choices:
             raise element.error(f'{name}:={values[name]}: choose one of {", ".join(choices)}')
 
-    def _let(self, element: Element) -> None:
-        name = self._expand(element, 'name')
-        self._context.configurations[name] = self._expand(element, 'value')
-
     def _group(self, element: Element) -> None:
         context = self._context
-        scoped = self._literal(element, 'scoped', True)
-        forwarding = self._literal(element, 'forwarding', True)
+        scoped = self._literal(element, 'scoped')
+        forwarding = self._literal(element, 'forwarding')
         inner = [child for child in element.children if child.tag != 'keep']
         if scoped:
             context.push()
         if scoped and not forwarding:
             context.reset_environment()
-        kept = [
-            (expand(k, k.attributes['name'], context), expand(k, k.attributes['value'], context))
-            for k in element.of('keep')
-        ]
+        kept = [pair(k, 'name', 'value', context) for k in element.of('keep')]
         if scoped and not forwarding:
             context.configurations = {}
         context.configurations.update(kept)
@@ -136,25 +131,11 @@ class _Evaluation:
         if scoped:
             context.pop()
 
-    def _literal(self, element: Element, attribute: str, default: bool) -> bool:
-        text = element.attributes.get(attribute)
-        if text is None:
-            return default
+    def _literal(self, element: Element, attribute: str) -> bool:
         try:
-            return boolean(text)
+            return boolean(element.attributes.get(attribute, 'true'))
         except SubstitutionError as error:
             raise element.error(f'{attribute}: {error}') from None
-
-    def _set_parameter(self, element: Element) -> None:
-        self._context.append('global_params', [global_parameter(element, self._context)])
-
-    def _set_remap(self, element: Element) -> None:
-        rule = (self._expand(element, 'from'), self._expand(element, 'to'))
-        self._context.append('ros_remaps', [rule])
-
-    def _set_env(self, element: Element) -> None:
-        name = self._expand(element, 'name')
-        self._context.environment[name] = self._expand(element, 'value')
 
     def _include(self, element: Element) -> None:
         path = Path(self._expand(element, 'file'))
@@ -168,10 +149,9 @@ class _Evaluation:
         self._context.count_include(element)
         if self._depth >= DEPTH_LIMIT:
             raise element.error(f'{path} includes itself')
-        for argument in element.of('arg'):
-            name = expand(argument, argument.attributes['name'], self._context)
-            value = expand(argument, argument.attributes['value'], self._context)
-            self._context.configurations[name] = value  # stays after the include, as in ROS 2
+        for argument in element.of('arg'):  # stays after the include, as in ROS 2
+            name, value = pair(argument, 'name', 'value', self._context)
+            self._context.configurations[name] = value
         self._depth += 1
         self.file(read_launch_file(path), Path(os.path.abspath(path)))
         self._depth -= 1

@@ -14,7 +14,7 @@ from soro_launch.context import Context
 from soro_launch.packages import NotFound, package_executable
 from soro_launch.parameters import parameter_argument, ParameterFolder
 from soro_launch.substitution_text import parse_text, SubstitutionSyntaxError
-from soro_launch.substitutions import boolean, evaluate, expand, SubstitutionError
+from soro_launch.substitutions import boolean, evaluate, expand, pair, SubstitutionError
 from soro_launch.xml_reader import Element
 
 SIGTERM_TIMEOUT = 5.0  # s, the default of ROS 2 launch
@@ -62,12 +62,12 @@ def plan_node(element: Element, context: Context, folder: ParameterFolder) -> Pr
     for parameter in element.of('param'):
         file = parameter_argument(parameter, full, context, folder)
         command += ['--params-file', str(file)]
-    for source, target in _remaps(element, context):
+    own = [pair(e, 'from', 'to', context) for e in element.of('remap')]
+    for source, target in [*context.configurations.get('ros_remaps', []), *own]:
         command += ['-r', f'{source}:={target}']
-    environment = _environment(element, context)
-    return ProcessPlan(
-        name or executable, tuple(command), environment, **_policy(element, context)
-    )
+    added = dict(pair(e, 'name', 'value', context) for e in element.of('env'))
+    environment, policy = context.environment | added, _policy(element, context)
+    return ProcessPlan(name or executable, tuple(command), environment, **policy)
 
 
 def join_names(base: str | None, name: str | None) -> str | None:
@@ -162,22 +162,6 @@ def _prefix(element: Element, context: Context) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise element.error(f'launch-prefix: {error}') from None
-
-
-def _remaps(element: Element, context: Context) -> list[tuple[str, str]]:
-    own = [
-        (expand(r, r.attributes['from'], context), expand(r, r.attributes['to'], context))
-        for r in element.of('remap')
-    ]
-    return [*context.configurations.get('ros_remaps', []), *own]
-
-
-def _environment(element: Element, context: Context) -> dict[str, str]:
-    environment = dict(context.environment)
-    for entry in element.of('env'):
-        name = expand(entry, entry.attributes['name'], context)
-        environment[name] = expand(entry, entry.attributes['value'], context)
-    return environment
 
 
 def _policy(element: Element, context: Context) -> dict[str, Any]:

@@ -42,6 +42,12 @@ def expand(element: Element, text: str, context: Context) -> str:
         raise element.error(str(error)) from None
 
 
+def pair(element: Element, first: str, second: str, context: Context) -> tuple[str, str]:
+    """Evaluate two attributes of an element, as `expand` does."""
+    a, b = (expand(element, element.attributes[name], context) for name in (first, second))
+    return a, b
+
+
 def evaluate(text: Text, context: Context) -> str:
     """Evaluate a parsed text."""
     whole = ''.join(p if isinstance(p, str) else _perform(p, context) for p in text)
@@ -155,14 +161,12 @@ def _not(context: Context, value: Text) -> str:
     return _word(not boolean(evaluate(value, context)))
 
 
-def _and(context: Context, left: Text, right: Text) -> str:
-    first, second = boolean(evaluate(left, context)), boolean(evaluate(right, context))
-    return _word(first and second)
+def _and(context: Context, *values: Text) -> str:
+    return _word(all([boolean(evaluate(value, context)) for value in values]))
 
 
-def _or(context: Context, left: Text, right: Text) -> str:
-    first, second = boolean(evaluate(left, context)), boolean(evaluate(right, context))
-    return _word(first or second)
+def _or(context: Context, *values: Text) -> str:
+    return _word(any([boolean(evaluate(value, context)) for value in values]))
 
 
 def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:

@@ -12,7 +12,7 @@ import time
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, first_line
 from soro_mechanics.core.missing_package import how_to_install
 from soro_nidaq_driver.wiring import LOCAL
 
@@ -63,14 +63,14 @@ def translated(what: str) -> Iterator[None]:
         yield
     except errors.DaqError as error:
         name = _code_name(error.error_code)
-        text = f'{what}: NI-DAQmx error {error.error_code}{name}: {_first_line(str(error))}'
+        text = f'{what}: NI-DAQmx error {error.error_code}{name}: {first_line(error)}'
         if error.error_code in TIMEOUT_CODES:
             raise DeviceTimeout(text) from None
         if error.error_code in LOST_CODES:
             raise DeviceLost(text) from None
         raise DeviceError(text) from None
     except errors.RpcError as error:
-        text = f'{what}: device server: {_first_line(str(error))}'
+        text = f'{what}: device server: {first_line(error)}'
         if error.rpc_code.name == 'DEADLINE_EXCEEDED':
             raise DeviceTimeout(text) from None
         raise DeviceLost(
@@ -78,7 +78,7 @@ def translated(what: str) -> Iterator[None]:
         ) from None
     except (errors.DaqNotFoundError, errors.DaqNotSupportedError) as error:
         raise DeviceError(
-            f'{what}: {_first_line(str(error))} Install the NI-DAQmx driver on this computer, or '
+            f'{what}: {first_line(error)} Install the NI-DAQmx driver on this computer, or '
             'set driver.nidaq.address to a gRPC device server, or start with use_emulator:=true.'
         ) from None
 
@@ -195,7 +195,3 @@ def _code_name(code: int) -> str:
         return f' ({DAQmxErrors(code).name})'
     except ValueError:
         return ''
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split('\n', 1)[0]

@@ -73,8 +73,7 @@ def pose_to_message(pose: Array) -> Pose:
 
 def transform_to_message(pose: Array) -> Transform:
     """Return a Transform of a (4, 4) pose."""
-    x, y, z = pose[:3, 3].tolist()
-    return Transform(translation=Vector3(x=x, y=y, z=z), rotation=quaternion_to_message(pose))
+    return Transform(translation=_vector(pose[:3, 3]), rotation=quaternion_to_message(pose))
 
 
 def poses_to_messages(poses: Array) -> list[Pose]:

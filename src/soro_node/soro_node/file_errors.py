@@ -5,24 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from soro_node.user_errors import UserError
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> AbstractContextManager[None]:
     """Turn what goes wrong while a path is read into one line about that path."""
-    with _using(path, 'read'):
-        yield
+    return _using(path, 'read')
 
 
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> AbstractContextManager[None]:
     """Turn what goes wrong while a path is written into one line about that path."""
-    with _using(path, 'written'):
-        yield
+    return _using(path, 'written')
 
 
 @contextmanager

@@ -64,6 +64,7 @@ class GuardedLifecycleNode(LifecycleNode):
 
     def deactivate(self) -> None:
         """Stop streams and timers; outputs safe."""
+        self.stop_outputs()
 
     def cleanup(self) -> None:
         """Give back what `configure` acquired."""
@@ -121,7 +122,7 @@ class GuardedLifecycleNode(LifecycleNode):
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make safe, then give everything back."""
         self.make_safe()
-        return self._transition('shutdown', self._release, super().on_shutdown, state)
+        return self._transition('shutdown', self.cleanup, super().on_shutdown, state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make safe and fall back to unconfigured; finalized when even that fails."""
@@ -142,9 +143,6 @@ class GuardedLifecycleNode(LifecycleNode):
         self.withdraw_actions()
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
-
-    def _release(self) -> None:
-        self.cleanup()
 
     def _transition(
         self,

@@ -34,10 +34,8 @@ def fill_code(response: Any, code: Code, message: str = '') -> Any:
 
 def fill_status(response: Any, status: SolverStatus) -> Any:
     """Put the outcome of a solver into a response; return it."""
-    message = status.message
-    if status.code is not Code.NONE and not message:
-        message = status.code.name.lower().replace('_', ' ')
-    return fill_code(response, status.code, message)
+    solved = status.code is Code.NONE
+    return fill_code(response, status.code, status.message if solved else status.doubt)
 
 
 def internal(error: Exception) -> str:

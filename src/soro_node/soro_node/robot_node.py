@@ -34,6 +34,8 @@ class RobotNode(GuardedLifecycleNode):
     - `parameters`: with `soro_node.robot_binding.ROBOT_PARAMETERS` among them.
     """
 
+    reported: tuple[str, ...] = ()  #: names in the diagnostics that are `inactive` with the node
+
     def __init__(self, name: str, parameters: Iterable[Parameter], **kwargs: object) -> None:
         super().__init__(name, **kwargs)
         self._binding: RobotBinding | None = None
@@ -62,6 +64,12 @@ class RobotNode(GuardedLifecycleNode):
         """Configure; what is reported goes on being published, however long that takes."""
         with self.diagnostics.repeated():
             return super().on_configure(state)
+
+    def deactivate(self) -> None:
+        """Stop the outputs, and say so."""
+        super().deactivate()
+        for name in self.reported:
+            self.diagnostics.report(name, Level.OK, 'inactive')
 
     def model_changed(self) -> None:
         """Follow a change of the model or of gravity; the binding has it already."""

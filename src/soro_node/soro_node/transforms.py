@@ -127,8 +127,7 @@ class TransformBuffer:
         if moving:
             stamp = self._moment(moving, stamp, now, (source, target))
         from_target, from_source = (self._compose(path, stamp) for path in paths)
-        found: Array = np.linalg.solve(from_target, from_source)
-        return found
+        return np.linalg.solve(from_target, from_source)
 
     def _moment(self, moving: list[str], stamp: int, now: int, names: tuple[str, str]) -> int:
         newest, last = min((self._links[f].samples[-1][0], f) for f in moving)
@@ -256,5 +255,4 @@ class TransformFilter:
 
 def stamp_of(header: Header) -> int:
     """Return the stamp of a header [ns]."""
-    stamp: int = header.stamp.sec * NANOSECONDS + header.stamp.nanosec
-    return stamp
+    return header.stamp.sec * NANOSECONDS + header.stamp.nanosec

@@ -12,6 +12,7 @@ installed definitions have changed. Bags of rosbag2 are read too, compressed one
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -111,9 +112,6 @@ class BagReader(AbstractContextManager['BagReader']):
             )
         self._types = _Types(self._scans)
 
-    def __enter__(self) -> BagReader:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -132,17 +130,16 @@ class BagReader(AbstractContextManager['BagReader']):
         """Every recorded topic by its name, with the number of its messages."""
         found: dict[str, Topic] = {}
         for one in self._scans:
-            counts: dict[int, int] = {}
+            counts: Counter[int] = Counter()
             for chunk in one.chunks:
-                for channel, count in chunk.counts.items():
-                    counts[channel] = counts.get(channel, 0) + count
+                counts.update(chunk.counts)
             for number, channel in sorted(one.channels.items()):
                 old = found.get(channel.topic)
                 schema = one.schemas.get(channel.schema_id)
                 found[channel.topic] = Topic(
                     channel.topic,
                     schema.name if schema else '',
-                    counts.get(number, 0) + (old.count if old else 0),
+                    counts[number] + (old.count if old else 0),
                     channel.metadata.get('offered_qos_profiles', ''),
                     channel.metadata.get('topic_type_hash', ''),
                 )

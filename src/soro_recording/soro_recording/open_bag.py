@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from soro_node.file_errors import reading
 from soro_node.user_errors import UserError
@@ -17,14 +18,9 @@ from soro_recording.mcap_format import BadRecord
 class _Bag(BagReader):
     """A bag that cannot be read on says so itself: other failures have other causes."""
 
-    def messages(
-        self,
-        topics: Collection[str] | None = None,
-        start: int | None = None,
-        end: int | None = None,
-    ) -> Iterator[Recorded]:
+    def messages(self, *arguments: Any, **named: Any) -> Iterator[Recorded]:
         with reading(self.path):
-            yield from super().messages(topics, start, end)
+            yield from super().messages(*arguments, **named)
 
 
 @contextmanager

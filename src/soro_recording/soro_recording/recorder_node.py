@@ -123,17 +123,13 @@ class Recorder(Node):
         Each namespace has topics, each topic a publisher that is connected, and nothing new was
         found for a while: topics become known one after the other.
         """
+        anywhere = self.parameters.everything or self.parameters.topics
+        awaited = ['/'] if anywhere else self._spaces()
         return (
             time.monotonic() - self._last_found > SETTLED
-            and all(any(t.startswith(s) for t in self._subscriptions_of) for s in self._awaited())
+            and all(any(t.startswith(s) for t in self._subscriptions_of) for s in awaited)
             and all(map(self.heard, self._subscriptions_of))
         )
-
-    def _awaited(self) -> list[str]:
-        """Return beginnings of names, one for each namespace that must have topics."""
-        if self.parameters.everything or self.parameters.topics:
-            return ['/']
-        return self._spaces()
 
     def _spaces(self) -> list[str]:
         """Return how the names in the recorded namespaces begin."""

@@ -89,9 +89,7 @@ class Stm32Device(SessionDevice):
 
     def _faults(self) -> int:
         t = self.transport
-        faults = 0
-        if t.rebooted:
-            faults |= Fault.REBOOT
+        faults = int(Fault.REBOOT) if t.rebooted else 0
         if t.exhausted_by_device is not None:
             faults |= BUDGET
         status = t.status

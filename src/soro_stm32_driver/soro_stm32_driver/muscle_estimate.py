@@ -46,14 +46,14 @@ def free_lengths(lengths: Array, wiring: Stm32Wiring) -> Array:
     floor = np.repeat(shortest.max(axis=1) + wiring.preload, per)
     # At rest nothing is inflated: a robot that was never moved stays completely vented.
     moved = np.repeat(np.ptp(modules, axis=1) > 0.0, per)
-    result: Array = np.where(moved, floor + above, shortest.reshape(-1))
-    return result
+    return np.where(moved, floor + above, shortest.reshape(-1))
 
 
 class MuscleEstimate:
     """States of all muscles, by dead reckoning over `ValveTimes`.
 
     - `state` (m,) [s]: equivalent inflation times (see `muscle_curves`).
+    - `worked` (m, 2): relay-on times since `restart`: inflate, deflate [s].
     - `known`: whether the muscles were vented since the device started. Before, the state is that
       of muscles that were full: the most there can be left.
     """
@@ -64,37 +64,24 @@ class MuscleEstimate:
         self.state = self._fullest.copy()
         self.known = False
         self._last: ValveTimes | None = None
-        self._worked, self._owed = np.zeros((2, len(wiring.curves), 2))
+        self.worked, self._owed = np.zeros((2, len(wiring.curves), 2))
 
     def restart(self) -> None:
         """Know nothing (another device, or one that was restarted)."""
         self.state[:] = self._fullest
         self.known = False
         self._last = None
-        self._worked[:] = self._owed[:] = 0.0
+        self.worked[:] = self._owed[:] = 0.0
 
     @property
     def evacuated(self) -> bool:
         """Whether what the deflation valves did suffices to empty every muscle, full or not."""
         return bool(np.all(self.state <= VENTED))
 
-    def vented(self) -> None:
-        """Take note that the device has vented: what is left is known."""
-        self.known = True
-
-    @property
-    def worked(self) -> Array:
-        """Relay-on times since `restart`, shape (m, 2): inflate, deflate [s]."""
-        return self._worked
-
     @property
     def free(self) -> Array:
         """Free lengths, shape (m,) [m]."""
-        return self.free_of(self.state)
-
-    def free_of(self, state: Array) -> Array:
-        """Return the free lengths (m,) [m] of states."""
-        pairs = zip(self._wiring.curves, state, strict=True)
+        pairs = zip(self._wiring.curves, self.state, strict=True)
         return np.array([curve.length(s) for curve, s in pairs])
 
     @property
@@ -150,7 +137,7 @@ class MuscleEstimate:
         dead = self._wiring.dead_time
         inflate = ((new.inflate - old.inflate) & 0xFFFF) * MILLISECOND
         deflate = ((new.deflate - old.deflate) & 0xFFFF) * MILLISECOND
-        self._worked[i] += inflate, deflate
+        self.worked[i] += inflate, deflate
         inflate -= ((new.inflations - old.inflations) & 0xFF) * dead[0]
         deflate -= ((new.deflations - old.deflations) & 0xFF) * dead[1]
         # A pulse that began just before a report has its dead time in the next one: keep the debt.

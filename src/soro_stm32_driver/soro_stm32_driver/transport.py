@@ -51,7 +51,6 @@ class Stm32Transport:
     - `time`: arrival of the newest STATUS [s].
     - `measured` (m,) [m]: NaN where there is no sensor.
     - `plan`: the last one.
-    - `overtaken`: reports that came after a newer one of their kind, and were not used.
     - `exhausted_by_device`: muscle whose inflation budget the board found used up.
     """
 
@@ -92,7 +91,6 @@ class Stm32Transport:
         self._commanded_at = -math.inf
         self._seq = 0
         self._reported: dict[int, int] = {}
-        self.overtaken = 0
         self.estimate.restart()
         self.window.restart(self.estimate.worked)
         self.clock.restart()
@@ -284,7 +282,6 @@ class Stm32Transport:
             self.rebooted |= peer is not None and body.boot != peer.boot_id & 0xFFFF
         time_ = getattr(body, 'time', None)
         if time_ is not None and not self._is_newest(body.type, time_):
-            self.overtaken += 1
             return
         if isinstance(body, f3.Status):
             self._status(body, arrived)
@@ -314,4 +311,4 @@ class Stm32Transport:
         if vented and later and not self.estimate.known:
             self._vented_at = arrived
             if self.estimate.evacuated:
-                self.estimate.vented()
+                self.estimate.known = True

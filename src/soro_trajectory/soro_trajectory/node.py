@@ -109,6 +109,8 @@ PARAMETERS = (
 class TrajectoryPlanner(RobotNode):
     """Solves targets and paths, and streams what it solved until it is told to stop."""
 
+    reported = ('stream', 'target', 'actuator_state', 'external_wrench', 'control')
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('trajectory_planner', PARAMETERS, **kwargs)
         self._source = self.get_fully_qualified_name()
@@ -135,18 +137,14 @@ class TrajectoryPlanner(RobotNode):
     def configure(self) -> None:
         """Load the robot and warm its kernels."""
         self.diagnostics.report('stream', Level.WARN, 'preparing')
-        robot = self.load_robot()
+        robot, table = self.load_robot(), self.table
         self._names = [a.name for a in robot.actuators]
         self._quantities = [a.quantity_code for a in robot.actuators]
-        self._feedback = PolledFeedback(self, self._binding.description, self.table.state_timeout)
-        self._wrench = WrenchInput(self, self.table.wrench_timeout, self._binding)
+        self._feedback = PolledFeedback(self, self._binding.description, table.state_timeout)
+        self._wrench = WrenchInput(self, table.wrench_timeout, self._binding)
+        pause = pause_of_driver(robot.description)
         self._stream = CommandStream(
-            robot,
-            self._source,
-            1.0 / self.table.rate,
-            self.table.slew,
-            self.table.takeover_timeout,
-            pause_of_driver(robot.description),
+            robot, self._source, 1.0 / table.rate, table.slew, table.takeover_timeout, pause
         )
         self.make_kernels_ready()
         self.tip_control.configure(self._stream, self._binding, self._feedback)
@@ -185,14 +183,8 @@ class TrajectoryPlanner(RobotNode):
         )
         self.diagnostics.report('target', Level.OK, 'none yet')
 
-    def deactivate(self) -> None:
-        """Stop streaming and listening; the driver takes its safe action."""
-        self.stop_outputs()
-        for name in ('stream', 'target', 'actuator_state', 'external_wrench', 'control'):
-            self.diagnostics.report(name, Level.OK, 'inactive')
-
     def stop_outputs(self) -> None:
-        """Stop streaming and listening."""
+        """Stop streaming and listening; the driver takes its safe action."""
         if self._stream is not None:
             self._stream.stop(Code.NOT_ACTIVE, 'the planner was deactivated')
         thread, self._thread = self._thread, None

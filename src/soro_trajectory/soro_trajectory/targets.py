@@ -114,7 +114,7 @@ def task_of(target: Any) -> Task:
     return Task(target.task)
 
 
-def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
+def extent_of_workspace(robot: Robot) -> float:
     """Return the longest distance between two tips [m], over the corners of the actuator limits.
 
     Corners beyond a coupled limit are drawn towards rest, and so are all of them where most have
@@ -126,7 +126,7 @@ def extent_of_workspace(robot: Robot, seed: int = 0) -> float:
     if count <= 8:
         corners = np.array(np.meshgrid(*[[0.0, 1.0]] * count)).reshape(count, -1).T
     else:
-        corners = np.random.default_rng(seed).integers(0, 2, (256, count)).astype(float)
+        corners = np.random.default_rng(0).integers(0, 2, (256, count)).astype(float)
     rest = np.array([a.rest for a in robot.actuators])
     ways = [nearest_feasible(robot, low + c * (high - low)) - rest for c in corners]
     points = np.zeros((0, 3))
@@ -149,6 +149,5 @@ def _tips(robot: Robot, rest: Array, share: float, ways: Sequence[Array]) -> Arr
 
 def _refusal(pose: Array, solution: InverseSolution) -> str:
     x, y, z = pose[:3, 3]
-    cause = solution.status.message or solution.status.code.name.lower().replace('_', ' ')
-    text = f'({x:.4f}, {y:.4f}, {z:.4f}) m: {cause}'
+    text = f'({x:.4f}, {y:.4f}, {z:.4f}) m: {solution.status.doubt}'
     return f'{text}; nearest is {solution.position_error * 1e3:.2f} mm away'

@@ -48,7 +48,6 @@ from soro_trajectory.tip_feedback import (
     path_turn,
     pose_error,
     TipFeedback,
-    Turn,
 )
 
 PARAMETERS = (
@@ -87,7 +86,6 @@ PATIENCE = 5.0  # s, after which a path begins though the tip is still being cor
 SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
-SPAN, SLOW = 0.01, 3e-3  # s, m/s (assumed): of a pace, and one at which lateness counts half
 AWAY, LASTS = 0.1, 1.0  # (assumed), s: of the body, farther from a target than before, for so long
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
@@ -197,7 +195,6 @@ class TipControl:
         self._astray = -math.inf  # s, when the tip was last
         self._least, self._away = math.inf, 0.0  # m, off a target; s, that it is led away from it
         self.given_up = ''  # why
-        self._lead = 0.0  # s, by which a path is read earlier
 
     def report(self) -> None:
         """Say who decides, in diagnostics and on the topic `control_state`."""
@@ -207,7 +204,7 @@ class TipControl:
         level = Level.WARN if reason else Level.OK
         name = ('idle', *MODES)[control]
         text = f'{name}: {reason}' if reason else name
-        values = {'latency': self.measured.latency, 'lead': self._lead, 'lost': self.lost}
+        values = {'latency': self.measured.latency, 'lead': self._law.lead, 'lost': self.lost}
         gain = self._gains().integral
         self._node.diagnostics.report('control', level, text, gain=gain, **values)
         if control != ControlState.IDLE or control != self._said:
@@ -270,7 +267,8 @@ class TipControl:
         gains = self._gains()
         seconds = 0.0 if before is None else max(0.0, (sample.stamp - before.stamp) * 1e-9)
         times, parts = gains.pieces
-        acts = self.measured.latency + DEAD + self._node.table.response_time + times @ parts
+        dead, lag = self.measured.latency + DEAD, self._node.table.response_time
+        acts = dead + lag + times @ parts
         if seconds > 0.0:
             self._pending = self._pending * math.exp(-seconds / acts)
             self._observe(sample, seconds, SHARE * gains.integral)
@@ -295,17 +293,19 @@ class TipControl:
             if self._away > LASTS:
                 self._give_up(aim, miss)
                 return
-            self._lead = self._led(at, error[:3], step)
+            turns = None
+            if self._stream.phase is Phase.FOLLOW:
+                turns = path_turn(at, -seconds, 0.0), path_turn(at, 0.0, acts)
+                self._law.keep_up(at, error[:3], step, gains, dead, lag)
             error[:3] += self._pending
-            turns = self._turns(at, seconds, acts)
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
-            self._astray, self._least, self._away, self._lead = now, math.inf, 0.0, 0.0
+            self._astray, self._least, self._away = now, math.inf, 0.0
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
-        self._stream.correct(aim.motion, whole, self._lead)
+        self._stream.correct(aim.motion, whole, self._law.lead)
 
     def _give_up(self, aim: Aim, miss: float) -> None:
         """Leave it to the model: feedback has led the tip away, as far as limits let it."""
@@ -377,28 +377,6 @@ class TipControl:
             if q is not None:
                 tip, robot = sample.pose[:3, 3], self._binding.robot
                 self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
-
-    def _led(self, at: Callable[[float], Array], error: Array, seconds: float) -> float:
-        """Return by how much a path is read earlier [s]: an integral of how late the tip is on it.
-
-        `at`: the desired place (3,) [m] some time after the measurement [s]. `error` (3,): desired
-        minus measured tip [m], of which what lies along the path counts: swings lie across it as
-        often. Half the gain of a margin of 3, as the offset's integral sees the same error.
-        """
-        if self._stream.phase is not Phase.FOLLOW:
-            return 0.0
-        way, lag = (at(SPAN) - at(-SPAN)) / (2.0 * SPAN), self._node.table.response_time
-        along = error @ way / max(float(np.linalg.norm(error) * np.linalg.norm(way)), 1e-300)
-        late = float(np.clip(along**2 * (error @ way) / (way @ way + SLOW**2), -lag, lag))
-        gain = min(self._gains().integral, 0.25 / (self.measured.latency + DEAD + lag))
-        return min(max(0.0, self._lead + gain * seconds * late), lag)
-
-    def _turns(
-        self, at: Callable[[float], Array], since: float, acts: float
-    ) -> tuple[Turn, Turn] | None:
-        """Return how the path has turned `since` [s], and will until a correction acts."""
-        follows = self._stream.phase is Phase.FOLLOW
-        return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None
 
     def _settled(self, now: float) -> bool:
         """Whether the error is one of where the tip shall be, not of a ramp on its way."""

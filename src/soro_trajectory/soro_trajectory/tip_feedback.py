@@ -54,6 +54,7 @@ ALONG = 0.5  # (assumed) of what is integrated while a path is followed turns wi
 CHORD = 0.02  # s, of a path whose turns are looked at
 CORNER = math.radians(30.0)  # between two chords: errors do not turn with it
 STILL = 1e-6  # m, a shorter chord has no direction
+SPAN, SLOW = 0.01, 3e-3  # s, m/s (assumed): of a pace, and one at which lateness counts half
 FINE = 4  # (assumed) power of a drive's effect on the tip that its steps cost
 MOST = 3.0  # steps of a drive at once: what it goes while a command is on its way
 AT_ONCE = np.zeros(1), np.ones(1)  # a correction in one piece
@@ -110,7 +111,7 @@ class TipFeedback:
     `length`: of the body: a turn of 1 rad counts as much as an error of this length [m].
     `longest`: of the offset [m]; as an angle, divided by `length`. `offset` (6,) [m, rad]: by how
     much the tip is led beside the desired pose, axes of base_link. `saturated`: limits that the
-    last correction touches.
+    last correction touches. `lead`: by how much a path is read earlier [s].
     """
 
     def __init__(self, description: RobotDescription, length: float, longest: float) -> None:
@@ -125,10 +126,32 @@ class TipFeedback:
         self._share: Array = np.zeros(6)
         self._ahead: Array = np.eye(6)
         self.saturated: tuple[str, ...] = ()
+        self.lead = 0.0
 
     def rest(self) -> None:
-        """Look at no error: what was integrated stays."""
-        self._share = np.zeros(6)
+        """Look at no error: what was integrated stays, without a lead."""
+        self._share, self.lead = np.zeros(6), 0.0
+
+    def keep_up(
+        self,
+        at: Callable[[float], Array],
+        error: Array,
+        seconds: float,
+        gains: Gains,
+        dead_time: float,
+        lag: float,
+    ) -> None:
+        """Read a path earlier, by an integral of how late the tip is on it, at most by `lag` [s].
+
+        `at`: the desired place (3,) [m] some time after the measurement [s]. `error` (3,): desired
+        minus measured tip [m], of which what lies along the path counts: swings lie across it as
+        often. Half the gain of a margin of 3, as the offset's integral sees the same error.
+        """
+        way = (at(SPAN) - at(-SPAN)) / (2.0 * SPAN)
+        along = error @ way / max(float(np.linalg.norm(error) * np.linalg.norm(way)), 1e-300)
+        late = float(np.clip(along**2 * (error @ way) / (way @ way + SLOW**2), -lag, lag))
+        gain = min(gains.integral, 0.25 / (dead_time + lag))
+        self.lead = min(max(0.0, self.lead + gain * seconds * late), lag)
 
     def integrate(
         self, error: Array, seconds: float, gains: Gains, path: tuple[Turn, Turn] | None = None
@@ -145,7 +168,7 @@ class TipFeedback:
         along = since.rotation @ self._along + ALONG * slower * grown
         beside = self.offset + (1.0 - ALONG * slower) * grown
         if path is None:
-            beside, along = beside + along, np.zeros(6)
+            beside, along, self.lead = beside + along, np.zeros(6), 0.0
         self.offset, self._along = self._bounded(beside), self._bounded(along)
 
     def explain(self, error: Array, part: float) -> None:
@@ -165,8 +188,7 @@ class TipFeedback:
         """Return what moves the tip by a twist (6,) [m, rad], limits left aside: (m,) [SI]."""
         select, scale = _directions(tip, task, self._length), self._limits.scale
         damped, right = _damped(select @ jacobian * scale, select @ twist)
-        step: Array = scale * np.linalg.lstsq(damped, right, rcond=None)[0]
-        return step
+        return scale * np.linalg.lstsq(damped, right, rcond=None)[0]
 
     def fine_step(
         self, jacobian: Array, tip: Array, task: Task, twist: Array, here: Array, least: float
@@ -181,8 +203,7 @@ class TipFeedback:
         effect = np.linalg.norm(rows, axis=0)
         damped, right = _damped(rows, select @ twist, (effect / effect.max()) ** FINE)
         step = approach_step(limits, damped, limits.scaled(here), right, MOST * least)
-        moved: Array = limits.scale * step
-        return moved
+        return limits.scale * step
 
     def correction(self, jacobian: Array, tip: Array, task: Task, feedforward: Array) -> Array:
         """Return what is added to the feedforward (m,), shape (m,) [SI].
@@ -202,8 +223,7 @@ class TipFeedback:
             step = approach_step(limits, damped, z, right, WHOLE)
             self.saturated = limits.touching(z + step)
             self.offset = self.offset - np.linalg.pinv(select) @ (rows @ (free - step))
-        correction: Array = limits.scale * step
-        return correction
+        return limits.scale * step
 
 
 def _damped(rows: Array, wanted: Array, cost: Array | float = 1.0) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from nav_msgs.msg import Path
 import numpy as np
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from soro_mechanics.analysis.trajectory import Schedule
@@ -73,13 +74,12 @@ def duration_message(seconds: float) -> Duration:
 
 def trajectory_message(schedule: Schedule, names: list[str], frame_id: str) -> JointTrajectory:
     """Return the actuation (SI) over time."""
-    message = JointTrajectory(joint_names=names)
-    message.header.frame_id = frame_id
-    message.points = [
+    points = [
         JointTrajectoryPoint(positions=a, time_from_start=duration_message(t))
         for a, t in zip(schedule.actuation.tolist(), schedule.time.tolist(), strict=True)
     ]
-    return message
+    header = Header(frame_id=frame_id)
+    return JointTrajectory(header=header, joint_names=names, points=points)
 
 
 class TrackTopics:
@@ -99,12 +99,9 @@ class TrackTopics:
 
     def path(self, poses: Array, frame_id: str) -> Path:
         """Return a path of poses (n, 4, 4)."""
-        message = Path()
-        message.header.frame_id = frame_id
-        message.header.stamp = self._node.get_clock().now().to_msg()
-        header = message.header
-        message.poses = [PoseStamped(header=header, pose=p) for p in poses_to_messages(poses)]
-        return message
+        header = Header(frame_id=frame_id, stamp=self._node.get_clock().now().to_msg())
+        stamped = [PoseStamped(header=header, pose=p) for p in poses_to_messages(poses)]
+        return Path(header=header, poses=stamped)
 
     def publish_actual(self, record: ErrorRecord, frame_id: str) -> None:
         """Publish where the tip was, now and then."""

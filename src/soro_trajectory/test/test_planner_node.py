@@ -12,6 +12,7 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rclpy.duration import Duration
+from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
@@ -555,6 +556,15 @@ def test_deactivation_ends_everything_and_nothing_is_sent_after_it(one):
     one.planner.trigger_activate()
     wait_until(lambda: one.actuation_topic.get_subscription_count())
     assert len(one.driver.commands) == count
+
+
+def test_shutdown_ends_everything_and_forgets_the_robot(one):
+    one.send_actuation(MIDDLE)
+    wait_until(lambda: one.held(MIDDLE))
+    ended = one.ros.do(one.planner, one.planner.trigger_shutdown)
+    assert ended == TransitionCallbackReturn.SUCCESS
+    wait_until(lambda: one.driver.owner == '')
+    assert one.planner._stream is None and one.planner._binding is None
 
 
 def test_a_joint_trajectory_moves_the_actuators(one):

@@ -288,8 +288,6 @@ class Visualization(GuardedLifecycleNode):
 
     def _understood(self, read: Callable[[Any], T], message: Any, topic: str) -> T | None:
         """Return what a message says; None where there is none, or none that can be shown."""
-        if message is None:
-            return None
         return read_or_warn(
             read,
             message,

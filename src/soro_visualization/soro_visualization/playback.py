@@ -216,10 +216,7 @@ class Playback:
 
     def _read(self, name: str, at: float, oldest: float, read: Callable[[Any], Any]) -> Any:
         """Return what the newest message of a topic says, None where there is none to show."""
-        message = self._recording.newest(name, at, oldest)
-        if message is None:
-            return None
-        return read_or_warn(read, message, name, self._warn)
+        return read_or_warn(read, self._recording.newest(name, at, oldest), name, self._warn)
 
     def _warn(self, text: str) -> None:
         if text not in self._said:  # the same message is shown many times

@@ -13,9 +13,9 @@ T = TypeVar('T')
 def read_or_warn(
     read: Callable[[Any], T], message: Any, topic: str, warn: Callable[[str], object]
 ) -> T | None:
-    """Return what a message says, or None where it cannot be read; `warn` gets the reason."""
+    """Return what a message says; None without one, or where `warn` gets what is wrong with it."""
     try:
-        return read(message)
+        return None if message is None else read(message)
     except (ValueError, IndexError) as error:
         warn(f'{topic}: {error}; not shown')
         return None

@@ -253,20 +253,18 @@ class RobotRequests:
         self._planner.refresh()
         publisher, message = self._pose, target
         if task is not None:
-            publisher, message = self._tip, self._tip_target(target, task)
+            publisher = self._tip
+            message = TipTarget(
+                header=target.header,
+                source=self._node.get_fully_qualified_name(),
+                task=TASKS.index(task),
+                pose=target.pose,
+                stops=self.stops,
+            )
         if not follow or self._nobody_moves(publisher):
             self._solve(target, task, False, order)
         elif self._publish(publisher, message, order):
             self._solve(target, task, True, order)
-
-    def _tip_target(self, target: PoseStamped, task: str) -> TipTarget:
-        return TipTarget(
-            header=target.header,
-            source=self._node.get_fully_qualified_name(),
-            task=TASKS.index(task),
-            pose=target.pose,
-            stops=self.stops,
-        )
 
     def _publish(self, publisher: Any, message: Any, order: int) -> bool:
         """Send a target that was not withdrawn meanwhile; whether it went out."""

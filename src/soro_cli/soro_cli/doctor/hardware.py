@@ -20,17 +20,17 @@ CANS = ('ip', '-details', '-json', 'link', 'show', 'type', 'can')
 HELD = re.compile(r'@soro/(.+)$', re.MULTILINE)
 
 
-def hardware_findings(root: Path = Path('/')) -> Iterator[Finding]:
-    """Run every check, one after the other; below another root in tests."""
-    yield from serial_devices(root / 'dev')
-    yield from usb_latency(root / 'sys/bus/usb-serial/devices')
-    yield from can_devices(root / 'sys/class/net')
+def hardware_findings() -> Iterator[Finding]:
+    """Run every check, one after the other."""
+    yield from serial_devices(Path('/dev'))
+    yield from usb_latency(Path('/sys/bus/usb-serial/devices'))
+    yield from can_devices(Path('/sys/class/net'))
     if shutil.which('ip'):
         yield from can_links(subprocess.run(CANS, capture_output=True).stdout)
     yield from ni_driver()
     yield from cards()
     yield from real_time(resource.getrlimit(resource.RLIMIT_RTPRIO)[0])
-    yield from held((root / 'proc/net/unix').read_text())
+    yield from held(Path('/proc/net/unix').read_text())
 
 
 def usb_latency(folder: Path) -> Iterator[Finding]:

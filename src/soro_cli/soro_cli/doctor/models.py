@@ -76,9 +76,14 @@ def _equilibria(robot: Robot, solved: Solved) -> Iterator[Finding]:
         yield warn(robot.model, 'the rest is not stable', remedy)
     elif loose:
         text = f'unstable as mounted: {some(loose)}'
-        case, part = _first_lost(robot, solved, loose)
-        if math.isfinite(part):
-            text += f'; the earliest at {part:.0%} of the way to {case}'
+        rest = solved['rest']
+        parts = {
+            case: robot.limit_distance(rest, solved[case].actuation - rest.actuation)
+            for case in loose[:REFINED]
+        }
+        case = min(parts, key=parts.__getitem__)
+        if math.isfinite(parts[case]):
+            text += f'; the earliest at {parts[case]:.0%} of the way to {case}'
         yield warn(robot.model, text, 'limit the actuation, or mount it another way')
     if odd:
         first = solved[odd[0]].status
@@ -87,17 +92,6 @@ def _equilibria(robot: Robot, solved: Solved) -> Iterator[Finding]:
     if not (lost or loose or odd):
         known = all(q.status.stability is Stability.STABLE for q in solved.values())
         yield ok(robot.model, f'{"stable" if known else "converges"} at {len(solved)} actuations')
-
-
-def _first_lost(robot: Robot, solved: Solved, loose: list[str]) -> tuple[str, float]:
-    """Return which unstable case is reached by the shortest part of the way from rest."""
-    rest = solved['rest']
-    parts = {
-        case: robot.limit_distance(rest, solved[case].actuation - rest.actuation)
-        for case in loose[:REFINED]
-    }
-    case = min(parts, key=parts.__getitem__)
-    return case, parts[case]
 
 
 def _mesh(robot: Robot, stable: Solved) -> Iterator[Finding]:

@@ -74,9 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         return goal
 
     name = 'flex_calibration/calibrate' if weight is None else 'flex_calibration/weigh'
-    result = run_shown(
-        arguments, CalibrateFlexSensors, name, prepared, 'calibrate', lambda f: f.step
-    )
+    result = run_shown(arguments, CalibrateFlexSensors, name, prepared, 'calibrate')
     return _finish(arguments, result)
 
 

@@ -28,17 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
     models = arguments.models or ([arguments.model] if arguments.model else [])
     with asked(arguments) as (source, actuation, wrench):
         answer = source.compare(actuation, wrench, models)
-
-    def show() -> None:
-        if answer.configurations:
-            _show(answer)
-
-    return finish(answer, arguments.json, show)
+    return finish(answer, arguments.json, lambda: _show(answer))
 
 
 def _show(answer: object) -> None:
     from soro_node.display_units import shown
 
+    if not answer.configurations:
+        return
     rows = [
         (
             c.model,

@@ -110,34 +110,28 @@ def finish(
 
     `beside` is what stands in the JSON after the answer's own fields.
     """
+    code = answer.error_code
+    refused = code == 1 or 100 <= code < 200 or 300 <= code < 400  # there is nothing to show
     if as_json:
         print_json({**asdict(answer), **(beside or {})})
-    elif not is_request_error(answer.error_code):
+    elif not refused:
         show()
     configuration = getattr(answer, 'configuration', None)
-    if answer.error_code == 0 and configuration is not None and configuration.doubt:
+    if code == 0 and configuration is not None and configuration.doubt:
         note(f'soro: warning: {configuration.doubt}')
     return conclude(answer)
 
 
 def conclude(result: Any) -> int:
     """Say why a result is none, where it is so; return the exit code."""
-    if result.error_code == 0:
+    code = result.error_code
+    if code == 0:
         return 0
-    note(f'soro: {result.error_message or error_name(result.error_code)}')
-    return 1
-
-
-def error_name(code: int) -> str:
-    """Return the name of an ErrorCode."""
     from soro_mechanics.core.status import Code
 
-    return Code(code).name.lower().replace('_', ' ') if code in list(Code) else f'error {code}'
-
-
-def is_request_error(code: int) -> bool:
-    """Whether the request itself was refused, so that there is nothing to show."""
-    return code == 1 or 100 <= code < 200 or 300 <= code < 400
+    name = Code(code).name.lower().replace('_', ' ') if code in list(Code) else f'error {code}'
+    note(f'soro: {result.error_message or name}')
+    return 1
 
 
 def solved(*numbers: float) -> bool:

@@ -60,9 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         save_to=str(Path(arguments.file).resolve()),
     )
     name = 'trajectory_planner/bench_protocol'
-    result = run_shown(
-        arguments, BenchProtocol, name, lambda _: goal, 'protocol', lambda f: f.step
-    )
+    result = run_shown(arguments, BenchProtocol, name, lambda _: goal, 'protocol')
     if arguments.json:
         code, text = result.error_code, result.error_message
         print_json({'error_code': code, 'error_message': text, 'saved_to': result.saved_to})

@@ -61,9 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         return goal
 
     name = 'compliance/analyze_workspace'
-    result = run_shown(
-        arguments, AnalyzeWorkspace, name, chosen, 'workspace', lambda feedback: feedback.step
-    )
+    result = run_shown(arguments, AnalyzeWorkspace, name, chosen, 'workspace')
     return _finish(arguments, result)
 
 

@@ -103,7 +103,7 @@ class ControlLoop:
 
         DeviceError: the device is not there or not the right one; nothing is running then.
         """
-        return self._call(self._open)
+        return self.between_ticks(self._open)
 
     def start(self) -> None:
         """Start ticking."""
@@ -116,7 +116,7 @@ class ControlLoop:
         end = time.monotonic() + READY_TIMEOUT
         while True:
             try:
-                self._call(self._arm)
+                self.between_ticks(self._arm)
                 return
             except NotAllowed as error:
                 if error.code is not Code.BUSY or time.monotonic() >= end:
@@ -125,11 +125,11 @@ class ControlLoop:
 
     def ready(self) -> bool:
         """Whether the device could be armed, as far as it is concerned."""
-        return bool(self._call(self.device.ready))
+        return bool(self.between_ticks(self.device.ready))
 
     def disarm(self) -> None:
         """Make the outputs safe and refuse commands."""
-        self._call(self._disarm)
+        self.between_ticks(self._disarm)
 
     def stop(self, reason: str) -> None:
         """Carry out the safe action; nothing moves again before `clear`.
@@ -137,7 +137,7 @@ class ControlLoop:
         NotAllowed: the loop does not answer; it stops before anything else once it goes on.
         """
         self._stop_waits = reason
-        self._call(self._heed_stop)
+        self.between_ticks(self._heed_stop)
 
     def estop(self) -> None:
         """Act on a press of the emergency stop; it stays latched until `clear`.
@@ -154,11 +154,11 @@ class ControlLoop:
 
         Raises NotAllowed, DeviceError.
         """
-        self._call(self._clear)
+        self.between_ticks(self._clear)
 
     def between_ticks(self, action: Callable[[], Any]) -> Any:
         """Run an action in the thread of the loop, between two ticks; return what it returns."""
-        return self._call(action)
+        return self._requests.ask(action) if self._thread.running else action()
 
     def shutdown(self, timeout: float = TIMEOUT) -> bool:
         """Make the outputs safe, close the device, end the thread; whether all that worked.
@@ -422,8 +422,7 @@ class ControlLoop:
     def _heed_estop(self) -> None:
         if self.safety.latch_estop():
             self._disengage()
-            if self.safety.connected:
-                self._make_safe()
+            self._make_safe()
             self.law.stopped(self._clock())
             self._log('emergency stop')
 
@@ -437,7 +436,7 @@ class ControlLoop:
     def _begin_safe(self, reason: str) -> None:
         began = self.safety.begin_safe(reason)
         self._disengage()
-        if self.settings.safe_action == RELEASE and self.safety.connected:
+        if self.settings.safe_action == RELEASE:
             self._make_safe()
         if began:
             self._log(f'safe action: {reason}')
@@ -471,11 +470,10 @@ class ControlLoop:
     def _disarm(self) -> None:
         self._disengage()
         self.safety.disarm()
-        if self.safety.connected:
-            self._make_safe()
+        self._make_safe()
 
     def _clear(self) -> None:
-        self.safety.check_may_clear()
+        self.safety.latches.check_may_clear()
         if self.safety.state is dev.DeviceState.ACTIVE:
             return  # nothing is latched; whoever is in control stays so
         if self.safety.state is dev.DeviceState.SAFE:
@@ -497,6 +495,8 @@ class ControlLoop:
         self.law.disengaged()
 
     def _make_safe(self) -> None:
+        if not self.safety.connected:
+            return
         self._set_point.rest()
         try:
             self.device.make_safe()
@@ -511,9 +511,6 @@ class ControlLoop:
             self._unsafe.discard(name)
         except dev.DeviceError as error:
             self._log(f'not made safe from here: {error}')
-
-    def _call(self, action: Callable[[], Any]) -> Any:
-        return self._requests.ask(action) if self._thread.running else action()
 
     def _failed(self, error: BaseException) -> None:
         self.safety.fault(dev.Fault.INTERNAL, f'error inside the driver: {error!r}')

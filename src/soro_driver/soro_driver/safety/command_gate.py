@@ -114,8 +114,7 @@ class CommandGate:
         - `rate` (m,): slew limit [SI/s]; default: that of the robot file.
         """
         flags = np.zeros(len(self.names), np.uint16)
-        target, flags = self._within_range(values, flags)
-        target, flags = self._within_coupled(target, flags)
+        target = self._feasible(values, flags)
         limit = (self.rate if rate is None else rate) * max(dt, MIN_STEP)
         step = target - previous
         excess = float((np.abs(step) / limit).max())
@@ -126,9 +125,7 @@ class CommandGate:
 
     def clamp(self, values: Array) -> Array:
         """Return the nearest set-point that keeps every limit (range, coupled)."""
-        flags = np.zeros(len(self.names), np.uint16)
-        target, flags = self._within_range(values, flags)
-        return self._within_coupled(target, flags)[0]
+        return self._feasible(values, np.zeros(len(self.names), np.uint16))
 
     def _check_one(self, i: int, quantity: int, value: float) -> None:
         actuator = self.actuators[i]
@@ -146,12 +143,11 @@ class CommandGate:
             expected = f'{self.minimum[i]:g} to {self.maximum[i]:g} {unit}'
             raise InvalidInput(name, value, expected, Code.OUT_OF_RANGE)
 
-    def _within_range(self, values: Array, flags: Flags) -> tuple[Array, Flags]:
+    def _feasible(self, values: Array, flags: Flags) -> Array:
+        """Return values within range and coupled limits; adds to the flags which ones act."""
         flags[values < self.minimum] |= np.uint16(Flag.AT_LOWER_LIMIT)
         flags[values > self.maximum] |= np.uint16(Flag.AT_UPPER_LIMIT)
-        return np.minimum(np.maximum(values, self.minimum), self.maximum), flags
-
-    def _within_coupled(self, values: Array, flags: Flags) -> tuple[Array, Flags]:
+        values = np.minimum(np.maximum(values, self.minimum), self.maximum)
         scale = 1.0
         for limit in self._coupled:
             at_rest = float(limit.coefficients @ self.rest)
@@ -164,4 +160,4 @@ class CommandGate:
                 flags[lowered] |= np.uint16(Flag.AT_LOWER_LIMIT)
         if scale < 1.0:
             values = self.rest + scale * (values - self.rest)
-        return values, flags
+        return values

@@ -186,10 +186,6 @@ class SafetyState:
         self._cause = 'emergency stop'
         return True
 
-    def check_may_clear(self) -> None:
-        """Refuse to clear while the e-stop is pressed."""
-        self.latches.check_may_clear()
-
     def clear(self) -> None:
         """Forget latched faults, stops and the e-stop; becomes INACTIVE, arms nothing."""
         self.latches.clear()

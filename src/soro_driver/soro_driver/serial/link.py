@@ -17,7 +17,7 @@ import threading
 import time
 from typing import Any
 
-from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, first_line
 from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.serial.frame import Body, Frame, FrameError, FrameReader, VERSION
 from soro_mechanics.core.missing_package import how_to_install
@@ -163,7 +163,7 @@ class SerialLink:
                     raise DeviceTimeout(f'{self.port}: the device does not read')
                 data = data[self._write(data, left) :]
         except OSError as error:
-            raise DeviceLost(f'{self.port}: {_line(error)}') from None
+            raise DeviceLost(f'{self.port}: {first_line(error)}') from None
 
     def take(self) -> list[Arrival]:
         """Return what has arrived since the last call, oldest first. Raises DeviceLost."""
@@ -206,12 +206,12 @@ class SerialLink:
                         self._arrived.notify_all()
         except OSError as error:
             with self._arrived:
-                self._error = _line(error)
+                self._error = first_line(error)
                 self._arrived.notify_all()
 
     def _refusal(self, error: OSError | ValueError) -> DeviceError:
         number = getattr(error, 'errno', None)
-        text = f'{self.port}: {_line(error)}'
+        text = f'{self.port}: {first_line(error)}'
         if number == errno.EACCES:
             return DeviceError(
                 f'{text}; this user may not open it (group dialout?): `sudo usermod -aG dialout '
@@ -232,8 +232,3 @@ def _refuse_others(port: Any, path: str) -> None:
     """
     if not os.path.realpath(path).startswith(PTYS):
         fcntl.ioctl(port.fileno(), termios.TIOCEXCL)
-
-
-def _line(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return text[0] if text else type(error).__name__

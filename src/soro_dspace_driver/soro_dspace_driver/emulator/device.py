@@ -57,7 +57,7 @@ class DspaceEmulator(WiredEmulator):
         self._board = BOARDS[brain](self._bench, self._new_boot_id(), serial, context.log, now)
         self._creep = Creep(len(self._names), creep, now)
         self.wire = SerialPty(
-            context.endpoint.path, wiring.baudrate, self._receive, self._tick, context.seed
+            context.endpoint.path, wiring.baudrate, self._hear, self._tick, context.seed
         )
 
     def advance(self, now: float) -> None:
@@ -120,10 +120,6 @@ class DspaceEmulator(WiredEmulator):
 
     def _new_boot_id(self) -> int:
         return int(self._random.integers(1, 0xFFFFFFFF))
-
-    def _receive(self, frame: Frame, now: float) -> list[Frame]:
-        with self._lock:
-            return self._board.receive(frame, now)
 
     def _tick(self, now: float) -> list[Frame]:
         with self._lock:

@@ -50,14 +50,12 @@ class Creep:
         follow = self._follow(now)
         self._now = max(now, self._now)
         self._late = self._late + follow * (values - self._late)
-        felt: Array = values + (self._part * (self._late - values)).sum(axis=0)
-        return felt
+        return values + (self._part * (self._late - values)).sum(axis=0)
 
     def undo(self, felt: Array, now: float) -> Array:
         """Return the input (m,) of which `apply` at `now` would give `felt`; nothing moves."""
         waits = self._part * (1.0 - self._follow(now))
-        values: Array = (felt - (waits * self._late).sum(axis=0)) / (1.0 - waits.sum(axis=0))
-        return values
+        return (felt - (waits * self._late).sum(axis=0)) / (1.0 - waits.sum(axis=0))
 
     def _follow(self, now: float) -> Array:
         return -np.expm1(-max(0.0, now - self._now) / self._time)

@@ -71,11 +71,9 @@ class ActuatorHistory:
 
     def follow(self, values: Array, now: float) -> Array:
         """Go to `values` (m,) at `now` [s]; return what the body feels then."""
-        felt: Array = self._rest + self._plays.apply(self._creep.apply(values - self._rest, now))
-        return felt
+        return self._rest + self._plays.apply(self._creep.apply(values - self._rest, now))
 
     def undo(self, felt: Array, now: float) -> Array:
         """Return the values (m,) that will be felt so at `now` [s]; nothing moves yet."""
         late = self._plays.undo(felt - self._rest)
-        values: Array = self._rest + self._creep.undo(late, now)
-        return values
+        return self._rest + self._creep.undo(late, now)

@@ -14,6 +14,7 @@ from soro_mechanics.core.errors import InvalidInput
 
 Array = NDArray[np.float64]
 LAWS = ('play', 'bouc_wen')
+OPERATORS = 4  # plays of an input
 
 
 class PrandtlIshlinskii:
@@ -45,8 +46,7 @@ class PrandtlIshlinskii:
         """Return the output after the inputs went to `values`, shape (m,)."""
         x = np.asarray(values, dtype=float)[:, None]
         self._state = np.maximum(x - self._r, np.minimum(x + self._r, self._state))
-        result: Array = (self._w * self._state).sum(axis=1)
-        return result
+        return (self._w * self._state).sum(axis=1)
 
     def undo(self, values: Array) -> Array:
         """Return inputs (m,) of which `apply` would give `values`, as Krejci and Kuhnen (2001).
@@ -56,8 +56,7 @@ class PrandtlIshlinskii:
         y, w, z = np.asarray(values, dtype=float)[:, None], self._w, self._state
         tail = np.cumsum((w * z)[:, ::-1], axis=1)[:, ::-1] - w * z
         state = np.maximum(y - self._late, np.minimum(y + self._late, self._total * z + tail))
-        result: Array = (self._back * state).sum(axis=1)
-        return result
+        return (self._back * state).sum(axis=1)
 
 
 class BoucWen:
@@ -87,13 +86,10 @@ class BoucWen:
         straight = np.minimum(way, np.maximum(-z, 0.0))  # until z is zero
         self._z = up * (1.0 - (1.0 - z - straight) * np.exp(straight - way))
         self._x = x.copy()
-        result: Array = x - self._height * self._z
-        return result
+        return x - self._height * self._z
 
 
-def hysteresis(
-    law: str, span: Array, rest: Array, width: float, operators: int = 4
-) -> PrandtlIshlinskii | BoucWen:
+def hysteresis(law: str, span: Array, rest: Array, width: float) -> PrandtlIshlinskii | BoucWen:
     """Return a hysteresis whose largest loop is open by a part `width` of the range.
 
     `law`: one of `LAWS`: plays of evenly spread thresholds and equal weights, or one Bouc-Wen
@@ -105,6 +101,6 @@ def hysteresis(
         largest = width * span
         return BoucWen(0.5 * largest, np.where(largest > 0.0, largest, 1.0), rest)
     # Mean half-width times two is the largest opening of the loop.
-    thresholds = np.outer(span, np.linspace(0.0, width, operators))
-    state = np.repeat(rest[:, None], operators, axis=1)
-    return PrandtlIshlinskii(thresholds, np.full(operators, 1.0 / operators), state)
+    thresholds = np.outer(span, np.linspace(0.0, width, OPERATORS))
+    state = np.repeat(rest[:, None], OPERATORS, axis=1)
+    return PrandtlIshlinskii(thresholds, np.full(OPERATORS, 1.0 / OPERATORS), state)

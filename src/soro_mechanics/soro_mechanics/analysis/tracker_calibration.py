@@ -135,5 +135,4 @@ def _first_view(tips: Array, seen: Array, oriented: bool) -> Array:
 
 def _nearest_rotation(matrix: Array) -> Array:
     u, _, vt = np.linalg.svd(matrix)
-    nearest: Array = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
-    return nearest
+    return u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt

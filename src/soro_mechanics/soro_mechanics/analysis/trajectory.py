@@ -107,10 +107,8 @@ def sample_curve(curve: Curve, spacing: float, repetitions: int = 1) -> SampledP
     that it keeps its shape. Orientations turn at a constant rate between vertices.
     A closed curve is repeated in the same sense, an open one there and back.
 
-    Raises
-    ------
-    InvalidInput
-        `spacing` or `repetitions` is out of range, or more than `MAX_POINTS` would follow.
+    Raises InvalidInput: `spacing` or `repetitions` is out of range, or more than `MAX_POINTS`
+    would follow.
     """
     step = float(finite_array('spacing', spacing, ()))
     if step <= 0.0:
@@ -252,9 +250,8 @@ def _bad(codes: Sequence[Code]) -> tuple[int, ...]:
 
 def _reason(index: int, pose: Array, solution: InverseSolution) -> str:
     x, y, z = pose[:3, 3]
-    cause = solution.status.message or solution.status.code.name.lower().replace('_', ' ')
     where = f'point {index} at ({x:.4f}, {y:.4f}, {z:.4f}) m'
-    return f'{where}: {cause}; {solution.position_error * 1e3:.2f} mm away at best'
+    return f'{where}: {solution.status.doubt}; {solution.position_error * 1e3:.2f} mm away at best'
 
 
 def schedule(

@@ -18,12 +18,12 @@ def bending_strain(q: Configuration) -> tuple[float, str]:
     return worst, q.backbone_names[strains.index(worst)]
 
 
-def judged(q: Configuration, limit: float = STRAIN_LIMIT) -> Configuration:
+def judged(q: Configuration) -> Configuration:
     """Return q, with OUTSIDE_THEORY where a rod is bent too far."""
     if not q.status.converged:
         return q
     strain, rod = bending_strain(q)
-    if strain <= limit:
+    if strain <= STRAIN_LIMIT:
         return q
-    text = f'{OUTSIDE}: {rod} is strained by {strain:.0%} in bending, more than {limit:.0%}'
+    text = f'{OUTSIDE}: {rod} is strained by {strain:.0%} in bending, more than {STRAIN_LIMIT:.0%}'
     return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, text))

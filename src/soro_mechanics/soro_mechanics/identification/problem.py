@@ -198,7 +198,8 @@ class Problem:
         parts = [(seen - self._data.poses[:, :3, 3]).ravel()]
         if self._data.oriented:
             turns = np.einsum('nji,njk->nik', self._data.poses[:, :3, :3], tips[:, :3, :3])
-            parts.append(np.array([rotation_vector(turn) for turn in turns]).ravel())
+            vectors = [lie.so3_log(turn) for turn in np.ascontiguousarray(turns)]
+            parts.append(np.array(vectors).ravel())
         return np.concatenate(parts)
 
 
@@ -211,8 +212,3 @@ def _moved(found: list[Configuration], twists: Array) -> Array:
     tips[:, :3, 3] += twists[:, :3]
     tips[:, :3, :3] = np.array([lie.so3_exp(w) for w in twists[:, 3:]]) @ tips[:, :3, :3]
     return tips
-
-
-def rotation_vector(rotation: Array) -> Array:
-    """Return the rotation vector of a rotation matrix, shape (3,) [rad]."""
-    return np.asarray(lie.so3_log(np.ascontiguousarray(rotation)))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import os
-from typing import Any
 
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.identification.stretch_fit import LegFit
@@ -29,22 +28,16 @@ def write_identified(
     return document.save(target)
 
 
-def _values(fit: LegFit) -> dict[str, Any]:
-    note = f'rms {fit.rms:.4f}, hysteresis {fit.hysteresis:.4f}, {fit.points} points'
-    values = [round(float(v), 5) for v in fit.curve.values]
-    return {'value': values, 'source': 'measured', 'note': note}
-
-
-def _pressures(fit: LegFit) -> str:
-    return f'{" ".join(f"{p / 1e3:g}" for p in fit.curve.pressures)} kPa'
-
-
 def _put(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
     legs = document.tree['body'].get('legs', ())
     drives = [leg['drive'] for leg in legs if leg['name'] == fit.leg]
     for i, drive in enumerate(document.tree['drives']):
         if drive['name'] in drives:
-            document.put(f'drives.{i}.curve.at', _pressures(fit))
-            document.put(f'drives.{i}.curve.stretch', _values(fit))
+            pressures = ' '.join(f'{p / 1e3:g}' for p in fit.curve.pressures)
+            values = [round(float(v), 5) for v in fit.curve.values]
+            note = f'rms {fit.rms:.4f}, hysteresis {fit.hysteresis:.4f}, {fit.points} points'
+            stretch = {'value': values, 'source': 'measured', 'note': note}
+            document.put(f'drives.{i}.curve.at', f'{pressures} kPa')
+            document.put(f'drives.{i}.curve.stretch', stretch)
             return
     raise RobotFileError('body.legs', fit.leg, 'there is no leg of this name', robot.file)

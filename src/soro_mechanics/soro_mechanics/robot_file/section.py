@@ -88,8 +88,7 @@ class Section:
 
     def raw(self, key: str, default: Any = _REQUIRED) -> Any:
         """Return the value as YAML has it, its origin noted and taken off."""
-        self._asked.append(key)
-        if key not in self._data:
+        if key not in self:
             if default is _REQUIRED:
                 raise self._missing(key)
             return default
@@ -193,10 +192,9 @@ class Section:
 
     def section(self, key: str) -> Section:
         """Return the mapping under a key."""
-        self._asked.append(key)
-        if key not in self._data:
+        if key not in self:
             raise self._missing(key)
-        return Section(self._data[key], self._at(key), self.file, self.origins)
+        return self.optional(key)
 
     def optional(self, key: str) -> Section:
         """Return the mapping under a key; where it is missing, an empty one."""

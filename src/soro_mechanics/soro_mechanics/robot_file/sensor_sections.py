@@ -38,8 +38,7 @@ class ForceSensor:
     def load(self, wrench: Array, gravity: Array) -> Array:
         """Return the load of a reading (6,), under gravity (3,) [m/s^2]; all in its axes."""
         weight = self.mass * gravity
-        load: Array = wrench - self.zero - np.append(weight, np.cross(self.centre, weight))
-        return load
+        return wrench - self.zero - np.append(weight, np.cross(self.centre, weight))
 
 
 def read_tracker(root: Section, actuators: tuple[Actuator, ...]) -> Tracker:

@@ -120,12 +120,14 @@ class Cards:
         if rest not in {f'{kind}{i}' for i in range(count)}:
             raise CardError(NO_SUCH_CHANNEL, f'Physical channel does not exist: {terminal[:80]}')
 
-    def check_changeable(self, task: Task) -> None:
-        """Refuse another channel for a task that runs, or that has very many."""
+    def changeable_task(self, name: str) -> Task:
+        """Return a task; refuse another channel for one that runs, or that has very many."""
+        task = self.task(name)
         if task.running:
             raise CardError(TASK_RUNNING, 'Channels cannot be added while the task is running.')
         if len(task.inputs) >= MAX_CHANNELS:
             raise CardError(OUT_OF_MEMORY, f'The task has {MAX_CHANNELS} channels already.')
+        return task
 
     def start(self, task: Task) -> None:
         """Start a task; a counter begins its pulses."""

@@ -176,15 +176,13 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     @_call
     def CreateAIVoltageChan(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_terminal(request.physical_channel, 'ai', daq.INPUTS)
-        task = self._cards.task(request.task.name)
-        self._cards.check_changeable(task)
+        task = self._cards.changeable_task(request.task.name)
         task.inputs.append(request.physical_channel)
 
     @_call
     def CreateAOVoltageChan(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_terminal(request.physical_channel, 'ao', daq.OUTPUTS)
-        task = self._cards.task(request.task.name)
-        self._cards.check_changeable(task)
+        task = self._cards.changeable_task(request.task.name)
         if not -10.0 <= request.min_val < request.max_val <= 10.0:
             raise daq.CardError(
                 daq.INVALID_VALUE, 'Requested value is not supported: minimum, maximum'
@@ -195,15 +193,13 @@ class NidaqService(nidaqmx_pb2_grpc.NiDAQmxServicer):  # type: ignore[misc]
     def CreateCOPulseChanFreq(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_terminal(request.counter, 'ctr', daq.COUNTERS)
         self._cards.check_duty(request.duty_cycle)
-        task = self._cards.task(request.task.name)
-        self._cards.check_changeable(task)
+        task = self._cards.changeable_task(request.task.name)
         task.counter, task.duty = request.counter, request.duty_cycle
 
     @_call
     def CreateDOChan(self, request: Any) -> Fields:  # noqa: N802, D102
         self._cards.check_terminal(request.lines, 'port0/line', daq.LINES)
-        task = self._cards.task(request.task.name)
-        self._cards.check_changeable(task)
+        task = self._cards.changeable_task(request.task.name)
         task.line = request.lines
 
     # Samples --------------------------------------------------------------------------------
@@ -259,6 +255,4 @@ class NidaqServer:
     def stop(self) -> None:
         """Stop listening; calls under way are given up."""
         self._service.be_silent(False)
-        stopped = self._server.stop(grace=None)
-        deadline = time.monotonic() + 1.0
-        stopped.wait(max(0.0, deadline - time.monotonic()))
+        self._server.stop(grace=None).wait(1.0)

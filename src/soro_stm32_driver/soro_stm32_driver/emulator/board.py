@@ -116,42 +116,42 @@ class Stm32Board:
             body = kind.unpack(frame.body)
         except sf.FrameError:
             return [self._frame(sf.Nack(frame.seq, frame.type, sf.Reason.BAD_LENGTH))]
-        answer = self._answer(body, frame.seq)
-        return [] if answer is None else [self._frame(answer)]
+        return [self._frame(self._answer(body, frame.seq))]
 
     # Frames -----------------------------------------------------------------------------------
 
-    def _answer(self, body: sf.Body, seq: int) -> sf.Body | None:
-        done = sf.Ack(seq, body.type, self.time)
+    def _answer(self, body: sf.Body, seq: int) -> sf.Body:
         if isinstance(body, sf.Hello):
             return self._hello(body)
+        if isinstance(body, f3.SetTimed):
+            return self._set_timed(body, seq)
+        refusal = self._carry_out(body, seq)
+        if refusal:
+            return sf.Nack(seq, body.type, *refusal)
+        return sf.Ack(seq, body.type, self.time)
+
+    def _carry_out(self, body: sf.Body, seq: int) -> tuple[int, ...]:
+        """Do what a frame asks for; return why not: a reason, and perhaps the muscle."""
+        in_session = isinstance(body, sf.Heartbeat | sf.Arm | sf.Reset)
+        if in_session and body.session != self.session.number:
+            return (sf.Reason.SESSION,)
         if isinstance(body, sf.Disarm | f3.VentAll):
             self._vent('host')
-            return done
-        if isinstance(body, f3.AbortAll):
+        elif isinstance(body, f3.AbortAll):
             self.valves.drop()
-            return done
-        if (
-            isinstance(body, sf.Heartbeat | sf.Arm | sf.Reset)
-            and body.session != self.session.number
-        ):
-            return sf.Nack(seq, body.type, sf.Reason.SESSION)
-        if isinstance(body, sf.Heartbeat):
-            return done
-        if isinstance(body, sf.Arm):
-            return self._arm(seq)
-        if isinstance(body, sf.Reset):
+        elif isinstance(body, sf.Arm):
+            return self._arm()
+        elif isinstance(body, sf.Reset):
             self.faults, self._low_since = 0, None
             self.flags &= ~f3.StatusFlag.TRIPPED
             self._enter(sf.SerialState.SAFE)
-            return done
-        if isinstance(body, f3.SetTimed):
-            return self._set_timed(body, seq)
-        if isinstance(body, f3.SetBitmap):
+        elif isinstance(body, f3.SetBitmap):
             return self._set_bitmap(body, seq)
-        if isinstance(body, f3.SetPairs):
-            return self._set_pairs(body, seq)
-        return sf.Nack(seq, body.type, sf.Reason.UNKNOWN_TYPE)
+        elif isinstance(body, f3.SetPairs):
+            return self._set_pairs(body)
+        elif not in_session:
+            return (sf.Reason.UNKNOWN_TYPE,)
+        return ()
 
     def _hello(self, body: sf.Hello) -> sf.Body:
         if body.session == self.session.number:  # said twice
@@ -171,31 +171,31 @@ class Stm32Board:
             p.serial, self.boot_id, 1, 0, channels, p.watchdog, p.watchdog, 0, p.budget,
         )  # fmt: skip
 
-    def _set_pairs(self, body: f3.SetPairs, seq: int) -> sf.Body:
+    def _set_pairs(self, body: f3.SetPairs) -> tuple[int, ...]:
         pairing = Pairing(body.pairs)
         if not self.session.number:
-            return sf.Nack(seq, f3.SetPairs.type, sf.Reason.SESSION)
+            return (sf.Reason.SESSION,)
         if not pairing.valid or not 1 <= pairing.count <= MAX_MUSCLES:
-            return sf.Nack(seq, f3.SetPairs.type, sf.Reason.OUT_OF_RANGE)
+            return (sf.Reason.OUT_OF_RANGE,)
         if self._told and pairing == self.valves.pairing:
-            return sf.Ack(seq, f3.SetPairs.type, self.time)
+            return ()
         if self.state is not sf.SerialState.SAFE or self.valves.busy or self.valves.venting:
-            return sf.Nack(seq, f3.SetPairs.type, sf.Reason.BUSY)
+            return (sf.Reason.BUSY,)
         self._use(pairing)
         self._told = True
         self.flags &= ~f3.StatusFlag.VENTED  # of other muscles nobody knows
-        return sf.Ack(seq, f3.SetPairs.type, self.time)
+        return ()
 
-    def _arm(self, seq: int) -> sf.Body:
+    def _arm(self) -> tuple[int, ...]:
         if self._minor < self.valves.pairing.minor:
-            return sf.Nack(seq, sf.Arm.type, sf.Reason.VERSION)
+            return (sf.Reason.VERSION,)
         if self.state is not sf.SerialState.SAFE or self.valves.venting or not self.session.number:
-            return sf.Nack(seq, sf.Arm.type, sf.Reason.STATE)
+            return (sf.Reason.STATE,)
         if not self.flags & f3.StatusFlag.VENTED:
-            return sf.Nack(seq, sf.Arm.type, sf.Reason.STATE)
+            return (sf.Reason.STATE,)
         self.flags &= ~f3.StatusFlag.TRIPPED
         self._enter(sf.SerialState.ARMED)
-        return sf.Ack(seq, sf.Arm.type, self.time)
+        return ()
 
     def _set_timed(self, body: f3.SetTimed, seq: int) -> sf.Body:
         session = self.session
@@ -221,21 +221,21 @@ class Stm32Board:
         session.answers[seq] = answer
         return answer
 
-    def _set_bitmap(self, body: f3.SetBitmap, seq: int) -> sf.Body:
+    def _set_bitmap(self, body: f3.SetBitmap, seq: int) -> tuple[int, ...]:
         if not self.session.number:
-            return sf.Nack(seq, f3.SetBitmap.type, sf.Reason.SESSION)
+            return (sf.Reason.SESSION,)
         if not self._told:
-            return sf.Nack(seq, f3.SetBitmap.type, sf.Reason.STATE)
+            return (sf.Reason.STATE,)
         after = self.valves.coils & ~body.mask | body.value & body.mask
         muscle = self.valves.pairing.both_open(after)
         if muscle is not None:
             self._log.write('refused', seq=seq, reason='INTERLOCK', muscle=muscle)
-            return sf.Nack(seq, f3.SetBitmap.type, f3.ValveReason.INTERLOCK, muscle)
+            return f3.ValveReason.INTERLOCK, muscle
         if self.state is not sf.SerialState.SAFE or self.valves.venting:
-            return sf.Nack(seq, f3.SetBitmap.type, sf.Reason.STATE)
+            return (sf.Reason.STATE,)
         self.valves.set_bitmap(after)
         self._bitmap_until = self._tick + body.longest
-        return sf.Ack(seq, f3.SetBitmap.type, self.time)
+        return ()
 
     # Time -------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class Stm32Emulator(WiredEmulator):
             properties, self._bank, context.log, now, boot_id, self._sense, wiring.pairing
         )
         path = context.endpoint.path
-        self.wire = SerialPty(path, wiring.baudrate, self._receive, self._time, context.seed)
+        self.wire = SerialPty(path, wiring.baudrate, self._hear, self._time, context.seed)
         for name in ('to_device', 'to_host'):
             setattr(self.wire, name, RadioLine(wiring.baudrate, self._random, (low, high)))
 
@@ -109,10 +109,6 @@ class Stm32Emulator(WiredEmulator):
                 bank.stuck[index] = True
             else:
                 self._broken[index] = True
-
-    def _receive(self, frame: Frame, now: float) -> list[Frame]:
-        with self._lock:
-            return self._board.receive(frame, now)
 
     def _time(self, now: float) -> list[Frame]:
         with self._lock:

@@ -121,8 +121,7 @@ class MuscleBank:
         p = self._properties
         x = np.clip((self.pressure - LOW) / (HIGH - LOW), 0.0, 1.0)
         shape = x + self._bulge * x * (1.0 - x)
-        length: Array = p.shortest + (p.longest - p.shortest) * shape
-        return length
+        return p.shortest + (p.longest - p.shortest) * shape
 
     @property
     def lengths(self) -> Array:
@@ -138,8 +137,7 @@ class MuscleBank:
         share = 2.0 / (per * self._properties.radius)
         bend = np.abs(difference.reshape(-1, per) @ turn) * share
         chord = np.repeat(1.0 - bend**2 / 24.0, per)
-        lengths: Array = self._rest * chord + difference
-        return lengths
+        return self._rest * chord + difference
 
     def _flow(self, now: float) -> None:
         seconds, self._now = now - self._now, max(now, self._now)

@@ -65,11 +65,7 @@ class FittingMarkers:
             return [_cylinder(fitting.name, i, *row) for i, row in enumerate(rows)]
         half = 0.5 * tubes.scales[:, 2:] * axes_of(tubes.quaternions)
         ends = np.stack([tubes.positions - half, tubes.positions + half], axis=1)
-        lines = Marker(ns=fitting.name, type=Marker.LINE_LIST, action=Marker.ADD)
-        lines.pose.orientation.w = 1.0
-        lines.scale.x = 2.0 * float(tubes.scales[:, 0].max())
-        lines.color = colours[0]
-        lines.points = points_of(ends.reshape(-1, 3))
+        lines = line_list(fitting.name, ends, float(tubes.scales[:, 0].max()), colours[0])
         lines.colors = [each for each in colours for _ in range(2)]
         return [lines]
 
@@ -102,6 +98,15 @@ def _cylinder(
 def _rgba(colour: tuple[int, ...]) -> ColorRGBA:
     r, g, b = (float(c) / 255.0 for c in colour)
     return ColorRGBA(r=r, g=g, b=b, a=1.0)
+
+
+def line_list(name: str, ends: Array, radius: float, colour: ColorRGBA) -> Marker:
+    """Return lines between pairs of points (n, 2, 3) as one marker, as thick as a radius [m]."""
+    marker = Marker(ns=name, type=Marker.LINE_LIST, action=Marker.ADD, color=colour)
+    marker.pose.orientation.w = 1.0
+    marker.scale.x = 2.0 * radius
+    marker.points = points_of(ends.reshape(-1, 3))
+    return marker
 
 
 def points_of(rows: Array) -> list[Point]:

@@ -13,8 +13,8 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from soro_visualization.drawing.ellipsoids import Ellipsoids, quaternions_wxyz
-from soro_visualization.drawing.fitting_markers import FittingMarkers, points_of
-from soro_visualization.drawing.muscles import DrawnMuscles, Muscles
+from soro_visualization.drawing.fitting_markers import FittingMarkers, line_list, points_of
+from soro_visualization.drawing.muscles import Muscles
 from soro_visualization.drawing.shape import Rod, Shape
 
 TUBE = ColorRGBA(r=0.16, g=0.5, b=0.56, a=1.0)
@@ -58,7 +58,8 @@ class Markers:
         markers = [tube(rod, i, 'backbone', colour) for i, rod in enumerate(shape.rods)]
         drawn = None if self._muscles is None else self._muscles.of(shape)
         if drawn is not None:
-            markers.append(muscle_lines(drawn, OLD if silent else MUSCLE))
+            colour = OLD if silent else MUSCLE
+            markers.append(line_list('muscles', drawn.ends, drawn.radius, colour))
         if self._fittings is not None:
             markers += self._fittings.of(shape, OLD if silent else None)
         if ghost is not None:
@@ -96,15 +97,6 @@ def tube(rod: Rod, number: int, namespace: str, colour: ColorRGBA) -> Marker:
         marker.type, points = Marker.LINE_STRIP, rod.positions
         marker.scale.x = 2 * radius
     marker.points = points_of(points)
-    return marker
-
-
-def muscle_lines(drawn: DrawnMuscles, colour: ColorRGBA) -> Marker:
-    """Return muscles as one list of lines as thick as they are."""
-    marker = Marker(ns='muscles', type=Marker.LINE_LIST, action=Marker.ADD, color=colour)
-    marker.pose.orientation.w = 1.0
-    marker.scale.x = 2.0 * drawn.radius
-    marker.points = points_of(drawn.ends.reshape(-1, 3))
     return marker
 
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from soro_visualization.drawing.shape import Array
@@ -17,27 +19,21 @@ class History:
     """
 
     def __init__(self, columns: int, duration: float, rate: float) -> None:
-        self._period, self._duration = 1.0 / rate, duration
-        self._rows = np.full((int(duration * rate), columns + 1), np.nan)
-        self._count = 0
+        self._period, self._duration, self._columns = 1.0 / rate, duration, columns
+        self._rows: deque[tuple[float, ...]] = deque(maxlen=int(duration * rate))
 
     def add(self, time: float, values: Array) -> None:
         """Keep a row, unless the last one is too young; time that jumps back starts anew."""
-        if self._count:
-            last = self._rows[(self._count - 1) % len(self._rows), 0]
+        if self._rows:
+            last = self._rows[-1][0]
             if time < last:
-                self._count = 0
+                self._rows.clear()
             elif time - last < self._period * 0.9:
                 return
-        self._rows[self._count % len(self._rows)] = (time, *values)
-        self._count += 1
+        self._rows.append((time, *values))
 
     def table(self, now: float) -> Array:
         """Return rows (n, 1 + columns), oldest first; the first column is seconds before now."""
-        size = len(self._rows)
-        if self._count <= size:
-            rows = self._rows[: self._count].copy()
-        else:
-            rows = np.roll(self._rows, -(self._count % size), axis=0)
+        rows = np.array(self._rows, dtype=float).reshape(-1, 1 + self._columns)
         rows[:, 0] -= now
         return rows[rows[:, 0] >= -self._duration]

@@ -51,14 +51,6 @@ def make_structure(
     return base, points, frames, rigidity, legs.length / legs.elements
 
 
-def no_loads() -> AncfLoads:
-    """Return the loads of a robot that nothing pulls."""
-    return AncfLoads(
-        (np.zeros(3), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))),
-        (np.zeros((0, 3)), np.zeros((0, 6)), np.zeros(0, np.bool_)),
-    )
-
-
 def assemble(legs: SoftLegs) -> AncfState:
     """Return the unloaded equilibrium at stretch one.
 
@@ -68,7 +60,9 @@ def assemble(legs: SoftLegs) -> AncfState:
     Raises SoroError: when the legs cannot reach.
     """
     count = len(legs.names)
-    loads = no_loads()
+    none = np.zeros(0, np.int64)
+    on_legs = np.zeros(3), none, none, np.zeros(0), np.zeros((0, 3))
+    loads = AncfLoads(on_legs, (np.zeros((0, 3)), np.zeros((0, 6)), np.zeros(0, np.bool_)))
     state = _straight(legs)
     done, part = 0.0, 0.5
     work = make_work(count, legs.elements + 1)

@@ -74,7 +74,8 @@ def read_constant_curvature(
             raise root.error('actuators', remedy)
         rest = section.quantity('rest_length', 'm', positive=True)
         angles = section.vector('actuator_angles', 'rad', 3)
-        if abs(_spread(angles)) < 1e-3:
+        rows = np.column_stack([-np.cos(angles), -np.sin(angles), np.ones(3)])
+        if abs(np.linalg.det(rows)) < 1e-3:  # by which the map lengths -> arc divides
             remedy = 'the three directions must not lie on one line (two equal, or half a turn)'
             raise section.error('actuator_angles', remedy)
         shortest = section.quantity('shortest_length', 'm', 0.5 * rest, positive=True)
@@ -100,12 +101,6 @@ def read_constant_curvature(
         if arm.mass > 0.0 and arm.axial_stiffness is None:
             raise section.error('mass', 'a weight needs axial_stiffness')
     return arm
-
-
-def _spread(angles: Array) -> float:
-    """Return the determinant that the map lengths -> arc divides by."""
-    rows = np.column_stack([-np.cos(angles), -np.sin(angles), np.ones(3)])
-    return float(np.linalg.det(rows))
 
 
 def _read_pressure_map(section: Section, actuators: tuple[Actuator, ...]) -> PressureMap:

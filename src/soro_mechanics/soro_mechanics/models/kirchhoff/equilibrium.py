@@ -21,7 +21,6 @@ _CORRECTIONS = 8
 
 InverseShape = tuple[Array, Array, Array]
 
-
 Settled = tuple[RodState, Array, Outcome, tuple[Array, Array]]
 
 

@@ -29,7 +29,6 @@ Integers = NDArray[np.int64]
 
 # Slots of the parameters of one rod: length, rest strains, tensions, the motors of both ends. In
 # the shapes below `slots` counts rest strains and tensions.
-LENGTH = 0
 
 
 class Structure(NamedTuple):

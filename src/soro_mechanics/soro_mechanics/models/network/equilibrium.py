@@ -214,16 +214,11 @@ class Equilibrium:
         path, longest = self._between(zero, problem), self.longest_step(rest, problem.actuation)
         outcome = self.march(path, base.state, MAX_SNAPS, longest=longest)
         spent += outcome.iterations
-        if outcome.converged:
-            outcome = self._polished(problem, outcome)
+        if outcome.converged:  # one more step: differences are taken from a cold solution
+            again = self.newton(self.inputs(problem), outcome.state, 1, 0.0)
+            if again.residual < outcome.residual:
+                outcome = replace(again, converged=True)
         return replace(outcome, iterations=spent)
-
-    def _polished(self, problem: Problem, outcome: Outcome) -> Outcome:
-        """Return a cold solution after one more step: differences are taken from it."""
-        again = self.newton(self.inputs(problem), outcome.state, 1, 0.0)
-        if not again.residual < outcome.residual:
-            return outcome
-        return replace(again, converged=True)
 
     def follow(
         self, problem: Problem, near: tuple[Problem, State], tangent: Work | None = None

@@ -228,8 +228,7 @@ class ForwardNetwork(Model):
         found = equilibrium.newton(equilibrium.inputs(problem), start, 1)
         if not math.isfinite(found.residual):
             return None
-        tip: Array = found.state.body[equilibrium.layout.tip_body] @ equilibrium.layout.off_tip
-        return tip
+        return found.state.body[equilibrium.layout.tip_body] @ equilibrium.layout.off_tip
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""

@@ -238,7 +238,9 @@ class Linearisation:
 
     def axes(self, body: int) -> Array:
         """Return (6, 6): twists in a body's own axes to axes of base_link."""
-        return turn6(self.state.body[body])
+        turns = np.zeros((6, 6))
+        turns[:3, :3] = turns[3:, 3:] = self.state.body[body][:3, :3]
+        return turns
 
     def body_compliance(self, a: int, b: int) -> Array:
         """Return (6, 6): twist of body a per wrench on body b, base axes, at their origins."""
@@ -317,10 +319,3 @@ class Linearisation:
             found.actuators[back],
             found.inner[back[:, None], back],
         )
-
-
-def turn6(pose: Array) -> Array:
-    """Return blockdiag(R, R), shape (6, 6)."""
-    out = np.zeros((6, 6))
-    out[:3, :3] = out[3:, 3:] = pose[:3, :3]
-    return out

@@ -16,8 +16,6 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.segments.grid import Grid
 from soro_mechanics.numerics import lie
 
-RULES = ('midpoint', 'trapezoid')
-
 
 def compliance_sums(
     grid: Grid, record: Array, held: Array, backbones: tuple[Array, ...], rule: str

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from soro_mechanics.core.errors import RobotFileError
@@ -29,25 +29,25 @@ def check_table(section: Section, item: Table | Variants) -> None:
 
 def _check(section: Section, name: str, key: Key) -> None:
     kind = key.kind
-    if kind == 'quantity':
+    plainly: dict[str, Callable[[str], Any]] = {
+        'integer': section.integer,
+        'boolean': section.boolean,
+        'names': section.texts,
+        'free': section.raw,
+    }
+    if kind in plainly:
+        plainly[kind](name)
+    elif kind == 'quantity':
         if key.size == 1:
             section.quantity(name, key.unit)
         else:
             section.vector(name, key.unit, key.size or _count(section, name))
-    elif kind == 'integer':
-        section.integer(name)
-    elif kind == 'boolean':
-        section.boolean(name)
     elif kind == 'text':
         section.text(name, choices=key.choices or None)
-    elif kind == 'names':
-        section.texts(name)
     elif kind == 'numbers':
         _check_numbers(section, name)
     elif kind == 'either':
         _check_either(section, name, key)
-    elif kind == 'free':
-        section.raw(name)
     else:
         _check_nested(section, name, key)
 

@@ -30,8 +30,8 @@ def derive(made: Derived) -> None:
         for key in ('damping', 'rest_curvature'):
             if key in segment:
                 made.refuse(f'body.segments[{i}].{key}', segment[key], ('*',), 'remove it')
-        link = made.si('', segment.get('link'), 'm')
-        if made.si('', segment.get('link_mass'), 'kg') > 0.0 and not link > 0.0:
+        link = made.si(segment.get('link'), 'm')
+        if made.si(segment.get('link_mass'), 'kg') > 0.0 and not link > 0.0:
             remedy = 'a mass without a link; write its length as link'
             raise made.wrong(f'body.segments[{i}].link_mass', segment['link_mass'], remedy)
         if link > 0.0 and segment is body['segments'][-1]:
@@ -59,18 +59,14 @@ def _segments(made: Derived) -> None:
             for chamber in segment['chambers']
         ]
         chain.append(item)
-        _note_chambers(made, f'segments.chain[{i}].chambers', i)
+        path, home = f'segments.chain[{i}].chambers', f'body.segments[{i}].chambers'
+        made.paths[path] = home
+        for j in range(len(segment['chambers'])):
+            made.paths[f'{path}[{j}].actuator'] = f'{home}[{j}].drive'
     if 'mass' in body.get('tip', {}):
         tree['tip_mass'] = body['tip']['mass']
     made.tree['segments'] = {**tree, 'chain': chain}
     made.paths |= {'segments.chain': 'body.segments', 'segments.tip_mass': 'body.tip.mass'}
-
-
-def _note_chambers(made: Derived, path: str, i: int) -> None:
-    home = f'body.segments[{i}].chambers'
-    made.paths[path] = home
-    for j in range(len(made.data['body']['segments'][i]['chambers'])):
-        made.paths[f'{path}[{j}].actuator'] = f'{home}[{j}].drive'
 
 
 def _arc(made: Derived) -> None:
@@ -94,12 +90,12 @@ def _arc(made: Derived) -> None:
         if key in segment:
             tree['pressure_map' if key == 'elongation' else key] = segment[key]
     if 'axial_stiffness' in segment:
-        axial = made.si(home, segment['axial_stiffness'], 'N')
+        axial = made.si(segment['axial_stiffness'], 'N')
         tree['axial_stiffness'] = f'{axial / (3.0 * length)!r} N/m'
-    density = made.si(home, segment.get('linear_density'), 'kg/m')
+    density = made.si(segment.get('linear_density'), 'kg/m')
     if not weightless:
         mass = body.get('tip', {}).get('mass')
-        if made.si(home, mass, 'kg') > 0.0:
+        if made.si(mass, 'kg') > 0.0:
             remedy = 'write weightless: true under that model, or remove the mass'
             made.refuse('body.tip.mass', mass, model, remedy)
         tree['mass'] = f'{density * length!r} kg'
@@ -122,7 +118,7 @@ def _check_arc(made: Derived, home: str, chambers: list[dict[str, Any]]) -> None
     if [chamber['drive'] for chamber in chambers] != names:
         remedy = f'model constant_curvature needs one chamber per drive, in their order: {names}'
         raise made.wrong(f'{home}.chambers', chambers, remedy)
-    offsets = [made.si(home, chamber['offset'], 'm') for chamber in chambers]
+    offsets = [made.si(chamber['offset'], 'm') for chamber in chambers]
     for j, offset in enumerate(offsets):
         if offset != offsets[0]:
             path = f'{home}.chambers[{j}].offset'
@@ -135,7 +131,7 @@ def _angles(made: Derived, chambers: list[dict[str, Any]]) -> str:
     parts = [text.split() for text in texts]
     if all(len(part) == 2 and part[1] == parts[0][1] for part in parts):
         return f'{" ".join(part[0] for part in parts)} {parts[0][1]}'  # digits as they stand
-    return ' '.join(repr(made.si('', text, 'rad')) for text in texts) + ' rad'
+    return ' '.join(repr(made.si(text, 'rad')) for text in texts) + ' rad'
 
 
 def _network(made: Derived) -> None:
@@ -152,7 +148,7 @@ def _network(made: Derived) -> None:
         sections[segment['name']] = _section(made, home, segment)
         own = segment['name']
         rods.append(rod_between(own, own, segment['length'], before, {'body': end}))
-        link = made.si(home, segment.get('link'), 'm')
+        link = made.si(segment.get('link'), 'm')
         mass = tip.get('mass', '0 kg') if last else segment.get('link_mass', '0 kg')
         bodies[end] = {'mass': mass}
         if link > 0.0:
@@ -182,7 +178,7 @@ def _section(made: Derived, home: str, segment: dict[str, Any]) -> dict[str, Any
     for key, unit in UNITS.items():
         if key != 'torsion_stiffness' and key not in segment:
             raise made.wrong(f'{home}.{key}', None, 'required by model network, but missing')
-        values[key] = made.si(home, segment.get(key), unit)
+        values[key] = made.si(segment.get(key), unit)
     axial, bending = values['axial_stiffness'], values['bending_stiffness']
     stated = 'torsion_stiffness' in segment
     torsion = values['torsion_stiffness'] if stated else 2.0 / 3.0 * bending
@@ -212,8 +208,8 @@ def _pressures(made: Derived) -> list[dict[str, Any]]:
                     continue
                 if 'area' not in chamber:
                     raise made.wrong(f'{home}[{j}].area', None, 'required by model network')
-                r = made.si(home, chamber['offset'], 'm')
-                angle = made.si(home, chamber.get('angle'), 'rad')
+                r = made.si(chamber['offset'], 'm')
+                angle = made.si(chamber.get('angle'), 'rad')
                 place = f'{r * math.cos(angle)!r} {r * math.sin(angle)!r} m'
                 parts.append({'area': chamber['area'], 'position': place})
             if parts:

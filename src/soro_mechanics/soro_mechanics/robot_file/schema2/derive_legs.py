@@ -57,19 +57,8 @@ def derive(made: Derived) -> None:
         {'ancf': _ancf, 'network': _network}[section](made)
 
 
-def _at(body: dict[str, Any], path: str) -> Any:
-    for key in path.split('.'):
-        body = body.get(key, {})
-    return body
-
-
 def _ancf(made: Derived) -> None:
-    body, tree = made.data['body'], made.numerics('ancf')
-    for name, path in NAMES.items():
-        value = _at(body, path)
-        made.paths[f'ancf.{name}'] = f'body.{path}'
-        if value != {}:
-            tree[name] = value
+    body, tree = made.data['body'], made.with_body('ancf', NAMES)
     tree['legs'] = []
     made.paths['ancf.legs'] = 'body.legs'
     for i, (leg, drive) in enumerate(zip(body['legs'], made.data['drives'], strict=True)):
@@ -87,9 +76,9 @@ def _network(made: Derived) -> None:
     platform = body['platform']
     name = platform.get('name', 'platform')
     length = made.positive('body.length', body['length'], 'm')
-    spacing = made.si('', body['spacing_ratio'], '1') * length
+    spacing = made.si(body['spacing_ratio'], '1') * length
     radius = spacing / (2.0 * math.sin(math.pi / len(body['legs'])))
-    mass = made.si('body.mass', body['mass'], 'kg')
+    mass = made.si(body['mass'], 'kg')
     section = {
         'stiffness': {
             'axial': body['axial_stiffness'],

@@ -19,6 +19,7 @@ NAMES = {
     'material': 'backbone.material',
     'muscle_radius': 'muscles.distance',
     'muscle_diameter': 'muscles.diameter',
+    'muscle_stiffness': 'muscles.axial_stiffness',
 }
 # Stiffness of a muscle in the network -> key of the body.
 TUBE = {
@@ -43,34 +44,25 @@ def derive(made: Derived) -> None:
 
 
 def _kirchhoff(made: Derived) -> None:
-    body, tree = made.data['body'], made.numerics('kirchhoff')
-    for name, path in NAMES.items():
-        made.paths[f'kirchhoff.{name}'] = f'body.{path}'
-        part: Any = body
-        for key in path.split('.'):
-            part = part[key]
-        tree[name] = part
+    tree = made.with_body('kirchhoff', NAMES)
     tree['materials'] = {
         name: {'young': item['young'], 'shear': item['shear_modulus']}
-        for name, item in body['backbone']['materials'].items()
+        for name, item in made.data['body']['backbone']['materials'].items()
     }
     made.paths['kirchhoff.materials'] = 'body.backbone.materials'
-    if 'axial_stiffness' in body['muscles']:
-        made.paths['kirchhoff.muscle_stiffness'] = 'body.muscles.axial_stiffness'
-        tree['muscle_stiffness'] = body['muscles']['axial_stiffness']
     made.tree['kirchhoff'] = tree
 
 
 def _sections(made: Derived) -> dict[str, Any]:
     backbone, muscles = made.data['body']['backbone'], made.data['body']['muscles']
     material = backbone['materials'][backbone['material']]
-    young = made.si('', material['young'], 'Pa')
-    shear = made.si('', material['shear_modulus'], 'Pa')
-    d = made.si('', backbone['diameter'], 'm')
-    factor = made.si('', backbone.get('shear_factor'), '1', 1.0)
+    young = made.si(material['young'], 'Pa')
+    shear = made.si(material['shear_modulus'], 'Pa')
+    d = made.si(backbone['diameter'], 'm')
+    factor = made.si(backbone.get('shear_factor'), '1', 1.0)
     area, second = math.pi * d**2 / 4.0, math.pi * d**4 / 64.0
     length = made.positive('body.backbone.length', backbone['length'], 'm')
-    mass = made.si('', backbone['mass'], 'kg') / length
+    mass = made.si(backbone['mass'], 'kg') / length
     for name in TUBE.values():
         if name not in muscles:
             unit = 'N' if name in ('axial_stiffness', 'shear_stiffness') else 'N m^2'
@@ -89,7 +81,7 @@ def _sections(made: Derived) -> dict[str, Any]:
         'muscle': {
             'stiffness': {key: muscles[name] for key, name in TUBE.items()},
             'mass_per_length': '0 kg/m',
-            'radius': f'{0.5 * made.si("", muscles["diameter"], "m")!r} m',
+            'radius': f'{0.5 * made.si(muscles["diameter"], "m")!r} m',
         },
     }
 
@@ -100,7 +92,7 @@ def _network(made: Derived) -> None:
     if modules < 1 or len(drives) != 3 * modules:
         remedy = f'must be a third of the drives, which are {len(drives)}: three of each module'
         raise made.wrong('body.modules', modules, remedy)
-    piece = made.si('', body['backbone']['length'], 'm') / modules
+    piece = made.si(body['backbone']['length'], 'm') / modules
     length = f'{piece!r} m'
     rods: list[dict[str, Any]] = []
     actuation: list[dict[str, Any]] = []
@@ -121,8 +113,7 @@ def _network(made: Derived) -> None:
             made.paths[f'network.actuation[{len(actuation)}]'] = f'drives[{len(actuation)}]'
             drive = drives[len(actuation)]['name']
             actuation.append({'actuator': drive, 'drives': 'unloaded_length', 'rods': [tube]})
-        names = [item['actuator'] for item in actuation[-3:]]
-        bundles.append({'actuators': names})
+        bundles.append({'actuators': [item['actuator'] for item in actuation[-3:]]})
     sections = _sections(made)
     material = f'body.backbone.materials.{body["backbone"]["material"]}'
     made.paths |= {

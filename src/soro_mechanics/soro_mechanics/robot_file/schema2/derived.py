@@ -36,6 +36,18 @@ class Derived:
         """Return what stands under the models of a family; one of them has it."""
         return dict(self.data['models'][self.paths[section].partition('.')[2]])
 
+    def with_body(self, section: str, names: dict[str, str]) -> dict[str, Any]:
+        """Return the numerics of a family and what the body says: key of the section -> of it."""
+        tree = self.numerics(section)
+        for name, path in names.items():
+            self.paths[f'{section}.{name}'] = f'body.{path}'
+            value = self.data['body']
+            for key in path.split('.'):
+                value = value.get(key, {})
+            if value != {}:
+                tree[name] = value
+        return tree
+
     def put_network(
         self, bodies: dict[str, Any], rods: list[dict[str, Any]], **parts: Any
     ) -> None:
@@ -68,13 +80,13 @@ class Derived:
             }
         )
 
-    def si(self, path: str, value: Any, unit: str, default: float = 0.0) -> float:
+    def si(self, value: Any, unit: str, default: float = 0.0) -> float:
         """Return one number in SI; it was checked before."""
         return default if value is None else quantity.parse(value, unit)[0]
 
     def positive(self, path: str, value: Any, unit: str) -> float:
         """Return one number in SI that must be above zero."""
-        number = self.si(path, value, unit)
+        number = self.si(value, unit)
         if not number > 0.0:
             raise self.wrong(path, value, 'must be greater than zero')
         return number

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from soro_mechanics.robot_file.quantity import units_of
-from soro_mechanics.robot_file.schema2.key import Key, Table, Variants
+from soro_mechanics.robot_file.schema2.key import FREE, Key, Table, Variants
 from soro_mechanics.robot_file.schema2.tables import TOP
 from soro_mechanics.robot_file.section import SOURCES
 
@@ -62,17 +62,11 @@ def _table(item: Table | Variants) -> Json:
         'allOf': [
             {
                 'if': {'properties': {item.by: {'const': kind}}, 'required': [item.by]},
-                'then': _branch(part, item.by),
+                'then': _table({**part, item.by: FREE}),
             }
             for kind, part in item.tables.items()
         ],
     }
-
-
-def _branch(part: Table, by: str) -> Json:
-    found = _table(part)
-    found['properties'][by] = {}
-    return found
 
 
 def _key(key: Key) -> Json:

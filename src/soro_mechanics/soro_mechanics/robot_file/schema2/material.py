@@ -35,11 +35,11 @@ def with_stiffness(
     young = made.positive(f'{path}.material.young', material['young'], 'Pa')
     shear = _shear_modulus(made, f'{path}.material', material, young)
     outer = made.positive(f'{path}.radius', item['radius'], 'm')
-    inner = made.si(path, item.get('inner_radius'), 'm')
+    inner = made.si(item.get('inner_radius'), 'm')
     area = math.pi * (outer**2 - inner**2)
     second = math.pi / 4.0 * (outer**4 - inner**4)
     for hole in holes:
-        a, r = made.si(path, hole.get('area'), 'm^2'), made.si(path, hole['offset'], 'm')
+        a, r = made.si(hole.get('area'), 'm^2'), made.si(hole['offset'], 'm')
         area -= a
         second -= a * r**2 / 2.0 + a**2 / (4.0 * math.pi)
     if not (inner >= 0.0 and area > 0.0 and second > 0.0):
@@ -49,13 +49,13 @@ def with_stiffness(
     found['axial_stiffness'] = f'{young * area!r} N'
     found['bending_stiffness'] = f'{young * second!r} N m^2'
     found['torsion_stiffness'] = f'{2.0 * shear * second!r} N m^2'
-    density = made.si(path, material.get('density'), 'kg/m^3') * area
+    density = made.si(material.get('density'), 'kg/m^3') * area
     if mass == 'mass':
         found['mass'] = f'{density * made.positive(f"{path}.length", item["length"], "m")!r} kg'
     else:
         found[mass] = f'{density!r} kg/m'
         # Of a chain GA = k EA / 3, as of incompressible material.
-        factor = made.si(path, item.get('shear_factor'), '1', 1.0)
+        factor = made.si(item.get('shear_factor'), '1', 1.0)
         found['shear_factor'] = 3.0 * factor * shear / young
     made.paths |= {f'{path}.{key}': f'{path}.material' for key in (*STIFFNESS, mass)}
     return found
@@ -66,7 +66,7 @@ def _shear_modulus(made: Derived, path: str, material: dict[str, Any], young: fl
         raise made.wrong(path, material, 'write poisson or shear_modulus: one of the two')
     if 'shear_modulus' in material:
         return made.positive(f'{path}.shear_modulus', material['shear_modulus'], 'Pa')
-    poisson = made.si(path, material['poisson'], '1')
+    poisson = made.si(material['poisson'], '1')
     if not -1.0 < poisson <= 0.5:
         raise made.wrong(f'{path}.poisson', material['poisson'], 'must lie in (-1, 0.5]')
     return young / (2.0 * (1.0 + poisson))

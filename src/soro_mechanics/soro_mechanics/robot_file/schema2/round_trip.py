@@ -101,7 +101,7 @@ def write_robot_file(text: str, target: str | os.PathLike[str]) -> RobotDescript
     return description
 
 
-def styled(value: Any, flow: bool = True) -> Any:
+def styled(value: Any) -> Any:
     """Return plain data as nodes in flow style, as the robot files write them."""
     if isinstance(value, CommentedMap | CommentedSeq):
         return value
@@ -112,8 +112,7 @@ def styled(value: Any, flow: bool = True) -> Any:
         made = CommentedSeq([styled(child) for child in value])
     else:
         return value
-    if flow:
-        made.fa.set_flow_style()
+    made.fa.set_flow_style()
     return made
 
 

@@ -26,7 +26,6 @@ from soro_mechanics.robot_file.section import Section
 MAX_STRAINS = 10  # that the kernels' scratch has room for, per rod
 MAX_TENDONS = 16  # the same
 
-
 Actuators = tuple[Actuator, ...]
 Drives = list[DriveSpec]
 Rods = list[RodSpec]

@@ -30,7 +30,6 @@ from soro_mechanics.robot_file.section import Section
 
 MATERIAL = ('young', 'shear', 'shear_factor', 'density', 'strain_limit')  # of a shaped section
 
-
 SAME_PLACE = 1e-6  # m, below which two places on a body are one
 ALONG = 1.0 - 1e-6  # cosine of two directions that are one
 
@@ -291,10 +290,9 @@ def _read_end(item: Section, bodies: list[str]) -> EndSpec:
                     crank = read_pose(part)
     joint = item.text('joint', 'clamped', choices=JOINTS)
     axes = np.zeros((2, 3))
-    if joint == 'revolute':
+    if joint in ('revolute', 'universal'):
         axes[0] = _unit(item, 'axis')
-    elif joint == 'universal':
-        axes[0] = _unit(item, 'axis')
+    if joint == 'universal':
         axes[1] = _unit(item, 'second_axis')
         if abs(axes[0] @ axes[1]) > 0.99:
             raise item.error('second_axis', 'must not be parallel to axis')
