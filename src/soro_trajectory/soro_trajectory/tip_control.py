@@ -102,6 +102,7 @@ class Aim:
     desired: Desired
     task: Task
     feedback: bool  #: whether the measured tip corrects it
+    timed: bool  #: whether `desired` goes along with a schedule: errors count on its way
 
 
 class TipControl:
@@ -174,13 +175,15 @@ class TipControl:
         moving = self._moving or self._looked - self._astray < CALM
         return moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
 
-    def aim(self, motion: int, desired: Desired, task: Task, feedback: bool) -> None:
+    def aim(
+        self, motion: int, desired: Desired, task: Task, feedback: bool, timed: bool = False
+    ) -> None:
         """Tell what the motion under way is for; the same motion may get a new aim."""
         with self._lock:
             begun = self._aim is None or self._aim.motion != motion
             if begun and not (feedback and self.live):
                 self._forget()
-            self._aim = Aim(motion, desired, task, feedback)
+            self._aim = Aim(motion, desired, task, feedback, timed)
             self.lost = 0.0
 
     def _forget(self) -> None:
@@ -281,7 +284,7 @@ class TipControl:
         def at(time: float) -> Array:
             return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
 
-        if before is not None and self._settled(now):
+        if before is not None and self._settled(aim, now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
             miss = float(np.linalg.norm(error[:3]))
@@ -400,11 +403,11 @@ class TipControl:
         follows = self._stream.phase is Phase.FOLLOW
         return (path_turn(at, -since, 0.0), path_turn(at, 0.0, acts)) if follows else None
 
-    def _settled(self, now: float) -> bool:
-        """Whether the error is one of where the tip shall be, not of a ramp on its way."""
+    def _settled(self, aim: Aim, now: float) -> bool:
+        """Whether the error is one of where the tip shall be, not of a motion on its way."""
         phase, since = self._stream.phase, now - self._stream.started
         wait = self.measured.latency + self._node.table.response_time
-        return phase is Phase.FOLLOW or (phase is Phase.HOLD and since > wait)
+        return (phase is Phase.FOLLOW and aim.timed) or (phase is Phase.HOLD and since > wait)
 
     def _linearised(self, feedforward: Array, task: Task) -> tuple[Configuration, Array] | None:
         """Return a configuration near what is wanted, and its Jacobian; None without any.

@@ -146,7 +146,7 @@ class TrackAction(StreamAction):
         self._topics.record = record
         self._stream.follow(schedule, begin)
         desired = plan.desired_after(start + round(table.delay * NANOSECONDS))
-        self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback)
+        self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback, True)
         end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
         # After a stall of the stream's loop it is behind the schedule, and ends after it.
         while time.monotonic() < end or self._stream.phase is Phase.FOLLOW:

@@ -18,6 +18,7 @@ from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
 from soro_rigs.ros_session import RosSession, wait_until
+from soro_trajectory.input_shaping import slowest_modes
 from soro_trajectory.tip_control import GIVEN_UP
 
 GOAL = TrackTrajectory.Goal
@@ -157,3 +158,31 @@ def test_a_robot_file_asks_for_feedback_and_its_gain_and_a_parameter_decides(tmp
         scene.send_pose(target)
         wait_until(lambda: scene.held() and scene.row('control') == (0, 'feedforward'))
         wait_until(lambda: scene.away(target) > 0.9 * np.linalg.norm(OFF))
+
+
+def test_a_shaped_motion_keeps_its_correction_and_arrives_without_overshoot():
+    """An offset that takes the way to the target for an error pushes the tip far beyond it."""
+    robot = load_robot('soft_parallel')
+    here, there = (robot.forward(np.array(a)).tip[:3, 3] for a in ([3e4] * 3, [12e4, 4e4, 4e4]))
+    way = there - here
+    length = np.linalg.norm(way)
+    assert length > 0.04
+    slowest_modes(robot, np.array([3e4] * 3))  # compiled before anything waits
+    with RosSession('/arm') as ros:
+        scene = Tracked(ros, robot, '/arm')
+        scene.decide('feedback')
+        scene.send_pose(here)
+        wait_until(lambda: scene.away(here) < NEAR, 20.0)
+        shaping = Parameter('input_shaping', value='zv')
+        assert scene.planner.set_parameters([shaping])[0].successful
+        stream, gone = scene.planner._stream, []
+        motion, wanted = stream.motion, stream.feedforward(0.0)
+        scene.send_pose(there)
+
+        def arrived():
+            gone.append((scene.true_tip() - here) @ way / length)
+            return stream.motion != motion and scene.away(there) < NEAR
+
+        wait_until(arrived, 30.0)
+        assert max(gone) < length + 1e-3
+        np.testing.assert_allclose(stream._schedule.actuation[0], wanted, atol=1e2)  # Pa
