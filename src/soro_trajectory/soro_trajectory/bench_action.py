@@ -27,6 +27,7 @@ from soro_trajectory.bench_protocols import (
     write_table,
 )
 from soro_trajectory.command_stream import Phase
+from soro_trajectory.error_record import unseen
 from soro_trajectory.measured_tip import TipSample
 from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
@@ -172,6 +173,8 @@ class BenchAction(StreamAction):
             rows += over_time(states, tips)
         if not rows:
             raise StreamError(Code.NO_STATE, f"{NO_TRACKER}; or its clock is not the driver's")
+        if text := unseen((row[0] for row in rows), seconds):
+            raise StreamError(Code.NO_STATE, f'tip_measured {text}')
 
     def _pulls(self, handle: Any, goal: Any, rows: list[Array]) -> None:
         """Hold the robot while a person pulls, and keep each pull once it stands still."""

@@ -27,7 +27,7 @@ class Bench(Scene):
     def __init__(self, ros, robot):  # noqa: F811
         super().__init__(ros, robot, '/arm', tracker_timeout=4.0, wrench_timeout=4.0)
         self.force, self.frame = np.zeros(3), 'tip_aligned'
-        self.oriented, self.silent = True, False  # the tracker, and the sensor for now
+        self.oriented, self.silent, self.blind = True, False, False
         make = ros.client.create_publisher
         self.tips, self.wrenches = (
             make(PoseStamped, 'tip_measured', 1),
@@ -40,6 +40,8 @@ class Bench(Scene):
 
     def see(self):
         stamp = self.ros.client.get_clock().now().to_msg()
+        if self.blind:
+            return
         tip = self.robot.forward(self.driver.value).tip.copy()
         force = tip[:3, :3].T @ self.force if self.frame == 'tip' else self.force
         tip[:3, 3] += SOFT * self.force
@@ -95,13 +97,13 @@ def test_a_sensor_on_a_bent_tip_is_turned_by_the_model_where_the_tracker_sees_no
     bench, tmp_path, monkeypatch
 ):
     file = tmp_path / 'pulls.csv'
-    monkeypatch.setattr(bench.driver, 'value', np.array([1.0e5, 0.1e5, 0.1e5]))
+    bent = [1.0e5, 0.1e5, 0.1e5]
+    bench.send_actuation(bent)
+    wait_until(lambda: bench.held(bent))
     monkeypatch.setattr(bench, 'frame', 'tip')
     monkeypatch.setattr(bench, 'oriented', False)
-    assert bench.robot.forward(bench.driver.value).tip[2, 2] < 0.9  # bent by more than 25 degrees
+    assert bench.robot.forward(bent).tip[2, 2] < 0.9  # bent by more than 25 degrees
     wait_until(lambda: not bench.planner.tip_control.measured.fresh().oriented)
-    bench.planner._stream.release()
-    wait_until(lambda: np.array_equal(bench.planner._feedback.fresh().present, bench.driver.value))
     status, result = bench.run(protocol='pull', lengths=[2e-3], save_to=str(file))
     bench.force = np.zeros(3)
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
@@ -157,6 +159,25 @@ def test_levels_and_series_are_what_the_robot_did(bench, tmp_path):
     )
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
     assert np.ptp(table(file)[:, 4]) > 0.0
+
+
+@pytest.mark.parametrize('protocol', ['step', 'chirp'])
+def test_a_table_whose_tip_is_missing_for_a_part_is_no_whole_one(bench, tmp_path, protocol):
+    file = tmp_path / 'part.csv'
+    goal = BenchProtocol.Goal(
+        protocol=protocol, duration=2.0, settle_time=0.05, amplitude=0.05, save_to=str(file)
+    )
+    seen = []
+    handle = wait_for(bench.bench.send_goal_async(goal, lambda m: seen.append(m.feedback)))
+    wait_until(lambda: seen and seen[-1].step == 'recording' and seen[-1].progress > 0.3)
+    bench.blind = True
+    answer = wait_for(handle.get_result_async(), 20.0)
+    bench.blind = False
+    assert answer.result.error_code == Code.NO_STATE
+    assert 'tip_measured not measured: 0.' in answer.result.error_message
+    part = file.with_suffix('.partial.csv')
+    assert answer.result.saved_to == str(part) and not file.exists()
+    wait_until(lambda: bench.planner.tip_control.measured.fresh())
 
 
 def test_a_stop_ends_a_protocol_whose_table_has_what_was_measured(bench, tmp_path):
