@@ -70,7 +70,7 @@ class BenchAction(StreamAction):
 
     def _run(self, handle: Any, result: Any) -> None:
         goal = handle.request
-        path = table_path(goal.save_to)
+        path = table_path(goal.save_to, goal.protocol != 'pull')
         reach(self._binding.robot, goal)
         if not self._node.tip_control.live:
             raise StreamError(Code.NO_STATE, NO_TRACKER)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 import os
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
+from soro_mechanics.robot_file.reader import read_yaml
 
 PROTOCOLS = ('stretch', 'step', 'chirp', 'pull')
 COMMANDED = '_commanded'  # after the name of an actuator
@@ -75,12 +77,20 @@ def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
     return Schedule(time, values, np.zeros((len(time), 3)), 0.0)
 
 
-def table_path(text: str) -> Path:
-    """Return where a table goes; InvalidInput: it cannot go there."""
+def table_path(text: str, mapped: bool = True) -> Path:
+    """Return where a table goes; InvalidInput: it cannot, or its mapping (`mapped`) cannot."""
     path = Path(text)
     if not path.is_absolute() or path.suffix != '.csv' or not os.access(path.parent, os.W_OK):
         expected = 'the absolute path of a .csv file in a folder that can be written to'
         raise InvalidInput('save_to', text, expected)
+    beside, known = path.with_suffix('.yaml'), False
+    if mapped and beside.exists():
+        with suppress(SoroError):
+            found = read_yaml(beside)
+            known = isinstance(found, dict) and found.keys() <= {'actuators', 'tip', 'time'}
+        if not known:
+            expected = f'another name: its mapping would replace {beside.name}, which is none'
+            raise InvalidInput('save_to', text, expected)
     return path
 
 

@@ -77,6 +77,21 @@ def test_what_makes_no_sense_is_refused(robot, fields):
         reach(robot, goal(**{'protocol': 'step', **fields}))
 
 
+@pytest.mark.parametrize('text', ['schema: 2\nname: my_arm\nactuators: {}\n', 'a: [', '', '- 1\n'])
+def test_a_mapping_replaces_no_other_file(robot, tmp_path, text):
+    table, beside = str(tmp_path / 'my_arm.csv'), tmp_path / 'my_arm.yaml'
+    beside.write_text(text)
+    with pytest.raises(InvalidInput, match='another name: .* my_arm.yaml'):
+        table_path(table)
+    assert beside.read_text() == text
+    assert table_path(table, mapped=False)  # of pulls
+    beside.unlink()
+    drives = tuple(f'{a.name} [{a.unit}]' for a in robot.actuators)
+    for columns in (drives, ('time [s]', *drives)):  # its own mapping it replaces
+        write_table(table_path(table), drives, columns, np.zeros((2, len(columns))))
+        assert beside.exists()
+
+
 def test_tables_go_where_they_can_and_are_read_by_identify_and_compliance(robot, tmp_path):
     for text in ('relative.csv', str(tmp_path / 'no.txt'), '/nowhere/table.csv'):
         with pytest.raises(InvalidInput):
