@@ -33,6 +33,7 @@ from soro_node.inputs.actuator_feedback import LatestFeedback, NANOSECONDS
 from soro_node.parameters import fixed, Parameter
 from soro_node.replies import internal
 from soro_node.robot_binding import RobotBinding
+from soro_node.transforms import BACK
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
 from soro_trajectory.input_shaping import ShapedValue
@@ -258,6 +259,10 @@ class TipControl:
         """Keep what the body feels, by the stamp at which the driver measured it."""
         state, sent, felt = self._feedback.fresh(), self._stream.setpoint, self._stream.felt
         newest = self._felt[-1][0] if self._felt else 0
+        if state is not None and newest - state.stamp > BACK:  # their clock was set
+            self._felt.clear()
+            self._unexplained.clear()
+            newest = 0
         if state is not None and state.known and state.stamp > newest:
             past = 0.0 if sent is None or felt is None else felt - sent
             self._felt.append((state.stamp, state.present + past))

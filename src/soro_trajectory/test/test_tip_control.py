@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner with a tracker: what its errors refer to, feedback, and what remains without it."""
 
+from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped
@@ -19,7 +21,7 @@ from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
 from soro_rigs.ros_session import RosSession, wait_until
 from soro_trajectory.input_shaping import slowest_modes
-from soro_trajectory.tip_control import GIVEN_UP
+from soro_trajectory.tip_control import GIVEN_UP, REMEMBERED, TipControl
 
 GOAL = TrackTrajectory.Goal
 OFF = np.array([3e-3, -2e-3, 1e-3])  # m: what no model knows
@@ -186,3 +188,23 @@ def test_a_shaped_motion_keeps_its_correction_and_arrives_without_overshoot():
         wait_until(arrived, 30.0)
         assert max(gone) < length + 1e-3
         np.testing.assert_allclose(stream._schedule.actuation[0], wanted, atol=1e2)  # Pa
+
+
+@pytest.mark.parametrize('step', [0.0, 0.5, 64.0, 3600.0])
+def test_what_the_body_felt_is_known_again_after_the_clock_was_set_back(step):
+    state = SimpleNamespace(stamp=0, known=True, present=np.zeros(3))
+    control = SimpleNamespace(
+        _felt=deque(maxlen=REMEMBERED),
+        _unexplained=deque(),
+        _feedback=SimpleNamespace(fresh=lambda: state),
+        _stream=SimpleNamespace(setpoint=None, felt=None),
+    )
+    for k in range(100):  # 50 states a second
+        seconds = 5000.0 + 0.02 * k - (step if k >= 50 else 0.0)
+        state.stamp, state.present = round(seconds * 1e9), np.full(3, float(k))
+        TipControl._remember(control)
+        control._unexplained.append(SimpleNamespace(stamp=state.stamp))
+    stamps, felt = zip(*control._felt, strict=True)
+    assert (np.diff(stamps) > 0).all() and stamps[-1] == state.stamp
+    assert [u[0] for u in felt] == list(range(50 if step else 0, 100))
+    assert control._unexplained[0].stamp <= stamps[0]  # no stamp of before waits for its turn
