@@ -27,6 +27,7 @@ STEP = 0.01  # s, between points of a chirp
 def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
     """Return rest and the farthest actuation (m,) of a protocol, equal where it moves nothing.
 
+    It is on the way to the limit farther from rest, the upper one where both are about as far.
     Raises UnknownName: no such protocol or actuator; InvalidInput: another field.
     """
     known = [a.name for a in robot.actuators]
@@ -44,7 +45,8 @@ def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
             raise InvalidInput(name, getattr(goal, name), 'zero (the default) or more')
     rest = np.array([a.rest for a in robot.actuators])
     moving = np.array([not goal.actuator_name or name in goal.actuator_name for name in known])
-    return rest, rest + moving * (goal.amplitude or 0.5) * (robot.limits[:, 1] - rest)
+    down, up = (robot.limits - rest[:, None]).T
+    return rest, rest + moving * (goal.amplitude or 0.5) * np.where(up > 0.999 * -down, up, down)
 
 
 def levels(robot: Robot, goal: Any) -> Array:
