@@ -226,7 +226,7 @@ def late_path(monkeypatch, scene, seconds, speed=0.04, lag=2.0):
         pose[:3, 3] = timed.position_at((stamp - start) * 1e-9 - DELAY)
         return pose
 
-    tip.control.aim(tip.stream.motion, desired, Task.POSITION, True)
+    tip.control.aim(tip.stream.motion, desired, Task.POSITION, True, True)
     tip.run(seconds)
     return tip, timed, leads
 

@@ -92,7 +92,7 @@ class TipTracker:
         tip = np.eye(4)
         if not refusal and not isinstance(to_base, str):
             tip, refusal = self._tip(to_base @ seen.pose, seen.oriented, model)
-        refusal = refusal or self._judge_tip(seen, tip, model)
+        refusal = refusal or self._judge_tip(seen, tip, model, arrival)
         if refusal:
             self._refusal = refusal
             self.refused += 1
@@ -180,7 +180,7 @@ class TipTracker:
         return tip, None
 
     def _judge_tip(
-        self, seen: MarkerPose, tip: Array, model: Array | None
+        self, seen: MarkerPose, tip: Array, model: Array | None, arrival: float
     ) -> tuple[int, str] | None:
         rules, last = self._rules, self._believed
         if self._frozen(seen.pose, model):
@@ -189,7 +189,9 @@ class TipTracker:
             allowed = f'tracker_max_distance ({rules.max_distance * 1e3:.3g} mm)'
             return TrackerState.OUTLIER, f"farther from the model's tip than {allowed}"
         if last is not None:
-            passed = max((seen.stamp - last.seen.stamp) * NANO, SHORTEST)
+            # By arrival where a clock was set back; by stamps where poses come in bursts.
+            between = (seen.stamp - last.seen.stamp) * NANO, arrival - last.arrival
+            passed = max(*between, SHORTEST)
             if _apart(tip, last.tip) > rules.max_speed * passed:
                 return TrackerState.OUTLIER, 'jumped faster than tracker_max_speed'
         return None

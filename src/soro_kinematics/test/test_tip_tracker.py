@@ -33,10 +33,11 @@ class Bench:
     def __init__(self, rules=RULES):
         self.tracker = TipTracker(rules)
         self.time = 0.0
+        self.set_by = 0.0  # s, all clocks but the steady one
 
     def see(self, tip=TIP, model=TIP, base=BASE, late=0.01, **more):
         self.time += 0.01
-        now = START + round(self.time * SECOND)
+        now = START + round((self.time + self.set_by) * SECOND)
         seen = MarkerPose(now - round(late * SECOND), 'camera', tip, True)
         return self.tracker.take(replace(seen, **more), base, model, now, self.time)
 
@@ -85,6 +86,29 @@ def test_a_jump_is_refused_and_a_place_that_lasts_is_believed_in_the_end():
     assert bench.see(there) is None
     assert bench.state == TrackerState.GOOD  # one jump is not the end of a tracker
     assert bench.see(there) == pytest.approx(there)
+
+
+@pytest.mark.parametrize('set_by', [-3600.0, -0.8, 0.0, 3600.0])
+def test_a_tip_that_moved_unseen_is_believed_again_though_clocks_were_set(set_by):
+    bench = Bench()
+    bench.see()
+    bench.set_by = set_by
+    bench.time += 1.0  # nobody sees it move by less than the speed allows
+    there = pose((0.015, 0.0, 0.05))
+    for k in range(30):
+        seen = bench.see(there + 1e-6 * k * np.eye(4, k=3), there)
+    assert seen is not None and bench.state == TrackerState.GOOD and bench.tracker.refused == 0
+    assert bench.see(pose((0.06, 0.0, 0.05)), pose((0.06, 0.0, 0.05))) is None  # a jump is one
+
+
+def test_poses_in_a_burst_have_the_speed_of_their_stamps():
+    bench = Bench(replace(RULES, max_distance=1.0))
+    bench.see(late=0.2)
+    at = bench.time
+    for k in range(1, 4):  # 50 ms apart, at 0.8 m/s, and here at once
+        bench.time = at - 0.01
+        there = TIP + 0.04 * k * np.eye(4, k=3)
+        assert bench.see(there, there, late=0.2 - 0.05 * k) is not None
 
 
 def test_silence_is_a_loss_and_a_frozen_pose_too():

@@ -34,6 +34,7 @@ from soro_node.inputs.actuator_feedback import NANOSECONDS
 
 HISTORY = 10 * NANOSECONDS  # as tf2's buffer
 STALE = NANOSECONDS  # the newest transform, for a message without a stamp, is no older (assumed)
+BACK = NANOSECONDS // 4  # (assumed): a stamp so much before the last is of a clock that was set
 WAIT = 0.25  # s (assumed): the solver publishes 30 transforms a second, a few ms late
 LOOK = 0.01  # s between two looks at TF, which wakes nobody
 MAX_WAITING = 100  # messages
@@ -98,7 +99,7 @@ class TransformBuffer:
             except SoroError:
                 continue
             stamp, link = stamp_of(each.header), self._links.get(child)
-            back = link is not None and link.samples[-1][0] - stamp > HISTORY  # another clock
+            back = link is not None and link.samples[-1][0] - stamp > BACK
             if link is None or static or link.static or link.parent != parent or back:
                 link = self._links[child] = _Link(parent, static)
             link.add(stamp, pose[:3, 3], tf_transformations.quaternion_from_matrix(pose))

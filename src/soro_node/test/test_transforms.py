@@ -58,8 +58,13 @@ def buffer():
     made = TransformBuffer()
     made.update(link('map', 'room', ROOM), static=True)
     made.update(link('/room', 'arm/base_link', BASE), static=True)
+    made.update(link('map', 'camera', BEFORE, START), static=False)
     made.update(link('map', 'camera', AFTER, START + SECOND), static=False)
-    made.update(link('map', 'camera', BEFORE, START), static=False)  # out of order
+    late = BEFORE + 0.8 * (AFTER - BEFORE)
+    late[:3, :3] = Slerp([0.0, 1.0], Rotation.from_matrix([BEFORE[:3, :3], AFTER[:3, :3]]))(
+        0.8
+    ).as_matrix()
+    made.update(link('map', 'camera', late, START + 4 * SECOND // 5), static=False)  # out of order
     return made
 
 
@@ -110,6 +115,19 @@ def test_history_is_bounded_and_a_clock_set_back_begins_anew(buffer):
     assert look(buffer, 'camera', 5, 'map') == pytest.approx(BEFORE)
     buffer.update(link('room', 'camera', AFTER, 5), static=False)  # hung up elsewhere
     assert look(buffer, 'camera', 5, 'map') == pytest.approx(ROOM @ AFTER)
+
+
+@pytest.mark.parametrize('step', [SECOND // 2, 5 * SECOND])
+def test_after_a_clock_was_set_back_nothing_is_of_before(buffer, step):
+    set_at = START + 10 * SECOND
+    for k in range(300):
+        buffer.update(link('map', 'camera', BEFORE, set_at - (300 - k) * SECOND // 30), False)
+    for k in range(10):  # now it is elsewhere
+        stamp = set_at - step + k * SECOND // 30
+        buffer.update(link('map', 'camera', AFTER, stamp), static=False)
+        for asked in (0, stamp):
+            found = look(buffer, 'camera', asked, 'map', now=stamp)
+            assert found == pytest.approx(AFTER)
 
 
 def test_circles_and_nonsense_do_no_harm(buffer):

@@ -27,6 +27,8 @@ from soro_trajectory.bench_protocols import (
     write_table,
 )
 from soro_trajectory.command_stream import Phase
+from soro_trajectory.error_record import unseen
+from soro_trajectory.measured_tip import TipSample
 from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
 
@@ -68,7 +70,7 @@ class BenchAction(StreamAction):
 
     def _run(self, handle: Any, result: Any) -> None:
         goal = handle.request
-        path = table_path(goal.save_to)
+        path = table_path(goal.save_to, goal.protocol != 'pull')
         reach(self._binding.robot, goal)
         if not self._node.tip_control.live:
             raise StreamError(Code.NO_STATE, NO_TRACKER)
@@ -99,20 +101,38 @@ class BenchAction(StreamAction):
         self._node.go_to(target, self._generation)
         self._arrive(handle, goal.settle_time or SETTLE, lambda progress: None)
 
-    def _mean(self, handle: Any) -> tuple[Array, Array, Array]:
-        """Return means within `WINDOW`: actuation (m,), tip (3,), force (3,) in base_link."""
+    def _mean(self, handle: Any, loaded: bool = False) -> tuple[Array, Array, Array]:
+        """Return means within `WINDOW`: actuation (m,), tip (3,), force (3,) in base_link.
+
+        `loaded`: of the moments that have a wrench; the force is NaN where none has.
+        """
         begin, found = time.monotonic(), list[tuple[Array, ...]]()
         while time.monotonic() - begin < (WINDOW if found else HIDDEN):
             self._look(handle)
             state, sample = self._feedback.fresh(), self._node.tip_control.measured.fresh()
             if state is not None and state.known and sample is not None:
-                force = self._wrench.at_tip(sample.pose)[:3]
+                force = self._force(state.present, sample) if loaded else np.full(3, np.nan)
                 found.append((state.present, sample.pose[:3, 3], force))
             self.ending.wait(LOOK_PERIOD)
         if not found:
             raise StreamError(Code.NO_STATE, NO_TRACKER)
+        found = [row for row in found if np.isfinite(row[2]).all()] or found
         actuation, tip, force = (np.mean(part, axis=0) for part in zip(*found, strict=True))
         return actuation, tip, force
+
+    def _force(self, actuation: Array, sample: TipSample) -> Array:
+        """Return the force (3,) [N] in base_link, NaN without a wrench.
+
+        The model turns the tip where the tracker does not; StreamError: nor does it.
+        """
+        if (wrench_at := self._wrench.now()) is None:
+            return np.full(3, np.nan)
+        if sample.oriented:
+            return wrench_at(sample.pose)[:3]
+        if (near := self._node.solved(actuation)[0]) is None:
+            text = 'the tracker sees no turn of the tip, and the model has no equilibrium here'
+            raise StreamError(Code.NOT_CONVERGED, text)
+        return wrench_at(near.tip)[:3]
 
     def _stretch(self, handle: Any, goal: Any, rows: list[Array]) -> None:
         targets = levels(self._binding.robot, goal)
@@ -153,6 +173,8 @@ class BenchAction(StreamAction):
             rows += over_time(states, tips)
         if not rows:
             raise StreamError(Code.NO_STATE, f"{NO_TRACKER}; or its clock is not the driver's")
+        if text := unseen((row[0] for row in rows), seconds):
+            raise StreamError(Code.NO_STATE, f'tip_measured {text}')
 
     def _pulls(self, handle: Any, goal: Any, rows: list[Array]) -> None:
         """Hold the robot while a person pulls, and keep each pull once it stands still."""
@@ -173,13 +195,13 @@ class BenchAction(StreamAction):
             self._tell(handle, i / len(pulls), step)
             end, before = time.monotonic() + (goal.duration or DURATION), np.full(3, np.inf)
             while True:
-                _, tip, force = self._mean(handle)
-                gone = float(way @ (tip - rest))
+                _, tip, force = self._mean(handle, True)
+                gone, loaded = float(way @ (tip - rest)), np.isfinite(force).all()
                 near = abs(gone - length) <= REACHED * length
-                if near and self._wrench.present and np.linalg.norm(tip - before) < STILL * length:
+                if near and loaded and np.linalg.norm(tip - before) < STILL * length:
                     break
                 before = tip
                 if time.monotonic() > end:
-                    lacks = '' if self._wrench.present else ', no external_wrench'
+                    lacks = '' if loaded else ', no external_wrench'
                     raise StreamError(Code.TIMED_OUT, f'{step}: {1e3 * gone:.2g} mm now{lacks}')
             rows.append(np.append(force, tip))

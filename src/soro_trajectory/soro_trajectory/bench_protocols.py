@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 import os
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
+from soro_mechanics.robot_file.reader import read_yaml
 
 PROTOCOLS = ('stretch', 'step', 'chirp', 'pull')
 COMMANDED = '_commanded'  # after the name of an actuator
@@ -25,6 +27,7 @@ STEP = 0.01  # s, between points of a chirp
 def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
     """Return rest and the farthest actuation (m,) of a protocol, equal where it moves nothing.
 
+    It is on the way to the limit farther from rest, the upper one where both are about as far.
     Raises UnknownName: no such protocol or actuator; InvalidInput: another field.
     """
     known = [a.name for a in robot.actuators]
@@ -42,7 +45,8 @@ def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
             raise InvalidInput(name, getattr(goal, name), 'zero (the default) or more')
     rest = np.array([a.rest for a in robot.actuators])
     moving = np.array([not goal.actuator_name or name in goal.actuator_name for name in known])
-    return rest, rest + moving * (goal.amplitude or 0.5) * (robot.limits[:, 1] - rest)
+    down, up = (robot.limits - rest[:, None]).T
+    return rest, rest + moving * (goal.amplitude or 0.5) * np.where(up > 0.999 * -down, up, down)
 
 
 def levels(robot: Robot, goal: Any) -> Array:
@@ -75,12 +79,20 @@ def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
     return Schedule(time, values, np.zeros((len(time), 3)), 0.0)
 
 
-def table_path(text: str) -> Path:
-    """Return where a table goes; InvalidInput: it cannot go there."""
+def table_path(text: str, mapped: bool = True) -> Path:
+    """Return where a table goes; InvalidInput: it cannot, or its mapping (`mapped`) cannot."""
     path = Path(text)
     if not path.is_absolute() or path.suffix != '.csv' or not os.access(path.parent, os.W_OK):
         expected = 'the absolute path of a .csv file in a folder that can be written to'
         raise InvalidInput('save_to', text, expected)
+    beside, known = path.with_suffix('.yaml'), False
+    if mapped and beside.exists():
+        with suppress(SoroError):
+            found = read_yaml(beside)
+            known = isinstance(found, dict) and found.keys() <= {'actuators', 'tip', 'time'}
+        if not known:
+            expected = f'another name: its mapping would replace {beside.name}, which is none'
+            raise InvalidInput('save_to', text, expected)
     return path
 
 

@@ -139,6 +139,14 @@ class CommandStream:
             return self._felt.copy() if sent else self.setpoint
 
     @property
+    def uncorrected(self) -> Array | None:
+        """What it would feel without the correction, shape (m,), within limits."""
+        with self._lock:
+            felt, more = self.felt, self._correction
+            known = felt is not None and more is not None
+            return nearest_feasible(self._robot, felt - more) if known else felt
+
+    @property
     def stopped(self) -> StreamError | None:
         """Why the stream stopped by itself; None after a release and while it runs."""
         return self._stopped

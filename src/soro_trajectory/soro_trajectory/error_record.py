@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 import math
 import threading
@@ -14,6 +14,16 @@ import numpy as np
 
 from soro_mechanics.analysis.trajectory import Schedule, tracking_error
 from soro_mechanics.core.configuration import Array
+
+LOST = 1.0  # s, without a measurement (assumed), or a quarter of a short motion
+
+
+def unseen(times: Iterable[float], duration: float) -> str:
+    """Return which parts of a duration [s] were not measured, by measurements' times; or ''."""
+    ends = np.array([0.0, *sorted(times), duration])
+    wide = np.flatnonzero(np.diff(ends) > min(LOST, 0.25 * duration))
+    parts = ', '.join(f'{ends[k]:.2f} to {ends[k + 1]:.2f}' for k in wide)
+    return f'not measured: {parts} of {duration:.2f} s' if parts else ''
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,11 @@ class ErrorRecord:
         if not samples:
             return math.nan, math.nan, math.nan
         return tracking_error([s.desired for s in samples], [s.actual for s in samples])
+
+    def unseen(self) -> str:
+        """Return which parts of the schedule the summary is not of, or ''."""
+        with self._lock:
+            return unseen([s.time for s in self._samples], self._schedule.duration)
 
     def actual_path(self, most: int) -> Array:
         """Return measured positions (n, 3), evenly thinned to about `most` of them."""

@@ -256,9 +256,14 @@ class TrajectoryPlanner(RobotNode):
         now = time.monotonic()
         return self._stream.go_to(target, feedback, now, generation, keep, schedule)
 
-    def present(self) -> Array | None:
-        """Return what the body feels of what is sent (m,), or else where the actuators are."""
+    def present(self, keep: bool = False) -> Array | None:
+        """Return what the body feels of what is sent (m,), or else where the actuators are.
+
+        `keep`: without the correction, which goes on.
+        """
         felt, state = self._stream.felt, self._feedback.first()
+        if keep:
+            felt = self._stream.uncorrected
         if felt is None and state is not None and state.known:
             return nearest_feasible(self._binding.robot, state.present)
         return felt
@@ -365,7 +370,7 @@ class TrajectoryPlanner(RobotNode):
         kind, robot = self.table.input_shaping, self._binding.robot
         if kind != 'none' and schedule is None and not robot.violations(first):
             found = slowest_modes(robot, first)  # takes its time: the set-point goes on meanwhile
-            start = self.present()
+            start = self.present(keep)
             if start is not None:
                 shaped = shaped_motion(kind, found, start, first, self._stream.rates)
         if shaped is not None:

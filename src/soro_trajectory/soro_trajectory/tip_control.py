@@ -33,6 +33,7 @@ from soro_node.inputs.actuator_feedback import LatestFeedback, NANOSECONDS
 from soro_node.parameters import fixed, Parameter
 from soro_node.replies import internal
 from soro_node.robot_binding import RobotBinding
+from soro_node.transforms import BACK
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.control_message import control_message
 from soro_trajectory.input_shaping import ShapedValue
@@ -100,6 +101,7 @@ class Aim:
     desired: Desired
     task: Task
     feedback: bool  #: whether the measured tip corrects it
+    timed: bool  #: whether `desired` goes along with a schedule: errors count on its way
 
 
 class TipControl:
@@ -172,13 +174,15 @@ class TipControl:
         moving = self._moving or self._looked - self._astray < CALM
         return moving and self._state[0] == ControlState.FEEDBACK and held < PATIENCE
 
-    def aim(self, motion: int, desired: Desired, task: Task, feedback: bool) -> None:
+    def aim(
+        self, motion: int, desired: Desired, task: Task, feedback: bool, timed: bool = False
+    ) -> None:
         """Tell what the motion under way is for; the same motion may get a new aim."""
         with self._lock:
             begun = self._aim is None or self._aim.motion != motion
             if begun and not (feedback and self.live):
                 self._forget()
-            self._aim = Aim(motion, desired, task, feedback)
+            self._aim = Aim(motion, desired, task, feedback, timed)
             self.lost = 0.0
 
     def _forget(self) -> None:
@@ -252,6 +256,10 @@ class TipControl:
         """Keep what the body feels, by the stamp at which the driver measured it."""
         state, sent, felt = self._feedback.fresh(), self._stream.setpoint, self._stream.felt
         newest = self._felt[-1][0] if self._felt else 0
+        if state is not None and newest - state.stamp > BACK:  # their clock was set
+            self._felt.clear()
+            self._unexplained.clear()
+            newest = 0
         if state is not None and state.known and state.stamp > newest:
             past = 0.0 if sent is None or felt is None else felt - sent
             self._felt.append((state.stamp, state.present + past))
@@ -279,7 +287,7 @@ class TipControl:
         def at(time: float) -> Array:
             return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
 
-        if before is not None and self._settled(now):
+        if before is not None and self._settled(aim, now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
             miss = float(np.linalg.norm(error[:3]))
@@ -378,11 +386,11 @@ class TipControl:
                 tip, robot = sample.pose[:3, 3], self._binding.robot
                 self._pending += self.disturbance.see(robot, q, tip, seconds, rate)
 
-    def _settled(self, now: float) -> bool:
-        """Whether the error is one of where the tip shall be, not of a ramp on its way."""
+    def _settled(self, aim: Aim, now: float) -> bool:
+        """Whether the error is one of where the tip shall be, not of a motion on its way."""
         phase, since = self._stream.phase, now - self._stream.started
         wait = self.measured.latency + self._node.table.response_time
-        return phase is Phase.FOLLOW or (phase is Phase.HOLD and since > wait)
+        return (phase is Phase.FOLLOW and aim.timed) or (phase is Phase.HOLD and since > wait)
 
     def _linearised(self, feedforward: Array, task: Task) -> tuple[Configuration, Array] | None:
         """Return a configuration near what is wanted, and its Jacobian; None without any.

@@ -21,7 +21,7 @@ from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.replies import fill_code
 from soro_trajectory.command_stream import Phase
-from soro_trajectory.error_record import ErrorRecord
+from soro_trajectory.error_record import ErrorRecord, LOST
 from soro_trajectory.planning import make_plan, Plan, PlanningLimits
 from soro_trajectory.stream_action import LOOK_PERIOD, StreamAction
 from soro_trajectory.stream_error import NO_TRACKER, StreamError
@@ -38,7 +38,6 @@ FEEDBACK_PERIOD = 0.1  # s
 # After the last command: measurements that are still on their way [s].
 LAST_MEASUREMENTS = 0.2
 NOTED = 0.1  # s without the measured tip, which a result mentions
-FEEDBACK_LOST = 1.0  # s, without a measurement nobody knows whether max_error is kept
 
 
 class TrackAction(StreamAction):
@@ -77,10 +76,11 @@ class TrackAction(StreamAction):
         finally:
             self._summarise(result, topic)
         if feedback and control.lost > NOTED:
-            result.error_message = control.given_up or (
+            text = control.given_up or (
                 f'tip_measured was lost for {control.lost:.1f} s: feedforward with the last '
                 'correction meanwhile'
             )
+            result.error_message = '; '.join(filter(None, (text, result.error_message)))
 
     def _wants_feedback(self, goal: Any) -> bool:
         """Whether the measured tip is to correct the motion; one that cannot is refused."""
@@ -146,7 +146,7 @@ class TrackAction(StreamAction):
         self._topics.record = record
         self._stream.follow(schedule, begin)
         desired = plan.desired_after(start + round(table.delay * NANOSECONDS))
-        self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback)
+        self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback, True)
         end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
         # After a stall of the stream's loop it is behind the schedule, and ends after it.
         while time.monotonic() < end or self._stream.phase is Phase.FOLLOW:
@@ -163,7 +163,7 @@ class TrackAction(StreamAction):
         if not most > 0.0:
             return
         sample, silence = record.latest, record.silence(begin)
-        if record.expected and silence > FEEDBACK_LOST:
+        if record.expected and silence > LOST:
             text = f'no {topic} of this motion for {silence:.1f} s: the error is unknown'
         elif sample is not None and sample.error > most:
             way = f'{sample.error * 1e3:.2f} mm from the path after {sample.time:.2f} s'
@@ -206,3 +206,5 @@ class TrackAction(StreamAction):
         result.relative_error = result.mean_error / self._extent
         if record.latest is None and record.expected:
             result.error_message = f'no {topic} received: the tracking error is unknown'
+        elif text := record.unseen():
+            result.error_message = f'errors are of a part of the path; {topic} {text}'

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bench protocols keep limits and rates, and write tables that their readers take."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from soro_mechanics import load_robot
+from soro_mechanics import load_robot, Robot
 from soro_mechanics.analysis.measured_compliance import read_pulls
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_msgs.action import BenchProtocol
@@ -75,6 +77,43 @@ def test_a_chirp_keeps_rates_and_rises_from_one_frequency_to_the_other(robot):
 def test_what_makes_no_sense_is_refused(robot, fields):
     with pytest.raises((InvalidInput, UnknownName)):
         reach(robot, goal(**{'protocol': 'step', **fields}))
+
+
+def limited(name, low, high):
+    """Return a robot whose actuators go so far down and up from rest [SI]."""
+    description = load_robot(name).description
+    actuators = tuple(
+        replace(a, minimum=a.rest - low, maximum=a.rest + high) for a in description.actuators
+    )
+    return Robot(replace(description, actuators=actuators), 'kirchhoff')
+
+
+def test_muscles_that_only_contract_are_moved_that_way():
+    contracting = limited('pam_continuum', 0.02, 0.0)
+    rates = np.array([a.rate for a in contracting.actuators])
+    rest, end = reach(contracting, goal(amplitude=0.4))
+    assert end - rest == pytest.approx(np.full(30, -0.4 * 0.02))
+    assert levels(contracting, goal(count=3)).shape == (150, 30)
+    assert np.ptp(chirp(contracting, goal('chirp'), rates).actuation) > 1e-4
+    for found in (levels(contracting, goal()), chirp(contracting, goal('chirp'), rates).actuation):
+        assert not any(contracting.violations(a) for a in found)
+    rest, end = reach(limited('pam_continuum', 0.02, 0.02), goal('step'))  # as before: up
+    assert end - rest == pytest.approx(np.full(30, 0.5 * 0.02))
+
+
+@pytest.mark.parametrize('text', ['schema: 2\nname: my_arm\nactuators: {}\n', 'a: [', '', '- 1\n'])
+def test_a_mapping_replaces_no_other_file(robot, tmp_path, text):
+    table, beside = str(tmp_path / 'my_arm.csv'), tmp_path / 'my_arm.yaml'
+    beside.write_text(text)
+    with pytest.raises(InvalidInput, match='another name: .* my_arm.yaml'):
+        table_path(table)
+    assert beside.read_text() == text
+    assert table_path(table, mapped=False)  # of pulls
+    beside.unlink()
+    drives = tuple(f'{a.name} [{a.unit}]' for a in robot.actuators)
+    for columns in (drives, ('time [s]', *drives)):  # its own mapping it replaces
+        write_table(table_path(table), drives, columns, np.zeros((2, len(columns))))
+        assert beside.exists()
 
 
 def test_tables_go_where_they_can_and_are_read_by_identify_and_compliance(robot, tmp_path):

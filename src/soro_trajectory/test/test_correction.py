@@ -70,6 +70,20 @@ def test_a_path_is_read_ahead_as_long_as_its_motion_is_corrected_and_ends_at_its
     assert rig.stream.feedforward(rig.now) == pytest.approx(plain)
 
 
+def test_what_it_adds_to_is_known_on_the_way_and_where_limits_cut_it(rig, robot):
+    assert rig.stream.uncorrected == pytest.approx(TARGET)
+    rig.stream.correct(rig.stream.motion, MORE)
+    rig.step(50)
+    assert rig.stream.uncorrected == pytest.approx(TARGET)
+    rig.stream.go_to(2.0 * TARGET / 3.0, rig.feedback(), rig.now, rig.stream.generation, True)
+    rig.step(5)
+    assert rig.stream.phase is Phase.RAMP  # its target is not where it is
+    assert rig.stream.uncorrected == pytest.approx(rig.sent[-1] - MORE)
+    rig.stream.correct(rig.stream.motion, 20.0 * MORE)
+    rig.step(200)
+    assert not robot.violations(rig.stream.uncorrected)
+
+
 def test_another_motion_begins_without_it_unless_it_is_kept(rig):
     first = rig.stream.motion
     rig.stream.correct(first, MORE)

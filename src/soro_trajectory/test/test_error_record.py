@@ -12,7 +12,7 @@ import pytest
 from soro_mechanics import load_robot, Robot
 from soro_mechanics.analysis.trajectory import SampledPath, schedule
 from soro_mechanics.core.status import Code
-from soro_trajectory.error_record import ErrorRecord
+from soro_trajectory.error_record import ErrorRecord, unseen
 from soro_trajectory.stream_error import StreamError
 from soro_trajectory.targets import extent_of_workspace
 from soro_trajectory.track_action import TrackAction
@@ -124,6 +124,32 @@ def test_a_schedule_without_duration_has_no_error_to_measure(line):
     record = ErrorRecord(schedule(point, np.zeros((1, 1)), SPEED, [1.0]), START, 0.0)
     assert not record.expected
     assert ErrorRecord(line, START, 0.0).expected
+
+
+@pytest.mark.parametrize('shift', [None, -3600.0, 3600.0])
+def test_a_part_of_the_path_that_was_not_measured_is_said(line, shift):
+    record, whole = (ErrorRecord(line, START, 0.0) for _ in range(2))
+    for k in range(round(line.duration * 50)):
+        whole.add(START + 20_000_000 * k, line.position_at(0.02 * k))
+        hidden = k > 50 and shift is None  # by a hand, or the stamps' clock was set
+        set_by = shift if k > 50 and shift is not None else 0.0
+        if not hidden:
+            record.add(START + 20_000_000 * k + round(set_by * 1e9), line.position_at(0.02 * k))
+    assert whole.unseen() == ''
+    assert record.unseen() == f'not measured: 1.00 to {line.duration:.2f} of {line.duration:.2f} s'
+    action = SimpleNamespace(
+        _topics=SimpleNamespace(record=record), _extent=0.1, _binding=SimpleNamespace()
+    )
+    result = SimpleNamespace(error_message='')
+    TrackAction._summarise(action, result, 'tip_pose')
+    assert 'tip_pose not measured: 1.00 to ' in result.error_message
+
+
+def test_gaps_count_from_a_second_on_or_a_quarter_of_a_short_motion():
+    assert unseen([0.9, 1.8, 2.5], 3.0).startswith('not measured: 0.00 to 0.90, 0.90 to 1.80 of')
+    assert unseen([0.9, 1.8, 2.7, 3.6], 4.5) == ''
+    assert unseen([3.6, 0.9, 2.9], 4.5) == 'not measured: 0.90 to 2.90 of 4.50 s'
+    assert unseen([], 0.0) == ''
 
 
 def test_the_path_that_was_taken_is_thinned(line):

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planner with a tracker: what its errors refer to, feedback, and what remains without it."""
 
+from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped
@@ -18,7 +20,8 @@ from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
 from soro_rigs.ros_session import RosSession, wait_until
-from soro_trajectory.tip_control import GIVEN_UP
+from soro_trajectory.input_shaping import slowest_modes
+from soro_trajectory.tip_control import GIVEN_UP, REMEMBERED, TipControl
 
 GOAL = TrackTrajectory.Goal
 OFF = np.array([3e-3, -2e-3, 1e-3])  # m: what no model knows
@@ -157,3 +160,51 @@ def test_a_robot_file_asks_for_feedback_and_its_gain_and_a_parameter_decides(tmp
         scene.send_pose(target)
         wait_until(lambda: scene.held() and scene.row('control') == (0, 'feedforward'))
         wait_until(lambda: scene.away(target) > 0.9 * np.linalg.norm(OFF))
+
+
+def test_a_shaped_motion_keeps_its_correction_and_arrives_without_overshoot():
+    """An offset that takes the way to the target for an error pushes the tip far beyond it."""
+    robot = load_robot('soft_parallel')
+    here, there = (robot.forward(np.array(a)).tip[:3, 3] for a in ([3e4] * 3, [12e4, 4e4, 4e4]))
+    way = there - here
+    length = np.linalg.norm(way)
+    assert length > 0.04
+    slowest_modes(robot, np.array([3e4] * 3))  # compiled before anything waits
+    with RosSession('/arm') as ros:
+        scene = Tracked(ros, robot, '/arm')
+        scene.decide('feedback')
+        scene.send_pose(here)
+        wait_until(lambda: scene.away(here) < NEAR, 20.0)
+        shaping = Parameter('input_shaping', value='zv')
+        assert scene.planner.set_parameters([shaping])[0].successful
+        stream, gone = scene.planner._stream, []
+        motion, wanted = stream.motion, stream.feedforward(0.0)
+        scene.send_pose(there)
+
+        def arrived():
+            gone.append((scene.true_tip() - here) @ way / length)
+            return stream.motion != motion and scene.away(there) < NEAR
+
+        wait_until(arrived, 30.0)
+        assert max(gone) < length + 1e-3
+        np.testing.assert_allclose(stream._schedule.actuation[0], wanted, atol=1e2)  # Pa
+
+
+@pytest.mark.parametrize('step', [0.0, 0.5, 64.0, 3600.0])
+def test_what_the_body_felt_is_known_again_after_the_clock_was_set_back(step):
+    state = SimpleNamespace(stamp=0, known=True, present=np.zeros(3))
+    control = SimpleNamespace(
+        _felt=deque(maxlen=REMEMBERED),
+        _unexplained=deque(),
+        _feedback=SimpleNamespace(fresh=lambda: state),
+        _stream=SimpleNamespace(setpoint=None, felt=None),
+    )
+    for k in range(100):  # 50 states a second
+        seconds = 5000.0 + 0.02 * k - (step if k >= 50 else 0.0)
+        state.stamp, state.present = round(seconds * 1e9), np.full(3, float(k))
+        TipControl._remember(control)
+        control._unexplained.append(SimpleNamespace(stamp=state.stamp))
+    stamps, felt = zip(*control._felt, strict=True)
+    assert (np.diff(stamps) > 0).all() and stamps[-1] == state.stamp
+    assert [u[0] for u in felt] == list(range(50 if step else 0, 100))
+    assert control._unexplained[0].stamp <= stamps[0]  # no stamp of before waits for its turn

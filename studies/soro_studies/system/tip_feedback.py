@@ -204,7 +204,7 @@ class VirtualTip:
             pose[:3, 3] = timed.position_at(stamp / NANOSECONDS - start - delay)
             return pose
 
-        self.control.aim(stream.motion, desired, Task.POSITION, self._feedback)
+        self.control.aim(stream.motion, desired, Task.POSITION, self._feedback, True)
         errors = self.run(
             timed.duration + delay, lambda time: timed.position_at(time - start - delay)
         )
