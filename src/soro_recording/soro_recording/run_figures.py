@@ -96,7 +96,8 @@ def _actuation(run: RunData) -> Drawn:
             ax.plot(data.time, stand_in[:, i] / size, '-.', color=colour, lw=1.0)
             ax.plot(data.time, measured / size, color=colour, lw=1.0, label=name)
             numbers[f'{name}_rmse'] = _rms(measured - data.commanded[:, i])
-        for limit in sorted({x for i in part for x in (actuators[i].minimum, actuators[i].maximum)}):
+        ranges = [(actuators[i].minimum, actuators[i].maximum) for i in part]
+        for limit in sorted({limit for ends in ranges for limit in ends}):
             ax.axhline(limit / size, color='#c0392b', ls='--', lw=0.8)
         ax.plot([], [], color='#c0392b', ls='--', lw=0.8, label='limit')
         ax.plot([], [], ':', color='black', lw=1.0, label='commanded')

@@ -108,7 +108,8 @@ class VirtualEnvironment:
         drag: float = 2.0,
     ) -> None:
         if len(objects) > MOST_OBJECTS:
-            raise InvalidInput('objects', len(objects), f'at most {MOST_OBJECTS}: each takes time')
+            expected = f'at most {MOST_OBJECTS}: each takes time of every tick'
+            raise InvalidInput('objects', len(objects), expected)
         names = [o.name for o in objects]
         for name in names:
             if names.count(name) > 1:
@@ -167,7 +168,8 @@ class VirtualEnvironment:
 
     def renders_as(self, other: VirtualEnvironment) -> bool:
         """Whether stiffnesses and dampings are those of another environment of these objects."""
-        resists = (self.live.resistance, self.live.drag) == (other.live.resistance, other.live.drag)
+        one, two = self.live, other.live
+        resists = (one.resistance, one.drag) == (two.resistance, two.drag)
         return resists and np.array_equal(self._numbers, other._numbers)
 
     def reset(self) -> None:
