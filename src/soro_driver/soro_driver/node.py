@@ -325,6 +325,8 @@ class DriverNode(GuardedLifecycleNode):
             response.message += f'; {doing}' if doing else ''
             return response
         error = self._asked('stop', lambda loop: loop.stop(STOPPED))
+        if error is not None:
+            self._latches.stop(STOPPED)  # whatever loop comes after one that does not answer
         self._starting.cancel(STOPPED)
         safety = self._loop.safety
         response.success = error is None and safety.connected

@@ -193,6 +193,19 @@ def test_a_device_that_outlasts_the_clean_up_is_given_back_later(driver):
     assert 'still pressed' in clear_fault(driver).message
 
 
+def test_a_stop_that_a_hung_loop_does_not_hear_holds_for_the_next_one(driver):
+    loop, held = driver._loop, driver.memory.hold('read')
+    assert held.entered.wait(5.0)
+    assert not stop(driver).success
+    assert driver.trigger_cleanup() is SUCCESS
+    held.leave.set()
+    assert loop.shutdown(5.0)
+    driver._on_change()
+    assert driver.trigger_configure() is SUCCESS
+    assert driver.trigger_activate() is FAILURE
+    assert clear_fault(driver).success and driver.trigger_activate() is SUCCESS
+
+
 def test_an_end_waits_for_a_device_that_outlasted_the_clean_up(driver):
     held = driver.memory.hold('read')
     assert held.entered.wait(5.0)
