@@ -72,13 +72,13 @@ class Plan:
         share = f'{count} of {len(self.path.poses)}'
         return f'{share} points are not reachable, nothing moved; {self.solution.message}'
 
-    def desired_after(self, start: int) -> Callable[[int], Array]:
+    def desired_after(self, start: Callable[[], int]) -> Callable[[int], Array]:
         """Return what gives the desired pose (4, 4) at a stamp [ns]; it begins at `start`."""
         timed, poses = self.schedule, self.path.poses
         assert timed is not None  # noqa: S101 - for mypy
 
         def desired(stamp: int) -> Array:
-            when = (stamp - start) * 1e-9
+            when = (stamp - start()) * 1e-9
             pose: Array = poses[timed.point_at(when)].copy()
             pose[:3, 3] = timed.position_at(when)
             return pose

@@ -287,7 +287,7 @@ class TipControl:
         def at(time: float) -> Array:
             return aim.desired(sample.stamp + round(time * NANOSECONDS))[:3, 3]
 
-        if before is not None and self._settled(aim, now):
+        if seconds > 0.0 and self._settled(aim, now):
             oriented = sample.oriented and aim.task is not Task.POSITION
             error = pose_error(aim.desired(sample.stamp), sample.pose, oriented)
             miss = float(np.linalg.norm(error[:3]))

@@ -12,6 +12,7 @@ import time
 from typing import Any
 
 import numpy as np
+from rclpy.time import Time
 
 from soro_mechanics.core.configuration import Task
 from soro_mechanics.core.status import Code
@@ -19,6 +20,7 @@ from soro_msgs.action import TrackTrajectory
 from soro_node.conversions import pose_to_message
 from soro_node.diagnostics import Level
 from soro_node.inputs.actuator_feedback import NANOSECONDS
+from soro_node.measurement_clock import MeasurementClock
 from soro_node.replies import fill_code
 from soro_trajectory.command_stream import Phase
 from soro_trajectory.error_record import ErrorRecord, LOST
@@ -140,17 +142,20 @@ class TrackAction(StreamAction):
         """Follow the schedule and record what becomes of it."""
         assert plan.schedule is not None  # noqa: S101 - for mypy
         table, schedule = self._node.table, plan.schedule
-        begin = time.monotonic()
-        start = self._node.get_clock().now().nanoseconds
-        record = ErrorRecord(schedule, start, table.delay)
+        begin, clock = time.monotonic(), self._node.get_clock()
+        record = ErrorRecord(schedule, clock.now().nanoseconds, table.delay)
+        stamps = MeasurementClock(clock, self._node.get_logger().warning)
         self._topics.record = record
         self._stream.follow(schedule, begin)
-        desired = plan.desired_after(start + round(table.delay * NANOSECONDS))
+        delay = round(table.delay * NANOSECONDS)
+        desired = plan.desired_after(lambda: record.start + delay)
         self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback, True)
         end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
         # After a stall of the stream's loop it is behind the schedule, and ends after it.
         while time.monotonic() < end or self._stream.phase is Phase.FOLLOW:
             self._look(handle)
+            if not clock.ros_time_is_active:  # it may be set, and stamps with it
+                record.start = Time.from_msg(stamps.stamp(begin)).nanoseconds
             time_now = time.monotonic() - begin - table.delay
             point = schedule.point_at(time_now)
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))

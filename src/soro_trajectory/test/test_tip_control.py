@@ -10,6 +10,7 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
+from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from test_planner_node import MIDDLE, Scene
 import yaml
@@ -127,6 +128,35 @@ def test_errors_of_a_path_refer_to_the_tracker_and_feedback_holds_its_end(scene)
             assert scene.away(end) == pytest.approx(np.linalg.norm(OFF), abs=NEAR)
         else:
             wait_until(lambda end=end: scene.away(end) < NEAR)
+
+
+class SettableClock:
+    """The clock of a node, set by [ns]."""
+
+    def __init__(self, node):
+        self._clock, self.set_by = node.get_clock(), 0
+
+    def now(self):
+        return self._clock.now() + Duration(nanoseconds=self.set_by)
+
+    def __getattr__(self, name):
+        return getattr(self._clock, name)
+
+
+@pytest.mark.parametrize('hours', [-1, 1])
+def test_a_path_is_followed_to_its_end_though_the_clock_is_set_on_the_way(
+    scene, monkeypatch, hours
+):
+    clock, seen = SettableClock(scene.planner), []
+    for node in (scene.planner, scene.driver, scene.ros.client):
+        monkeypatch.setattr(node, 'get_clock', lambda: clock)
+    handle = scene.start(scene.goal(control=GOAL.FEEDBACK, speed=0.03), seen)
+    wait_until(lambda: seen and seen[-1].phase == 2 and seen[-1].progress > 0.4)
+    clock.set_by = hours * 3600 * 10**9
+    status, result = scene.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
+    assert 'not measured' not in result.error_message
+    assert result.peak_error < np.linalg.norm(OFF)  # no worse than without feedback
 
 
 def test_without_a_tracker_feedback_is_refused_or_said_to_be_missing(scene):
