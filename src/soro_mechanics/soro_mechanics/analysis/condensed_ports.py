@@ -91,9 +91,11 @@ def condensed_ports(
 ) -> CondensedPorts:
     """Check and assemble; arguments are the attributes of `CondensedPorts`.
 
-    Raises InvalidInput: wrong shape, not finite, directions not orthonormal, or W not symmetric
-    positive definite in its actuator and effector blocks (an unstable equilibrium, or blocks in
-    another order).
+    Raises
+    ------
+    InvalidInput
+        Wrong shape, not finite, directions not orthonormal, or W not symmetric positive definite
+        in its actuator and effector blocks (an unstable equilibrium, or blocks in another order).
     """
     na, ne, ns = np.size(angle), np.size(force), np.size(sensor)
     n = na + ne + ns

@@ -113,8 +113,10 @@ def read_pulls(file: str | os.PathLike[str]) -> Pulls:
 
     Rows without force say where the tip rests; displacements count from their mean.
 
-    Raises InvalidInput: with the line and what stands there; no row without force, or none with
-    one.
+    Raises
+    ------
+    InvalidInput
+        With the line and what stands there; no row without force, or none with one.
     """
     table = read_unit_table(file)
     columns = table.columns(WANTED)

@@ -48,8 +48,11 @@ class PullCheck:
 def check_pulls(forces: Any, displacements: Any, predicted: Any) -> PullCheck:
     """Compare pulls (n, 3) [N], [m] with a model's displacements (n, 3) [m] under the same forces.
 
-    Raises InvalidInput: the tip moves against the forces, or the displacements have a skew part
-    beyond its error. Outliers are left out of both verdicts.
+    Raises
+    ------
+    InvalidInput
+        The tip moves against the forces, or the displacements have a skew part beyond its error.
+        Outliers are left out of both verdicts.
     """
     f = finite_rows('forces', forces, 3)
     count = len(f)

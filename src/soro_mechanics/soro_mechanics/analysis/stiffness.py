@@ -58,8 +58,10 @@ def ellipsoids(compliance: Any) -> tuple[Ellipsoid, Ellipsoid]:
 def eigenscrews(compliance: Any) -> Eigenscrews:
     """Return the eigenscrews of the stiffness of a compliance (6, 6).
 
-    Raises InvalidInput: the symmetric part is not positive definite: no stable equilibrium has
-    such a compliance.
+    Raises
+    ------
+    InvalidInput
+        The symmetric part is not positive definite: no stable equilibrium has such a compliance.
     """
     matrix = finite_array('compliance', compliance, (6, 6))
     symmetric = 0.5 * (matrix + matrix.T)

@@ -92,7 +92,10 @@ def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
     A Halton sequence (no clusters, reproducible), turned by a random shift from `seed`; the
     points that break a coupled limit are left out.
 
-    Raises InvalidInput: `count` below one, or limits that leave almost nothing.
+    Raises
+    ------
+    InvalidInput
+        `count` below one, or limits that leave almost nothing.
     """
     if count < 1:
         raise InvalidInput('count', count, 'at least 1')

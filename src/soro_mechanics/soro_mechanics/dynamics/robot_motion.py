@@ -33,10 +33,18 @@ def stepper(
 ) -> Stepper:
     """Return a robot at rest that can be stepped through time.
 
-    `robot`: with model network. `start`: where it rests; default: at the rest of all actuators,
-    without load. Its loads stay.
+    Parameters
+    ----------
+    robot : Robot
+        With model network.
+    start : Configuration, optional
+        Where it rests; default: at the rest of all actuators, without load. Its loads stay.
+    options : Options, optional
 
-    Raises InvalidInput: another model, or no equilibrium.
+    Raises
+    ------
+    InvalidInput
+        Another model, or no equilibrium.
     """
     model = _network(robot)
     q = robot.forward([a.rest for a in robot.actuators]) if start is None else start

@@ -65,10 +65,19 @@ class Simulation:
 def as_signal(field: str, value: Any, size: int, times: Array) -> Signal:
     """Return an input as a function of time.
 
-    `field`: for errors. `value`: a function of time [s]; a constant (size,); or values (k, size)
-    at `times` (k,), linear in between.
+    Parameters
+    ----------
+    field : str
+        For errors.
+    value : callable, or array_like of shape (size,) or (len(times), size)
+        A function of time [s]; a constant; or values at `times`, linear in between.
+    size : int
+    times : ndarray, shape (k,)
 
-    Raises InvalidInput: another shape, or not finite.
+    Raises
+    ------
+    InvalidInput
+        Another shape, or not finite.
     """
     if callable(value):
 

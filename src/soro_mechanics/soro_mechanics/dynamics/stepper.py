@@ -76,8 +76,14 @@ class StepReport(NamedTuple):
 class Stepper:
     """One network in motion. Not for several threads at once.
 
-    `rest` (m,): actuation at which the robot is assembled. `loads`: constant, besides those of the
-    robot file.
+    Parameters
+    ----------
+    spec : NetworkSpec
+    rest : ndarray, shape (m,)
+        Actuation at which the robot is assembled.
+    options : Options
+    loads : sequence of Load
+        Constant, besides those of the robot file.
     """
 
     def __init__(
@@ -169,7 +175,10 @@ class Stepper:
     ) -> None:
         """Put the robot at rest, in the static equilibrium of this mesh.
 
-        Raises InvalidInput: no equilibrium was found.
+        Raises
+        ------
+        InvalidInput
+            No equilibrium was found.
         """
         problem = Problem(actuation, LoadCase(wrench, self.loads, gravity))
         outcome, held = settle(self.equilibrium, problem, self._rest, near)

@@ -74,10 +74,15 @@ class Batch:
     tolerance: float
 
     def solve(self, actuations: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Solve actuations (n, m); return tips (n, 4, 4) in base_link, and which are solved (n,).
+        """Solve actuations (n, m).
 
-        The others only a cold solve can tell: not converged, far from the prediction, or perhaps
-        not stable.
+        Returns
+        -------
+        tips : ndarray, shape (n, 4, 4)
+            In base_link, where solved.
+        solved : ndarray of bool, shape (n,)
+            False where only a cold solve can tell: not converged, far from the prediction, or
+            perhaps not stable.
         """
         s = self.layout.structure
         driven, values = driven_many(self.layout.spec.drives, actuations)

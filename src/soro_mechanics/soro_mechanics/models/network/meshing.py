@@ -47,7 +47,10 @@ def choose_mesh(
 ) -> tuple[NetworkSpec, MeshReport | None]:
     """Return the network on the mesh that its tolerances ask for, and how good it is.
 
-    Raises RobotFileError: the tolerance is not met by the finest mesh.
+    Raises
+    ------
+    RobotFileError
+        The tolerance is not met by the finest mesh.
     """
     asked = [r.tolerance for r in spec.rods if r.tolerance is not None]
     if not asked:

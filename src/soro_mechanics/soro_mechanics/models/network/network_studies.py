@@ -55,9 +55,11 @@ def network_studies(
 ) -> NetworkStudies:
     """Return the studies of a model.
 
-    Raises InvalidInput: UNSUPPORTED: it is another one. Its file may have a network besides; what
-    that says is about another theory's equilibrium, so `robot.with_model('network')` has to be
-    asked.
+    Raises
+    ------
+    InvalidInput
+        UNSUPPORTED: it is another one. Its file may have a network besides; what that says is
+        about another theory's equilibrium, so `robot.with_model('network')` has to be asked.
     """
     if not isinstance(model, Network):
         remedy = "model network: write robot.with_model('network').network, where the file has one"
