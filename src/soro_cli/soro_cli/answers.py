@@ -22,7 +22,7 @@ class Pose:
     def bending(self) -> float:
         """Angle between the local z axis and that of base_link [rad]."""
         x, y, _, _ = self.quaternion
-        return 2.0 * math.asin(min(1.0, math.hypot(x, y)))
+        return 2.0 * math.asin(min(math.hypot(x, y), 1.0))
 
 
 @dataclass(frozen=True)

@@ -67,5 +67,6 @@ class OfflineMechanics(OnlineMechanics):
         if actuation is None:  # the time shown is of solving here too
             robot = self.robot_with(request.model)
             rest = self._rests[request.model]
-            robot.inverse(rest.tip[:3, 3], guess=rest)
+            if rest.status.converged:
+                robot.inverse(rest.tip[:3, 3], guess=rest)
         return getattr(self._answers[node], service)(request, kind.Response())

@@ -13,6 +13,7 @@ import sys
 
 import pytest
 
+from soro_cli.answers import Pose
 from soro_cli.main import GROUP
 from soro_cli.verbs.mechanics_options import solved
 from soro_mechanics.robot import load_robot
@@ -67,6 +68,11 @@ def test_forward_and_inverse_agree_offline():
     answer = json.loads(inverse.stdout)
     assert answer['error_code'] == 0
     assert math.dist(answer['configuration']['tip']['position'], tip['position']) < 2e-5
+
+
+def test_what_is_not_solved_bends_by_no_angle():
+    nothing = [math.nan] * 4
+    assert math.isnan(Pose(nothing[:3], nothing).bending)
 
 
 def test_jacobian_offline_agrees_with_differences(soro):

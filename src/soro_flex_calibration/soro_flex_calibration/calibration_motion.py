@@ -54,13 +54,15 @@ class MotorWatch:
 
     def begin(self) -> None:
         """Begin a calibration; a stop from now, or from the first state, on ends it."""
-        self.stops = self._state.stops if self.fresh else None
+        self.stops = None
+        if self.fresh:
+            self.stops = self._state.stops
 
     def take(self, state: ActuatorState) -> None:
         """Take a state that has arrived."""
-        self._state, self._at = state, time.monotonic()
         if self.stops is None:
             self.stops = state.stops
+        self._state, self._at = state, time.monotonic()
 
     @property
     def angles(self) -> Array:

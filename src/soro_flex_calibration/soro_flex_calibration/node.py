@@ -147,6 +147,8 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         if not (np.isfinite(goal.max_residual) and goal.max_residual >= 0.0):
             expected = 'a length of zero or more [m]'
             raise InvalidInput('max_residual', goal.max_residual, expected)
+        if goal.keep and set(goal.sensor_name or self._strips) < set(self._strips):
+            read_calibration(self.path, self._robot.name)  # keeps the others, or is no use
         if goal.use_recorded:
             raw = self._stored(RECORDING)
         else:
@@ -201,10 +203,22 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def _keep(self, handle: Any, result: Any, end: GoalEnd, report: Any, material: Any) -> None:
         if handle.request.keep:
             end.check()  # who ends a goal wants the calibration as it was
+            result.error_message = self._set_aside()
             keep_fit(report, self.path, self._strips, material)
             result.saved_to = str(self.path)
             self._use(handle)
         _tell(handle, 1.0, 'done', 0)
+
+    def _set_aside(self) -> str:
+        """Rename a file that is no calibration of this robot; return what there is to say."""
+        try:
+            if self.path.is_file():
+                read_calibration(self.path, self._robot.name)
+        except SoroError as error:
+            aside = self.path.with_name(f'{self.path.name}.unusable')
+            self.path.replace(aside)
+            return f'kept as {aside.name}: {error}'
+        return ''
 
     def _stored(self, name: str) -> RawRecording:
         """Return what was recorded before."""

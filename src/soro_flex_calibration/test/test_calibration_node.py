@@ -291,6 +291,12 @@ def test_a_file_that_cannot_be_used_is_made_anew(rig, text):
     result = rig.run(use_recorded=True, keep=True)
     assert result.error_code == Code.NONE, result.error_message
     assert read_calibration(rig.file, 'haptic_5dof').material == 1.0
+    assert rig.file.with_name('c.yaml.unusable').read_text() == text
+    assert 'c.yaml.unusable' in result.error_message
+    rig.file.write_text(text)
+    moved = rig.robot.at.copy()
+    assert rig.run(keep=True, sensor_name=['flex_2']).error_code != Code.NONE
+    np.testing.assert_array_equal(rig.robot.at, moved)
 
 
 def test_a_second_goal_is_busy_and_a_cancel_ends_the_first(rig):

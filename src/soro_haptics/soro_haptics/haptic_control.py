@@ -222,7 +222,7 @@ class HapticControl(Law):
         self.motion.end()
         loop = self.haptics.loop
         if not self._chosen:
-            loop.law.environment = VirtualEnvironment()
+            loop.law.environment = self.haptics.limits.free_space()
         self._chosen = False
         loop.law.restart()
         self.haptics.guard.reset()
@@ -270,19 +270,20 @@ class HapticControl(Law):
             raise NotAllowed('an object holds the hand; set a free environment', Code.BUSY)
         self.motion.go_to(target, now)
 
-    def replace_haptics(self, haptics: Haptics, allowed: VirtualEnvironment | None) -> None:
+    def replace_haptics(self, haptics: Haptics) -> bool:
         """Take another calibration; InvalidInput (BUSY) while the hand leans on something.
 
-        An environment that is not the one `allowed` with it gives way to free space.
+        Returns whether the environment stays: where other limits hold it gives way to free space.
         """
         law = self.haptics.loop.law
         if not self._ended and law.feels_object(self._rest_force):
             raise InvalidInput('calibration', 'new', LET_GO, Code.BUSY)
-        kept = law.environment is allowed
-        haptics.loop.law.environment = law.environment if kept else VirtualEnvironment()
+        same = haptics.limits == self.haptics.limits
+        haptics.loop.law.environment = law.environment if same else haptics.limits.free_space()
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
         self.haptics = haptics
+        return same
 
     def clear_timing(self) -> None:
         """Begin the statistics of the stages anew."""

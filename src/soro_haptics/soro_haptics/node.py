@@ -314,12 +314,9 @@ class HapticRenderer(DriverNode):
         haptics = self._load(strict=True)
         if control is not self._control:  # perhaps of another robot file
             raise NotActive(f'{self._source} was configured anew meanwhile, with the file')
-        present = control.environment
-        rendered, _ = haptics.limits.environment(present.objects)
-        same = rendered.renders_as(present)
-        loop.between_ticks(lambda: control.replace_haptics(haptics, present if same else None))
+        kept = loop.between_ticks(lambda: control.replace_haptics(haptics))
         said = haptics.guard.reason or 'all flex sensors are calibrated'
-        return said if same else f'{said}; its limits differ: free space until set_environment'
+        return said if kept else f'{said}; its limits differ: free space until set_environment'
 
     def _on_clear_timing(
         self, request: Trigger.Request, response: Trigger.Response

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The law in the control loop: what it demands, when it is silent, what sensors do to it."""
 
+from dataclasses import replace
 import gc
 import time
 import tracemalloc
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-from recorded_rig import counts_of, GAIN, OFFSET, PERIOD, reading, Rig, STILL
+from recorded_rig import counts_of, GAIN, haptics, OFFSET, PERIOD, reading, Rig, STILL
 
 from soro_driver.device import DeviceError
 from soro_driver.safety.not_allowed import NotAllowed
@@ -35,11 +36,12 @@ def test_an_environment_that_other_legs_would_not_get_ends_with_their_calibratio
     rig = Rig(plant).armed()
     wall = VirtualEnvironment(published_environment('wall', np.eye(4)))
     rig.control.replace_environment(wall)
-    other = rig.control.haptics
-    rig.control.replace_haptics(other, wall)
-    assert rig.control.environment is wall
-    rig.control.replace_haptics(other, None)
-    assert rig.control.environment.objects == ()
+    other, limits = haptics(), rig.control.haptics.limits
+    assert rig.control.replace_haptics(other) and rig.control.environment is wall
+    narrower = replace(haptics(), limits=replace(limits, resisting=1.0))
+    assert not rig.control.replace_haptics(narrower)
+    environment = rig.control.environment
+    assert environment.objects == () and environment.live.drag == 1.0
 
 
 def test_nothing_is_demanded_before_a_person_armed_the_device_and_after_it_was_stopped(plant):

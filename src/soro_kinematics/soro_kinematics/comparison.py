@@ -27,7 +27,7 @@ class Comparison:
 def rotation_angle(a: Array, b: Array) -> float:
     """Return the angle between two rotations [rad], exact also near 0 and pi."""
     chord = float(np.linalg.norm(a - b))  # = 2 sqrt(2) |sin(angle / 2)|
-    return 2.0 * math.asin(min(1.0, chord / (2.0 * math.sqrt(2.0))))
+    return 2.0 * math.asin(min(chord / (2.0 * math.sqrt(2.0)), 1.0))
 
 
 def compare(configurations: Sequence[Configuration]) -> Comparison:

@@ -215,7 +215,10 @@ class KinematicsSolver(RobotNode):
     def _solve(self, tracker: ConfigurationTracker, actuation: Any) -> Configuration:
         tip = tracker.latest.tip if tracker.latest is not None else None
         if tip is None:  # before the first solution only the frames at the tip are exact
-            tip = tracker.robot.forward(actuation).tip
+            q = tracker.robot.forward(actuation)
+            if not q.status.converged:
+                return q
+            tip = q.tip
         return tracker.solve(actuation, self._wrench.at_tip(tip))
 
     def _model_tip(self) -> Array | None:

@@ -46,7 +46,8 @@ def test_two_surfaces_hold_a_hand_that_sticks_no_stiffer_than_one():
     forces = []
     for count in (1, 2):
         walls = [VirtualObject(f'w{k}', Shape.WALL, friction=1.0) for k in range(count)]
-        environment = VirtualEnvironment(walls)
+        far = VirtualObject('far', Shape.WALL, pose=at(0.0, 0.0, -1.0), friction=1.0)
+        environment = VirtualEnvironment([*walls, far])
         environment.update(at(0.0, 0.0, -1e-3), push, NOTHING, DT)
         environment.update(aside, push, NOTHING, DT)
         forces.append(environment.force[0])

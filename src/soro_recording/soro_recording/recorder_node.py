@@ -175,6 +175,8 @@ class Recorder(Node):
         if (asked.reliability == ReliabilityPolicy.RELIABLE != offered.reliability) or (
             asked.durability == DurabilityPolicy.TRANSIENT_LOCAL != offered.durability
         ):
+            said = 'a publisher that has come offers less, which is recorded from now on'
+            self.get_logger().warning(f'{topic}: {said}')
             self.destroy_subscription(old)
             kind, callback = old.msg_type, old.callback
             self._subscriptions_of[topic] = self._subscribe(kind, topic, callback, offered)

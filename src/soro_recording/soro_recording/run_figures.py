@@ -87,9 +87,13 @@ def _actuation(run: RunData) -> Drawn:
     figure = _figure(run, 'actuation', (10.0, max(5.5, 2.4 * len(parts))))
     panels = figure.subplots(len(parts), 1, sharex=True, squeeze=False)[:, 0]
     numbers: dict[str, float | None] = {}
+    first: dict[str, Axes] = {}
     stand_in = data.stand_in
     for ax, part in zip(panels, parts, strict=True):
-        unit, size = SHOWN[actuators[part[0]].unit]
+        quantity, (unit, size) = actuators[part[0]].quantity, SHOWN[actuators[part[0]].unit]
+        if quantity in first:
+            ax.sharey(first[quantity])
+        first.setdefault(quantity, ax)
         for i, colour in zip(part, COLOURS, strict=False):
             name, measured = actuators[i].name, data.measured[:, i]
             ax.plot(data.time, data.commanded[:, i] / size, ':', color=colour, lw=1.0)
@@ -104,7 +108,7 @@ def _actuation(run: RunData) -> Drawn:
         if np.isfinite(stand_in).any():
             ax.plot([], [], '-.', color='black', lw=1.0, label='applied, not measured')
         last = 'time [s]' if ax is panels[-1] else ''
-        _finish(ax, last, f'{actuators[part[0]].quantity.replace("_", " ")} [{unit}]')
+        _finish(ax, last, f'{quantity.replace("_", " ")} [{unit}]')
     return Drawn('actuation', figure, numbers)
 
 

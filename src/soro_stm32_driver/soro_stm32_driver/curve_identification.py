@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import BSpline
-from scipy.optimize import isotonic_regression
 
 from soro_mechanics.core.errors import InvalidInput
 from soro_stm32_driver.muscle_curves import Array, MuscleCurve
@@ -193,7 +192,19 @@ def _smoothed(time: Array, length: Array, at: Array, first: float) -> Array:
     matrix = np.concatenate([design, bend])
     right = np.concatenate([length, np.zeros(len(bend))]) - matrix[:, 0] * first
     weights = np.linalg.lstsq(matrix[:, 1:], right, rcond=None)[0]
-    return isotonic_regression(np.maximum(table @ np.concatenate([[first], weights]), first)).x
+    return _isotonic(np.maximum(table @ np.concatenate([[first], weights]), first))
+
+
+def _isotonic(values: Array) -> Array:
+    """Return the nearest values that never fall (pool adjacent violators)."""
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        mean, count = float(value), 1
+        while blocks and blocks[-1][0] > mean:
+            other, size = blocks.pop()
+            mean, count = (mean * count + other * size) / (count + size), count + size
+        blocks.append((mean, count))
+    return np.concatenate([np.full(count, mean) for mean, count in blocks])
 
 
 def _curve(rise: tuple[Array, Array], fall: tuple[Array, Array], name: str) -> MuscleCurve:

@@ -178,7 +178,7 @@ def distance(a: Configuration, b: Configuration) -> float:
 def motion_between(a: Array, b: Array) -> tuple[float, float]:
     """Return how far [m] and by which angle [rad] two poses are apart."""
     chord = float(np.linalg.norm(a[:3, :3] - b[:3, :3]))  # 2 sqrt(2) sin(angle / 2)
-    angle = 2.0 * math.asin(min(1.0, chord / math.sqrt(8.0)))
+    angle = 2.0 * math.asin(min(chord / math.sqrt(8.0), 1.0))
     return float(np.linalg.norm(a[:3, 3] - b[:3, 3])), angle
 
 

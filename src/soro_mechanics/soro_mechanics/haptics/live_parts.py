@@ -40,7 +40,7 @@ class LiveParts:
     frames, state : ndarray
         Of the former, as the kernel reads and writes them; `frames` is overwritten.
     spring : float
-        Of sticking friction, of all objects together [N/m].
+        Of sticking friction, of all touched objects together [N/m].
     drag : float
         Against motion while a wrench is added, at least [N s/m], that of fields included: a handle
         that nobody holds moves no faster than force over drag.
@@ -66,7 +66,7 @@ class LiveParts:
         drag: float,
     ) -> None:
         solid = [o for o in objects if o.shape is not Shape.FIELD]
-        self._frames, self._state = frames, state
+        self._frames, self._state, self._spring = frames, state, spring
         self._home, self._centre = frames.copy(), frames.copy()
         self.following = tuple(i for i, o in enumerate(solid) if o.follows_goal)
         self._round = [
@@ -75,7 +75,6 @@ class LiveParts:
             if o.shape in (Shape.SPHERE, Shape.CYLINDER)
         ]
         self._rough = [(i, o.friction) for i, o in enumerate(solid) if o.friction > 0.0]
-        self._spring = spring / max(1, len(self._rough))  # where all stick, together as stiff
         self._stuck: dict[int, Array] = {}
         self.resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
         self.drag = drag
@@ -143,8 +142,10 @@ class LiveParts:
         extra = -self.wrench
         resistance = max(self.resistance, self.drag if self.pushes else 0.0)
         extra[:3] += resistance * speed[:3]
+        touched = sum(self._state[i, CONTACT] != 0.0 for i, _ in self._rough)
+        spring = self._spring / max(1, touched)  # together as stiff as one
         for i, share in self._rough:
-            extra[:3] += self._friction(i, share, hand[:3, 3], wrench[:3])
+            extra[:3] += self._friction(i, share, spring, hand[:3, 3], wrench[:3])
         force += extra - rows.T @ (rows @ extra)
 
     def _look(self) -> None:
@@ -158,7 +159,9 @@ class LiveParts:
         self.goal[:3, 3] += step / share
         self.goal[:3, :3] = so3_exp(turn / share) @ self.goal[:3, :3]
 
-    def _friction(self, i: int, share: float, place: Array, force: Array) -> Array:
+    def _friction(
+        self, i: int, share: float, spring: float, place: Array, force: Array
+    ) -> Array:
         """Return what the hand has to give along a surface that it sticks to, shape (3,)."""
         if self._state[i, CONTACT] == 0.0:
             self._stuck.pop(i, None)
@@ -168,9 +171,9 @@ class LiveParts:
         local = centre[:3, :3].T @ (place - centre[:3, 3])
         stretch = centre[:3, :3] @ (local - self._stuck.setdefault(i, local))
         stretch -= normal * (normal @ stretch)
-        most = share * max(0.0, -float(force @ normal)) / self._spring
+        most = share * max(0.0, -float(force @ normal)) / spring
         length = float(np.linalg.norm(stretch))
         if length > most:
             self._stuck[i] = local - centre[:3, :3].T @ (stretch * (most / length))
             stretch *= most / length
-        return self._spring * stretch
+        return spring * stretch

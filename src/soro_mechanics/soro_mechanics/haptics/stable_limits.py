@@ -138,6 +138,10 @@ class StableLimits:
         )
         return environment, f'{changes}: {reason}' if changes else ''
 
+    def free_space(self) -> VirtualEnvironment:
+        """Return an environment without objects."""
+        return VirtualEnvironment(drag=self.resisting)
+
     def _round(self, radius: float) -> float:
         """Return the least damping of an admittance on a pressed circle with `SPARE` delay.
 

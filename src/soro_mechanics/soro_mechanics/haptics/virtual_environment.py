@@ -166,12 +166,6 @@ class VirtualEnvironment:
         """Whether the hand feels an object, so that replacing it would jerk."""
         return self.constrained > 0
 
-    def renders_as(self, other: VirtualEnvironment) -> bool:
-        """Whether stiffnesses and dampings are those of another environment of these objects."""
-        one, two = self.live, other.live
-        resists = (one.resistance, one.drag) == (two.resistance, two.drag)
-        return resists and np.array_equal(self._numbers, other._numbers)
-
     def reset(self) -> None:
         """Forget contacts and proxies, as after the loop was stopped."""
         self._state[:] = 0.0

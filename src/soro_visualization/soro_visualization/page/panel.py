@@ -174,10 +174,12 @@ class ActuatorSliders:
 
     def _table(self, readout: ActuatorReadout) -> str:
         if len(self._actuators) > FOLDED:
-            shares = readout.present
-            low, high = float(np.nanmin(shares)), float(np.nanmax(shares))
-            unit = self._actuators[0].unit
-            return f'<small>&nbsp; measured {shown(low, unit)} to {shown(high, unit)}</small>'
+            found: dict[str, list[float]] = {}
+            for a, value in zip(self._actuators, readout.present, strict=True):
+                found.setdefault(a.unit, []).append(float(value))
+            ends = ((u, float(np.nanmin(v)), float(np.nanmax(v))) for u, v in found.items())
+            ranges = [f'{shown(low, unit)} to {shown(high, unit)}' for unit, low, high in ends]
+            return f'<small>&nbsp; measured {", ".join(ranges)}</small>'
         rows = ''.join(
             f'<tr><td style="padding-right:0.8em">{a.name}</td>'
             f'<td style="padding-right:0.8em">{shown(float(m), a.unit)}</td>'

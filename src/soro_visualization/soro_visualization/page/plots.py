@@ -42,7 +42,7 @@ class ViewerPlots:
             uplot.Axis(show=True, label='seconds before now', labelSize=18, size=30, **style),
             uplot.Axis(show=True, size=45, **style),
         )
-        unit = unit_of(self._drawn[0])
+        unit = ', '.join(dict.fromkeys(map(unit_of, self._drawn)))
         more = '' if len(actuators) == count else f', the first {count} of {len(actuators)}'
 
         def plot(title: str, *series: Any) -> Any:

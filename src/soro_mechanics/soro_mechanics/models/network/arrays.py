@@ -27,8 +27,7 @@ from soro_mechanics.models.network.kernels.lane_variation_kernels import (
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Slots of the parameters of one rod: length, rest strains, tensions, the motors of both ends. In
-# the shapes below `slots` counts rest strains and tensions.
+# In the shapes below `slots` counts rest strains and tensions of one rod.
 
 
 class Structure(NamedTuple):
