@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import os
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from soro_mechanics.actuator_models.hysteresis import LAWS
 from soro_mechanics.core.errors import RobotFileError, UnknownName
+from soro_mechanics.identification.parameters import file_tree
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
@@ -96,7 +94,7 @@ def changed_data(robot: RobotDescription, body: BodyProperties) -> Any:
 
     RobotFileError: A path leads nowhere, or to no number.
     """
-    data = yaml.safe_load(Path(robot.file).read_text(encoding='utf-8'))
+    data = file_tree(robot.file)
     if body.model == NETWORK and isinstance(data['models'], dict):
         data['models'].setdefault(NETWORK, {})  # every body has one
     for path, factor, value in body.changes:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from soro_emulation.emulated_body import EmulatedBody
 from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.injected_fault import actuator_index, finite, parse_fault
-from soro_emulation.perturbation import BodyProperties, perturbed_robot
+from soro_emulation.perturbation import BodyProperties, changed_data, perturbed_robot
 from soro_mechanics import load_robot
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -193,3 +194,11 @@ def test_configured_parameters_exist():
     data = yaml.safe_load((ROOT / 'config/nodes/emulator.yaml').read_text(encoding='utf-8'))
     for name, value in data['/**/emulator']['ros__parameters'].items():
         names[name].checked(value)
+
+
+def test_a_part_that_an_alias_repeats_is_changed_where_the_path_says(tmp_path):
+    file = tmp_path / 'x.yaml'
+    file.write_text('models: [x]\na: &x {b: 1.0}\nc: *x\n')
+    robot = SimpleNamespace(file=str(file))
+    changed = changed_data(robot, BodyProperties(changes=(('a.b', 2.0, None),)))
+    assert (changed['a'], changed['c']) == ({'b': 2.0}, {'b': 1.0})

@@ -279,6 +279,12 @@ def test_a_posture_is_counted_in_the_recording():
     assert error.value.field == f'posture {train[-1]}'
 
 
+@pytest.mark.parametrize('share', [1.0, -0.1, float('nan')])
+def test_a_share_that_leaves_nothing_to_fit_is_refused(share):
+    with pytest.raises(InvalidInput, match='hold_out'):
+        split(20, share, 0)
+
+
 def test_the_split_is_a_split():
     train, held = split(20, 0.3, 4)
     assert sorted([*train, *held]) == list(range(20))

@@ -209,6 +209,12 @@ def test_a_robot_that_is_there_already_takes_the_least_energy(task):
     np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
 
 
+def test_what_would_take_an_arm_of_no_length_is_out_of_reach_not_at_a_limit():
+    robot = load_robot('spatial_cc', 'constant_curvature')
+    s = robot.inverse([0.0, 0.0, -0.05], multistart=False)
+    assert s.status.code is Code.UNREACHABLE
+
+
 @pytest.mark.filterwarnings('error')
 def test_what_no_actuator_moves_cannot_be_met():
     robot, q = straight_muscles(0.1)

@@ -15,6 +15,17 @@ from soro_mechanics.robot_file.reader import describe_robot
 LENGTH, BENDING = 10.0, 100.0
 
 
+def test_where_a_mesh_is_too_coarse_for_rotations_that_is_a_warning_and_no_error():
+    section = {'shape': 'circle', 'radius': '3 mm', 'young': '5 MPa', 'poisson': 0.45}
+    section |= {'density': '1100 kg/m^3', 'strain_limit': '60 %'}
+    robot = robot_of(section, '120 mm', [(0.0, None)], steps=8)
+    for tension in (1.0, 2.0):
+        q = robot.forward([tension])
+        assert q.status.converged
+        if tension == 2.0:
+            assert Warnings.COARSE_MESH in q.status.warnings
+
+
 def robot_of(section, length, tendons=(), **mesh):
     """Return a cantilever on tendons (angle [deg], end); without any, a motor turns it."""
     drives, paths = [], {}

@@ -150,11 +150,21 @@ def test_every_value_may_carry_its_origin(kind):
         ]
 
 
+def test_legs_that_a_drive_stretches_to_nothing_are_refused():
+    data = yaml.safe_load(TEXTS['legs'])
+    for drive in data['drives']:
+        drive.pop('curve', None)
+        drive.update(quantity='stretch', minimum=-0.2, maximum=0.3, rate='1 1/s')
+    with pytest.raises(RobotFileError, match='above zero'):
+        describe_robot(data, 'x.yaml')
+
+
 LENGTH = {'quantity': 'length', 'minimum': '0 m', 'maximum': '1 m', 'rate': '1 m/s'}
 # kind, where, what is written there, path of the refusal, words of it.
 CASES = [
     ('chain', 'drives[3]', {'name': 'x', **LENGTH}, 'body.segments', "drive 'x'"),
     ('legs', 'drives[3]', {'name': 'x', **LENGTH}, 'body.legs', 'one leg per drive'),
+    ('legs', 'drives', [{'name': 'x', **LENGTH}], 'drives', 'at least two legs'),
     ('muscles', 'drives[3]', {'name': 'x', **LENGTH}, 'body.modules', 'third of the drives'),
     ('rods', 'drives[3]', {'name': 'x', **LENGTH}, 'drives[3].acts', 'required'),
     ('legs', 'drives[1].name', 'air_1', 'drives[1].name', 'two drives'),

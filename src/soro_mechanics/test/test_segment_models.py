@@ -22,6 +22,38 @@ TIP_WRENCH = np.array([0.12, -0.2, 0.08, 1e-3, -2e-3, 1.5e-3])
 SIZE = np.repeat([1.0, 0.04], 3)  # makes translations and rotations of this robot comparable
 
 
+def test_a_stiff_part_leaves_the_soft_one_as_exact_as_alone():
+    whole = load_robot('stiff_flop_two_segment', 'ncm').description
+    chain = whole.structure['segments']
+    first, second = chain.segments
+    stiff = replace(first, bending_stiffness=1e4, axial_stiffness=1e9)
+    tips = []
+    for segments in ((stiff, second), (second,)):
+        part = replace(chain, segments=segments)
+        robot = Robot(replace(whole, structure={'segments': part}), 'ncm')
+        robot.gravity = [3.0, 2.0, 9.81]
+        q = robot.forward([0, 0, 0, 5e4, 1e4, 0], [0.02, 0.01, 0.03, 0, 0, 0])
+        assert q.status.code is Code.NONE
+        tips.append(q.tip)
+    base = tips[0][:3, 3] - tips[1][:3, 3]
+    np.testing.assert_allclose(base, [0, 0, first.length + first.link], atol=1e-6)
+
+
+@pytest.mark.parametrize('elements', [2, 3])
+def test_few_elements_still_give_rotations(elements):
+    description = load_robot('stiff_flop', 'ncm').description
+    chain = replace(description.structure['segments'], elements=elements)
+    robot = Robot(replace(description, structure={'segments': chain}), 'ncm')
+    if elements == 2:
+        beyond = robot.forward([3e5, 0.0, 0.0])
+        assert beyond.status.code is Code.NOT_CONVERGED and 'elements' in beyond.status.message
+    q = robot.forward([1.5e5, 0.0, 0.0])
+    turn = q.tip[:3, :3]
+    np.testing.assert_allclose(turn.T @ turn, np.eye(3), atol=1e-12)
+    assert np.isfinite(robot.compliance(q, method='midpoint')).all()
+    robot.inverse(q.tip, multistart=False)
+
+
 def tip_twist(a, b):
     """Tip twist from b to a, base axes, linear first."""
     turn = lie.so3_log(polish(a.tip[:3, :3] @ b.tip[:3, :3].T))

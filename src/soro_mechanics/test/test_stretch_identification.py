@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """lambda(P) out of tables: known curves come back, bad data is refused, files are written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from soro_mechanics.identification.stretch_table import (
 from soro_mechanics.robot import load_robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
+from soro_mechanics.robot_file.schema2.round_trip import RoundTrip
 
 P_MAX = 180e3
 MAXIMUM = np.full(3, P_MAX)
@@ -195,6 +197,23 @@ def test_robot_file_gets_the_curves_and_keeps_the_rest(robot, tmp_path):
     assert np.linalg.norm(q.tip[:3, 3] - n.tip[:3, 3]) < 6e-3
     assert not (tmp_path / '.soft_parallel.new.yaml').exists()
     assert read_robot_file(target).name == 'soft_parallel'
+
+
+def test_curves_that_hardly_rise_are_written_as_they_are(robot, tmp_path):
+    fit = identify_stretch(table(*(measured(h) for h in HEIGHTS)), MAXIMUM)[0]
+    values = 1.0 + 1e-6 * np.arange(len(fit.curve.values))
+    flat = replace(fit, curve=replace(fit.curve, values=values))
+    written = write_identified(robot.description, [flat], tmp_path / 'flat.yaml')
+    np.testing.assert_allclose(written.structure['ancf'].curves[0].values, values, atol=1e-8)
+
+
+def test_what_an_alias_has_elsewhere_too_is_not_replaced(tmp_path):
+    file = tmp_path / 'x.yaml'
+    file.write_text('a: &x {b: 1}\nc: *x\nd: {e: 2}\n')
+    document = RoundTrip(file)
+    document.put('d.e', 3)
+    with pytest.raises(RobotFileError, match='alias'):
+        document.put('a.b', 2)
 
 
 def test_a_file_without_the_legs_is_left_alone(robot, tmp_path):

@@ -12,7 +12,9 @@ import pytest
 from soro_mechanics import Code, InvalidInput, load_robot
 from soro_mechanics.analysis import workspace
 from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.reader import describe_robot
 
 
 @pytest.fixture(scope='module')
@@ -132,3 +134,19 @@ def test_no_sample_starts_from_an_unstable_one(robot, monkeypatch):
     assert list(found.codes) == [Code.NONE, Code.UNSTABLE, Code.NONE, Code.NONE]
     starts = [None if g is None else g.actuation[0] for g in guesses]
     assert starts == [None, 0.1e5, None, None, 0.2e5]
+
+
+def test_a_motor_whose_range_begins_at_rest_and_takes_turns_has_a_workspace():
+    rod = {'name': 'r', 'section': 's', 'length': '200 mm', 'to': {'body': 'plate'}}
+    crank = {'rotation': '0 0.5 0 rad'}
+    rod['from'] = {'body': 'ground', 'motor': {'axis': '0 0 1', 'crank': crank}}
+    section = {'shape': 'circle', 'radius': '2 mm', 'young': '100 MPa', 'poisson': 0.4}
+    section |= {'density': '1000 kg/m^3'}
+    body = {'kind': 'rods', 'sections': {'s': section}, 'bodies': {'plate': {'mass': '5 g'}}}
+    body |= {'rods': [rod], 'tip': {'body': 'plate'}}
+    drive = {'name': 'm', 'quantity': 'angle', 'minimum': '0 deg', 'maximum': '270 deg'}
+    drive |= {'rate': '90 deg/s', 'acts': [{'drives': 'angle', 'rods': ['r']}]}
+    data = {'schema': 2, 'name': 'x', 'title': 'x', 'gravity': '0 0 -9.81 m/s^2', 'body': body}
+    data |= {'drives': [drive], 'models': {'network': {}}}
+    robot = Robot(describe_robot(data, 'x.yaml'), 'network')
+    assert robot.workspace(40).solved.all()

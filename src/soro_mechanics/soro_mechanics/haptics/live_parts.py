@@ -159,9 +159,7 @@ class LiveParts:
         self.goal[:3, 3] += step / share
         self.goal[:3, :3] = so3_exp(turn / share) @ self.goal[:3, :3]
 
-    def _friction(
-        self, i: int, share: float, spring: float, place: Array, force: Array
-    ) -> Array:
+    def _friction(self, i: int, share: float, spring: float, place: Array, force: Array) -> Array:
         """Return what the hand has to give along a surface that it sticks to, shape (3,)."""
         if self._state[i, CONTACT] == 0.0:
             self._stuck.pop(i, None)

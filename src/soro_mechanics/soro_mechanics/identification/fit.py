@@ -179,6 +179,8 @@ def _in_si(offsets: Offsets, values: Array, width: Array) -> tuple[FoundOffset, 
 
 def split(count: int, share: float, seed: int) -> tuple[Array, Array]:
     """Return indices of training and held-out postures; at least two are held out."""
+    if not 0.0 <= share < 1.0:
+        raise InvalidInput('hold_out', share, 'from 0 to less than 1')
     order = np.random.default_rng(seed).permutation(count)
     cut = max(2, round(share * count))
     return np.sort(order[cut:]), np.sort(order[:cut])

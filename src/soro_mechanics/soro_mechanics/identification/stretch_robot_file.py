@@ -34,7 +34,7 @@ def _put(document: RoundTrip, fit: LegFit, robot: RobotDescription) -> None:
     for i, drive in enumerate(document.tree['drives']):
         if drive['name'] in drives:
             pressures = ' '.join(f'{p / 1e3:g}' for p in fit.curve.pressures)
-            values = [round(float(v), 5) for v in fit.curve.values]
+            values = [round(float(v), 8) for v in fit.curve.values]
             note = f'rms {fit.rms:.4f}, hysteresis {fit.hysteresis:.4f}, {fit.points} points'
             stretch = {'value': values, 'source': 'measured', 'note': note}
             document.put(f'drives.{i}.curve.at', f'{pressures} kPa')

@@ -146,7 +146,7 @@ class Search:
         if beyond.met and self._limits.kept(beyond.z):
             return self._solution(self._refined(beyond))
         at_limit = self._limits.touching(best.z)
-        if beyond.met and settled:
+        if beyond.met and settled and beyond.q.status.code is Code.NONE:
             code, message = Code.AT_LIMIT, 'reachable only beyond the limits of '
             message += ', '.join(at_limit)
         elif settled and (well or beyond.q.status.converged):

@@ -60,6 +60,8 @@ def read_ancf(root: Section, actuators: tuple[Actuator, ...]) -> SoftLegs:
         if len(actuators) < 3 or kinds not in ({'pressure'}, {'stretch'}):
             remedy = 'this model needs at least three drives, all pressure or all stretch'
             raise root.error('actuators', remedy)
+        if kinds == {'stretch'} and not min(min(a.minimum, a.maximum) for a in actuators) > 0.0:
+            raise root.error('actuators', 'a stretch stays above zero: 1 is unstretched')
         names, angles, curves = [], [], []
         for leg in section.sections('legs'):
             with leg:
@@ -93,6 +95,8 @@ def read_curve(leg: Section) -> StretchCurve:
     if len(raw) < 2:
         raise leg.error('stretch', 'write a list of at least two stretch ratios')
     values = np.array([quantity.parse(v, '1')[0] for v in raw])
+    if not np.all(values > 0.0):
+        raise leg.error('stretch', 'must be greater than zero: 1 is unstretched')
     pressures = leg.vector('pressures', 'Pa', len(raw))
     if not np.all(np.diff(pressures) > 0.0):
         raise leg.error('pressures', 'must rise from point to point')

@@ -157,10 +157,10 @@ def make_batch(
             return None
         for actuation in actuations[len(moves) : trials]:
             problem = Problem(actuation, load)
+            x = equilibrium.inputs(problem)
             if equilibrium.longest_step(at_rest, actuation) < 1.0:
                 found = equilibrium.solve(problem, at_rest, None)
             else:
-                x = equilibrium.inputs(problem)
                 found = equilibrium.newton(x, assembled.state, PATH_STEPS)
             if not found.converged:
                 hard += 1

@@ -20,7 +20,7 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Prob
 from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
-from soro_mechanics.numerics import lie
+from soro_mechanics.numerics import lie, lie_kernels
 
 ENOUGH = 1e-7  # scaled residual of the finer mesh
 MAX_STEPS = 6
@@ -86,6 +86,7 @@ class MeshCheck:
             return state
         out = new_state(s)
         out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
+        twist = np.empty(6)
         for r, rod in enumerate(fine.spec.rods):
             stations = self._stations[r]
             at, pose = shape.fraction[stations], shape.pose[stations]
@@ -96,7 +97,9 @@ class MeshCheck:
             nodes[:] = pose[low + near.astype(int)]
             for k in np.flatnonzero(np.abs(part - near) > NODE_MERGE):
                 a, b = pose[low[k]], pose[low[k] + 1]
-                nodes[k] = a @ lie.se3_exp(part[k] * lie.se3_log(lie.inverse(a) @ b))
+                # not quite rotations where a mesh is coarse, which is what is asked here
+                lie_kernels.se3_log(np.linalg.inv(a) @ b, twist)
+                nodes[k] = a @ lie.se3_exp(part[k] * twist)
             pieces = fine.rod_pieces[r]
             coarse = self._piece[stations][low[:-1]]
             if len(state.tension):

@@ -29,6 +29,7 @@ from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.robot_file.reader import RobotDescription
 
 MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
+MOST_DRIFT = 0.1  # of integrated rotations from rotations; assumed: farther is no solution
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubber can be trusted
 
@@ -43,7 +44,7 @@ class SegmentModel(Model):
         self.structure: SegmentChain = description.structure[self.section]
         segments = self.structure.segments
         length = sum(s.length for s in segments)
-        stiffness = segments[0].bending_stiffness
+        stiffness = min(s.bending_stiffness for s in segments)
         self._units = np.array([stiffness / length**2, stiffness / length])
         self._plain = make_grid(self.structure, tuple(() for _ in segments))
         self._pushes = np.zeros((len(segments), 3, len(description.actuators)))
@@ -165,6 +166,9 @@ class SegmentModel(Model):
             passes += used
             if residual <= TOLERANCE:
                 break
+        gap = _from_rotations(nodes.state[:, 3:12].reshape(-1, 3, 3))
+        if not np.abs(gap).max() < MOST_DRIFT:
+            residual = math.inf
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.
             for array in nodes:
@@ -206,9 +210,12 @@ class SegmentModel(Model):
     def _status(self, state: RodState, passes: int, residual: float, began: float) -> SolverStatus:
         ramp, failure, stable, smallest, remark = state.ramp, '', True, math.nan, ''
         if not math.isfinite(ramp.residual):
-            failure = 'the actuation found no equilibrium: too much pressure or weight'
+            failure = (
+                'the actuation found no equilibrium: too much pressure or weight, or too few '
+                'compensation.increments'
+            )
         elif not residual <= TOLERANCE:
-            failure = 'the loads found no equilibrium'
+            failure = 'the loads found no equilibrium, or too few elements follow it'
         else:
             stable, smallest = self._stability(state)
             remark = self._remark(state)
@@ -360,12 +367,22 @@ def at_point(compliance: Array, point: Array) -> Array:
 def node_poses(nodes: Array) -> Array:
     """Return (k, 4, 4) poses of the nodes, the truncation of RK4 taken off the rotations.
 
-    One step of Newton's iteration for the polar factor squares the distance from SO(3), which
-    RK4 leaves at 1e-9 to 1e-6 (Shi 2023, (52)).
+    A step of Newton's iteration for the polar factor squares the distance from SO(3), which RK4
+    leaves at 1e-9 to 1e-6 (Shi 2023, (52)), of few elements at more: then it takes several.
     """
     poses = np.zeros((len(nodes), 4, 4))
     poses[:, :3, 3] = nodes[:, :3]
     raw = nodes[:, 3:12].reshape(-1, 3, 3)
-    poses[:, :3, :3] = raw @ (1.5 * np.eye(3) - 0.5 * raw.transpose(0, 2, 1) @ raw)
+    far = True
+    while far:
+        gap = _from_rotations(raw)
+        far = bool(np.abs(gap).max() > 1e-6)
+        raw = raw @ (np.eye(3) - 0.5 * gap)
+    poses[:, :3, :3] = raw
     poses[:, 3, 3] = 1.0
     return poses
+
+
+def _from_rotations(matrices: Array) -> Array:
+    """Return R^T R - 1 of matrices (k, 3, 3)."""
+    return np.asarray(matrices.transpose(0, 2, 1) @ matrices - np.eye(3))

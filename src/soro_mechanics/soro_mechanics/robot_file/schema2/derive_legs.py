@@ -38,6 +38,8 @@ def derive(made: Derived) -> None:
     body, drives = made.data['body'], made.data['drives']
     if 'damping' in body:
         made.refuse('body.damping', body['damping'], ('*',), 'remove it')
+    if len(drives) < 2:
+        raise made.wrong('drives', drives, 'write at least two legs')
     names = [drive['name'] for drive in drives]
     if [leg['drive'] for leg in body['legs']] != names:
         remedy = f'write one leg per drive, in their order: {names}'

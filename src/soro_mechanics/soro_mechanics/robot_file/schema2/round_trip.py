@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from io import StringIO
 import os
 from pathlib import Path
@@ -43,10 +44,10 @@ class RoundTrip:
     def put(self, path: str, value: Any) -> None:
         """Replace one value; no comment is lost, and a plain value keeps its origin.
 
-        Raises RobotFileError: the path leads nowhere.
+        Raises RobotFileError: the path leads nowhere, or through what an alias has elsewhere too.
         """
         keys = path_keys(path)
-        node, last = self.tree, ''
+        node, last, used = self.tree, '', Counter(_branches(self.tree))
         for key in keys:
             try:
                 last, parent = key_in(node, key), node
@@ -55,6 +56,9 @@ class RoundTrip:
                     path, '', f'there is no {key!r} in this robot file', str(self.path)
                 ) from None
             node = node[last]
+            if used[id(node)] > 1:
+                remedy = 'an alias (&, *) has it elsewhere too; write it out'
+                raise RobotFileError(path, '', remedy, str(self.path))
         if isinstance(node, CommentedMap) and 'value' in node and not isinstance(value, dict):
             parent, last = node, 'value'  # its origin stays
         before = comments(self.written())
@@ -125,3 +129,11 @@ def comments(text: str) -> list[str]:
         if match and match.group(1).strip():
             found.append(match.group(1).strip())
     return found
+
+
+def _branches(node: Any) -> Iterator[int]:
+    """Return who every mapping and list of a tree is, as often as it stands there."""
+    if isinstance(node, dict | list):
+        yield id(node)
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _branches(child)
