@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from soro_cli.motion import ACTIVE
 from soro_rigs.page_client import PageClient
 from soro_studies.system.launched_robot import LaunchedRobot
 from soro_studies.system.venting import assert_vented
+from soro_visualization.page.panel import LET_GO
 
 MOTION = 15.0  # s
 
@@ -51,6 +53,7 @@ def test_hands_on_the_page_move_the_robot_and_stop_vents_it(running):
         wait_both(robot, page, lambda: 'EMULATOR' in page.text(), 'badge')
         assert '/parts/tip/0' in page.scene  # rigid parts of the description
 
+        time.sleep(2.0 * LET_GO)  # the test before has stopped the robot: no hand is on it since
         page.set('pair_1 [bar]', 0.8)
         wait_both(robot, page, lambda: watch.near_actuation((8e4, 0.0, 0.0), 0.04), 'pressure')
         wait_both(robot, page, lambda: watch.tip[0] < -5e-3, 'bending')
