@@ -53,7 +53,9 @@ def test_hands_on_the_page_move_the_robot_and_stop_vents_it(running):
         wait_both(robot, page, lambda: 'EMULATOR' in page.text(), 'badge')
         assert '/parts/tip/0' in page.scene  # rigid parts of the description
 
-        time.sleep(2.0 * LET_GO)  # the test before has stopped the robot: no hand is on it since
+        # The test before has stopped the robot; no hand is on it since.
+        free = time.monotonic() + 2.0 * LET_GO
+        wait_both(robot, page, lambda: time.monotonic() > free, 'time')
         page.set('pair_1 [bar]', 0.8)
         wait_both(robot, page, lambda: watch.near_actuation((8e4, 0.0, 0.0), 0.04), 'pressure')
         wait_both(robot, page, lambda: watch.tip[0] < -5e-3, 'bending')
