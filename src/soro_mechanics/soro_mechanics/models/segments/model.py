@@ -30,6 +30,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 
 MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
 MOST_DRIFT = 0.1  # of integrated rotations from rotations; assumed: farther is no solution
+TOO_FEW = 1e300  # in place of a residual: of elements
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubber can be trusted
 
@@ -166,9 +167,9 @@ class SegmentModel(Model):
             passes += used
             if residual <= TOLERANCE:
                 break
-        gap = _from_rotations(nodes.state[:, 3:12].reshape(-1, 3, 3))
-        if not np.abs(gap).max() < MOST_DRIFT:
-            residual = math.inf
+        gap = _from_rotations(nodes.state[-1:, 3:12].reshape(-1, 3, 3))
+        if residual <= TOLERANCE and not np.abs(gap).max() < MOST_DRIFT:
+            residual = TOO_FEW
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.
             for array in nodes:
@@ -214,8 +215,10 @@ class SegmentModel(Model):
                 'the actuation found no equilibrium: too much pressure or weight, or too few '
                 'compensation.increments'
             )
+        elif residual == TOO_FEW:
+            failure = 'the elements are too few for so much bending'
         elif not residual <= TOLERANCE:
-            failure = 'the loads found no equilibrium, or too few elements follow it'
+            failure = 'the loads found no equilibrium'
         else:
             stable, smallest = self._stability(state)
             remark = self._remark(state)
