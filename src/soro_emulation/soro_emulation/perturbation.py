@@ -15,11 +15,10 @@ from typing import Any
 
 from soro_mechanics.actuator_models.hysteresis import LAWS
 from soro_mechanics.core.errors import RobotFileError, UnknownName
-from soro_mechanics.identification.parameters import file_tree
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.dotted_path import key_in, path_keys
-from soro_mechanics.robot_file.reader import describe_robot, RobotDescription
+from soro_mechanics.robot_file.reader import describe_robot, file_tree, RobotDescription
 from soro_mechanics.robot_file.record import given, read_optional, read_record
 from soro_mechanics.robot_file.section import MAX_PARTS, Section
 

@@ -40,6 +40,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.flex_calibration import (
+    FlexCalibration,
     FlexRecording,
     read_calibration,
     UNKNOWN_MATERIAL,
@@ -211,14 +212,19 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _set_aside(self) -> str:
         """Rename a file that is no calibration of this robot; return what there is to say."""
+        _, why = self._so_far()
+        if not why:
+            return ''
+        aside = self.path.with_name(f'{self.path.name}.unusable')
+        self.path.replace(aside)
+        return f'kept as {aside.name}: {why}'
+
+    def _so_far(self) -> tuple[FlexCalibration | None, str]:
+        """Return the calibration that is kept; of a file that is none of this robot, why."""
         try:
-            if self.path.is_file():
-                read_calibration(self.path, self._robot.name)
+            return read_calibration(self.path, self._robot.name), ''
         except SoroError as error:
-            aside = self.path.with_name(f'{self.path.name}.unusable')
-            self.path.replace(aside)
-            return f'kept as {aside.name}: {error}'
-        return ''
+            return None, str(error) if self.path.is_file() else ''
 
     def _stored(self, name: str) -> RawRecording:
         """Return what was recorded before."""
@@ -229,11 +235,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _material(self) -> tuple[float, float]:
         """Return scale and deviation of the modulus that a weight has shown."""
-        try:
-            known = read_calibration(self.path, self._robot.name)
-        except SoroError as error:
-            if self.path.is_file():  # it is made anew
-                self.get_logger().warning(f'the calibration so far is not used: {error}')
+        known, why = self._so_far()
+        if why:  # it is made anew
+            self.get_logger().warning(f'the calibration so far is not used: {why}')
+        if known is None:
             return 1.0, UNKNOWN_MATERIAL
         return known.material, known.material_deviation
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration
+from soro_mechanics.core.configuration import Configuration, rotation_angle
 from soro_mechanics.core.status import Code
 
 
@@ -22,12 +22,6 @@ class Comparison:
     position_spread: float  #: [m]; NaN with fewer than two converged models
     orientation_spread: float  #: [rad]; NaN likewise
     hint: str  #: one sentence for a person
-
-
-def rotation_angle(a: Array, b: Array) -> float:
-    """Return the angle between two rotations [rad], exact also near 0 and pi."""
-    chord = float(np.linalg.norm(a - b))  # = 2 sqrt(2) |sin(angle / 2)|
-    return 2.0 * math.asin(min(chord / (2.0 * math.sqrt(2.0)), 1.0))
 
 
 def compare(configurations: Sequence[Configuration]) -> Comparison:

@@ -68,6 +68,7 @@ class Recorder(Node):
         self.lost = 0
         self._subscriptions_of: dict[str, Any] = {}
         self._refused: set[str] = set()
+        self._unheard: set[str] = set()  # topics of which a publisher offers less than asked for
         self._last_found = time.monotonic()
         self.bag = BagWriter(
             self._output(),
@@ -154,7 +155,8 @@ class Recorder(Node):
     def discover(self) -> None:
         """Subscribe to topics that have a publisher, anew where one has come that offers less."""
         for topic, kinds in self.get_topic_names_and_types():
-            if topic in self._refused or not self.wanted(topic):
+            recorded = topic in self._subscriptions_of and topic not in self._unheard
+            if recorded or topic in self._refused or not self.wanted(topic):
                 continue
             offered = self.get_publishers_info_by_topic(topic)
             if not offered:
@@ -170,16 +172,13 @@ class Recorder(Node):
                     self._refuse(topic, str(error))
 
     def _ask_for_less(self, topic: str, offered: QoSProfile) -> None:
+        self._unheard.discard(topic)
+        said = 'a publisher that has come offers less, which is recorded from now on'
+        self.get_logger().warning(f'{topic}: {said}')
         old = self._subscriptions_of[topic]
-        asked = old.qos_profile
-        if (asked.reliability == ReliabilityPolicy.RELIABLE != offered.reliability) or (
-            asked.durability == DurabilityPolicy.TRANSIENT_LOCAL != offered.durability
-        ):
-            said = 'a publisher that has come offers less, which is recorded from now on'
-            self.get_logger().warning(f'{topic}: {said}')
-            self.destroy_subscription(old)
-            kind, callback = old.msg_type, old.callback
-            self._subscriptions_of[topic] = self._subscribe(kind, topic, callback, offered)
+        self.destroy_subscription(old)
+        kind, callback = old.msg_type, old.callback
+        self._subscriptions_of[topic] = self._subscribe(kind, topic, callback, offered)
 
     def _record(self, topic: str, kind: str, offered: list[Any]) -> None:
         qos = [qos_entry(info.qos_profile) for info in offered]
@@ -199,14 +198,12 @@ class Recorder(Node):
     def _subscribe(
         self, kind: Any, topic: str, callback: Callable[[bytes], None], profile: QoSProfile
     ) -> Any:
+        events = SubscriptionEventCallbacks(
+            message_lost=self._on_lost, incompatible_qos=lambda _: self._unheard.add(topic)
+        )
         try:
             return self.create_subscription(
-                kind,
-                topic,
-                callback,
-                profile,
-                raw=True,
-                event_callbacks=SubscriptionEventCallbacks(message_lost=self._on_lost),
+                kind, topic, callback, profile, raw=True, event_callbacks=events
             )
         except UnsupportedEventTypeError:
             return self.create_subscription(kind, topic, callback, profile, raw=True)

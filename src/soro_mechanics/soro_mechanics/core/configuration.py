@@ -175,11 +175,16 @@ def distance(a: Configuration, b: Configuration) -> float:
     return max(float(np.abs(x[:, :3, 3] - y[:, :3, 3]).max()) for x, y in pairs)
 
 
+def rotation_angle(a: Array, b: Array) -> float:
+    """Return the angle between two rotations (3, 3) [rad], exact also near 0 and pi."""
+    chord = float(np.linalg.norm(a - b))  # = 2 sqrt(2) |sin(angle / 2)|
+    return 2.0 * math.asin(min(chord / math.sqrt(8.0), 1.0))
+
+
 def motion_between(a: Array, b: Array) -> tuple[float, float]:
     """Return how far [m] and by which angle [rad] two poses are apart."""
-    chord = float(np.linalg.norm(a[:3, :3] - b[:3, :3]))  # 2 sqrt(2) sin(angle / 2)
-    angle = 2.0 * math.asin(min(chord / math.sqrt(8.0), 1.0))
-    return float(np.linalg.norm(a[:3, 3] - b[:3, 3])), angle
+    far = float(np.linalg.norm(a[:3, 3] - b[:3, 3]))
+    return far, rotation_angle(a[:3, :3], b[:3, :3])
 
 
 def extent(q: Configuration) -> float:

@@ -51,8 +51,8 @@ class LiveParts:
         Where objects that follow are by now.
     wrench : ndarray, shape (6,)
         Added by now, of the device on the hand, axes of base_link at the tip [N, N m].
-    resistance, drag : float
-        Of all fields together, and that of `drag` above [N s/m].
+    drag : float
+        As given.
     pushes : bool
         Whether a wrench is added, so that the motors have something to do.
     """
@@ -76,7 +76,7 @@ class LiveParts:
         ]
         self._rough = [(i, o.friction) for i, o in enumerate(solid) if o.friction > 0.0]
         self._stuck: dict[int, Array] = {}
-        self.resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
+        self._resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
         self.drag = drag
         self.goal, self._wanted = np.eye(4), np.eye(4)
         self.wrench, self._asked = np.zeros(6), np.zeros(6)
@@ -140,7 +140,7 @@ class LiveParts:
         self.wrench += min(1.0, dt / within) * (self._asked - self.wrench)
         self._look()
         extra = -self.wrench
-        resistance = max(self.resistance, self.drag if self.pushes else 0.0)
+        resistance = max(self._resistance, self.drag if self.pushes else 0.0)
         extra[:3] += resistance * speed[:3]
         touched = sum(self._state[i, CONTACT] != 0.0 for i, _ in self._rough)
         spring = self._spring / max(1, touched)  # together as stiff as one

@@ -7,9 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.identification.parameters import Change, file_tree, FitParameter, leads
+from soro_mechanics.identification.parameters import Change, FitParameter, leads
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import registry
+from soro_mechanics.robot_file.reader import file_tree
 
 
 def default_parameters(robot: Robot) -> list[FitParameter]:

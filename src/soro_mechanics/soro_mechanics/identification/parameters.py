@@ -22,7 +22,7 @@ import yaml
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file import quantity
-from soro_mechanics.robot_file.reader import describe_robot, read_yaml, RobotDescription
+from soro_mechanics.robot_file.reader import describe_robot, file_tree, RobotDescription
 from soro_mechanics.robot_file.schema2.round_trip import write_robot_file
 
 Place = tuple[str | int, ...]
@@ -198,17 +198,6 @@ def _at(tree: Any, place: Place) -> Any:
     for key in place:
         tree = tree[key]
     return tree
-
-
-def file_tree(file: str) -> Any:
-    """Return a parsed robot file, every alias written out: no two places share an object."""
-    return _unshared(read_yaml(Path(file)))
-
-
-def _unshared(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _unshared(child) for key, child in node.items()}
-    return [_unshared(child) for child in node] if isinstance(node, list) else node
 
 
 def _spans(node: Any, text: str, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Span]]:

@@ -233,3 +233,14 @@ def read_yaml(path: Path) -> Any:
     except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
         message = ' '.join(str(error).split())
         raise RobotFileError('file', file, f'is not valid YAML: {message}', file) from None
+
+
+def file_tree(file: str) -> Any:
+    """Return a parsed robot file, every alias written out: no two places share an object."""
+    return _unshared(read_yaml(Path(file)))
+
+
+def _unshared(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _unshared(child) for key, child in node.items()}
+    return [_unshared(child) for child in node] if isinstance(node, list) else node
