@@ -76,7 +76,8 @@ class Search:
     def __init__(self, model: Any, target: Target, load: LoadCase) -> None:
         self.model, self.target, self.load = model, target, load
         self._limits, self._aim = model.limits, target  # what a point is judged by
-        self._unit = np.repeat(target.tolerances, 3)[: target.size]  # the tolerance of every row
+        near, turned = target.tolerances
+        self._unit = np.array((near, near, near, turned, turned, turned)[: target.size])  # of rows
         self._asked = target.task, target.tolerances
         self._count = 0
         self._began = time.perf_counter()
@@ -202,24 +203,25 @@ class Search:
             free = step is not None  # and within the limits
             if not free:
                 step, multiplier = steps.landing_step(*task, curvature)
-                if iteration == 0 and step is not None and np.abs(step).max() > HOLD:
+                if iteration == 0 and step is not None and steps.longest(step) > HOLD:
                     curvature = np.eye(size)  # what was known is of too far away
                     step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
+            length = steps.longest(step)
             if not landing:
-                left = float(np.linalg.norm(point.residual - rows @ step))
-                promise = 1.0 - left / point.size if point.size > 0.0 else 0.0
+                left = point.residual - rows @ step
+                promise = 1.0 - math.sqrt(left @ left) / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
-                inner = exact and float(np.abs(step).max()) < trust
+                inner = exact and length < trust
                 if promise <= STATIONARY or (inner and self.target.hopeless(point.size, promise)):
                     return point, True
             else:
-                penalty = max(penalty, 2.0 * float(np.linalg.norm(multiplier)))
-                if point.met and np.abs(step).max() <= SETTLED:
+                penalty = max(penalty, 2.0 * math.sqrt(multiplier @ multiplier))
+                if point.met and length <= SETTLED:
                     return point, True
             z = point.z + step
             trial = self._at(z if free else inside(limits, z), point.q)
@@ -235,8 +237,8 @@ class Search:
                 moved = trial.z - point.z
                 done = trial.met and not redundant
                 if redundant:
-                    away = np.abs(trial.z - np.asarray(point.known_at, float)).max()
-                    exact = not trial.met or float(away) > HOLD
+                    away = steps.longest(trial.z - np.asarray(point.known_at, float))
+                    exact = not trial.met or away > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
                 seen = moved, trial.residual - point.residual
@@ -248,14 +250,14 @@ class Search:
                 if exact and not landing:
                     steps.learn_bend(bend, moved, known, rows, trial.residual)
                     bent = bool(bend.any())
-                if landing:
+                if landing and steps.longest(moved) > SETTLED:  # less may be round-off
                     _learn(curvature, moved, moved - (known - rows).T @ multiplier)
-                trust = max(trust, 2.0 * float(np.abs(step).max()))
+                trust = max(trust, 2.0 * length)
                 point, rows = trial, known
             elif not exact:
                 rows, exact = None, True
             else:
-                trust = 0.25 * float(np.abs(step).max())
+                trust = 0.25 * length
                 if trust < (ends[1] if point.size > FAR else MIN_TRUST):
                     return point, point.met
         return point, point.met
@@ -302,7 +304,7 @@ class Search:
 
 def _secant(rows: Array, moved: Array, change: Array) -> Array:
     """Update the task's rows by what a step has shown (Broyden): saves a Jacobian near the end."""
-    return rows - np.outer(change + rows @ moved, moved) / (moved @ moved)
+    return rows - (change + rows @ moved)[:, None] * (moved / (moved @ moved))
 
 
 def _learn(curvature: Array, moved: Array, turned: Array) -> None:

@@ -19,13 +19,17 @@ from soro_mechanics.numerics.qp_kernels import OPTIMAL
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
 
+def longest(step: Array) -> float:
+    """Return the largest part of a step; for a few in less than half of numpy's time."""
+    return max(map(abs, step.tolist()))
+
+
 def free_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float
 ) -> Array | None:
     """Return the step that leaves the least of the task, where no limit or trust region binds."""
     step: Array = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
-    near = max(map(abs, step.tolist())) <= trust
-    return step if near and limits.kept(z + step, 0.0) else None
+    return step if longest(step) <= trust and limits.kept(z + step, 0.0) else None
 
 
 def landing_step(
@@ -38,7 +42,7 @@ def landing_step(
     slope = z - limits.rest
     status, step, force = solve_qp(curvature, slope, rows, residual, residual)
     # Mostly the task's rows alone say it.
-    if status == OPTIMAL and not (np.abs(step).max() <= trust and limits.kept(z + step, 0.0)):
+    if status == OPTIMAL and not (longest(step) <= trust and limits.kept(z + step, 0.0)):
         value = limits.rows @ z
         c = np.concatenate([rows, limits.rows, np.eye(size)])
         low = np.concatenate([residual, limits.low - value, np.full(size, -trust)])
