@@ -216,10 +216,8 @@ def lane_table(section: Floats, lane: Integers, batches: int) -> Floats:
     Lanes without a piece repeat the first one: they cost nothing and stay finite.
     """
     stations = section.shape[1]
-    table = np.zeros((batches, stations, TABLE, LANES))
     pieces = np.flatnonzero(lane >= 0)
     order = np.full(batches * LANES, pieces[0] if pieces.size else 0)
     order[lane[pieces]] = pieces
-    for b in range(batches):
-        table[b] = np.moveaxis(section[order[b * LANES : (b + 1) * LANES]], 0, -1)
-    return table.reshape(batches, stations, TABLE * LANES)
+    lanes = section[order].reshape(batches, LANES, stations, TABLE)
+    return lanes.transpose(0, 2, 3, 1).reshape(batches, stations, TABLE * LANES)

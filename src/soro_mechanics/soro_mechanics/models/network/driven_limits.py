@@ -51,9 +51,12 @@ class DrivenLimits:
 
     def allowed(self, driven: Array) -> bool:
         """Whether driven values keep every limit."""
-        if not ((driven >= self.least).all() and (driven <= self.most).all()):
+        ends = zip(self.least.tolist(), driven.tolist(), self.most.tolist(), strict=True)
+        if not all(least <= value <= most for least, value, most in ends):
             return False
-        return not self.coupled or _kept(*self.bounds(driven)[1:])
+        actuation = actuation_of(self.drives, driven, self.limits) if self.coupled else driven
+        inside = all(x.coefficients @ actuation <= x.maximum for x in self.coupled)
+        return inside or _kept(*self.bounds(driven)[1:])
 
     def projected(self, driven: Array) -> Array | None:
         """Return the nearest driven values that keep every limit; None where none are found."""
