@@ -188,6 +188,26 @@ def test_the_least_energy_along_a_path_takes_one_solve_a_point(two, monkeypatch)
     assert off.max() < 5e-4
 
 
+def test_many_small_steps_along_a_path_take_no_more_solves_than_the_first(monkeypatch):
+    """Round-off was learned as curvature until no step of least energy was found: six a point."""
+    robot = load_robot('pam_continuum')
+    turns = 2.0 * np.pi * np.arange(200)[:, None] / 200 + np.arange(30)
+    tips, q = [], None
+    for lengths in 0.1 + 4e-5 * np.sin(turns):
+        q = robot.forward(lengths, guess=q)
+        tips.append(q.tip)
+    count, forward = [], type(robot.model_object).forward
+    s = robot.inverse(tips[0], guess=q)
+    for k, tip in enumerate(tips):
+        s = robot.inverse(tip, guess=s)
+        assert s.status.code is Code.NONE
+        if k == 179:
+            monkeypatch.setattr(
+                type(robot.model_object), 'forward', lambda *a: count.append(1) or forward(*a)
+            )
+    assert len(count) <= 30
+
+
 def straight_muscles(length):
     """Return the muscle robot with all muscles of one length [m], and its configuration."""
     robot = load_robot('pam_continuum')

@@ -325,5 +325,6 @@ def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -
         return False
     if penalty is None:
         return trial.size < point.size
-    energy = [0.5 * float(np.sum((p.z - limits.rest) ** 2)) for p in (trial, point)]
-    return energy[0] + penalty * trial.size < energy[1] + penalty * point.size
+    away = trial.z - limits.rest, point.z - limits.rest
+    gain = 0.5 * float(away[1] @ away[1] - away[0] @ away[0])
+    return penalty * trial.size < gain + penalty * point.size
