@@ -65,7 +65,7 @@ class Point(NamedTuple):
     errors: tuple[float, float]
     met: bool
     size: float  # of the residual
-    rows: Array | None = None  # of the task there, as far as steps have shown them (`_secant`)
+    rows: Array | None = None  # of the task there, as far as steps have shown them
     known_at: Array | None = None  # z where they were exact
     curvature: Array | None = None  # of energy and task together, likewise (`_learn`)
 
@@ -241,9 +241,10 @@ class Search:
                     exact = not trial.met or away > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
-                seen = moved, trial.residual - point.residual
-                known = self._rows(trial) if exact else _secant(rows, *seen)
-                where = trial.z if exact else point.known_at
+                known, where = (self._rows(trial), trial.z) if exact else (rows, point.known_at)
+                if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
+                    shown = trial.residual - point.residual + rows @ moved
+                    known = rows - shown[:, None] * (moved / (moved @ moved))
                 trial = trial._replace(rows=known, known_at=where, curvature=curvature)
                 if done:
                     return trial, True
@@ -300,11 +301,6 @@ class Search:
         names = self._limits.names[self._limits.rest.size :]
         message = 'the limits of this robot contradict each other'
         return self._solution(self._at(self._limits.rest, None), Code.AT_LIMIT, message, names)
-
-
-def _secant(rows: Array, moved: Array, change: Array) -> Array:
-    """Update the task's rows by what a step has shown (Broyden): saves a Jacobian near the end."""
-    return rows - (change + rows @ moved)[:, None] * (moved / (moved @ moved))
 
 
 def _learn(curvature: Array, moved: Array, turned: Array) -> None:

@@ -39,8 +39,6 @@ def task_error(tip: Array, target: Target) -> Array:
 
     Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
     """
-    if target.task is Task.POSITION:
-        return np.asarray(target.pose[:3, 3] - tip[:3, 3])
     return task_rows(tip, target.task, twist_left(tip, target))
 
 
@@ -60,8 +58,7 @@ def task_errors(tip: Array, target: Target) -> tuple[float, float]:
 
 def sizes(error: Array) -> tuple[float, float]:
     """Return how large position [m] and rotation [rad] of what a task lacks are."""
-    parts = error.tolist()
-    return math.hypot(*parts[:3]), math.hypot(*parts[3:])
+    return math.hypot(*error[:3].tolist()), math.hypot(*error[3:].tolist())
 
 
 def miss_sentence(errors: tuple[float, float]) -> str:

@@ -12,12 +12,13 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Target
 from soro_mechanics.core.increments import FAILURE, Outcome
 from soro_mechanics.core.status import SolverStatus, status_of
-from soro_mechanics.inverse.task_error import task_error, task_errors, task_rows
+from soro_mechanics.inverse.task_error import sizes, task_error, task_rows
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState, unsolved
 from soro_mechanics.models.kirchhoff.steps import hold, Loads
 
 TOLERANCE = 1e-9  # of the scaled residual: moments over A / L, bends over the disk radius
 _CORRECTIONS = 8
+_UNIT = np.outer([1.0, 1.0, 1.0, 0.1, 0.1, 0.1], [1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # 0.1 m of arm
 
 InverseShape = tuple[Array, Array, Array]
 
@@ -53,8 +54,7 @@ def examined(rod: KirchhoffBackbone, settled: Settled, start: float) -> SolverSt
     blocks = 0.5 * (disks[1:] + disks[1:].transpose(0, 2, 1))
     below += int(np.count_nonzero(np.linalg.eigvalsh(blocks) < 0.0))
     stable = outcome.negative + below == 5 * rod.body.modules
-    unit = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
-    scaled = 0.5 * (state.compliance + state.compliance.T) * np.outer(unit, unit)
+    scaled = 0.5 * (state.compliance + state.compliance.T) * _UNIT
     softest = float(np.abs(np.linalg.eigvalsh(scaled)).max())
     smallest = (1.0 if stable else -1.0) / softest
     said = 'the backbone would leave this shape'
@@ -77,10 +77,10 @@ def correct(
     tip = rod.tip(state)
     used = outcome.iterations
     for _ in range(_CORRECTIONS):
-        errors = zip(task_errors(tip, target), target.tolerances, strict=True)
+        missing = task_error(tip, target)
+        errors = zip(sizes(missing), target.tolerances, strict=True)
         if all(e <= 0.1 * t for e, t in errors) or not outcome.converged:
             break
-        missing = task_error(tip, target)
         jacobian = task_rows(tip, target.task, state.by_bend.reshape(6, -1))
         step = np.linalg.lstsq(jacobian, missing, rcond=None)[0].reshape(modules, 2)
         settled = state, _, outcome, _ = settle(rod, state, loads, state.bends + step)

@@ -14,6 +14,7 @@ import time
 import numpy as np
 
 from soro_mechanics.core.configuration import (
+    amended,
     Array,
     Configuration,
     Guess,
@@ -89,7 +90,7 @@ class Kirchhoff(Model):
         status = examined(self.rod, settled, start)
         if status.code is Code.NONE:
             slack = float(np.abs((settled[1] - lengths).mean(axis=1)).max())
-            status = replace(status, message=mean_remark(slack))
+            status = amended(status, message=mean_remark(slack))
         return judged(self._configuration(actuation, load, settled[0], status))
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
