@@ -13,6 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.numerics.dense_kernels import least_squares
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
@@ -28,7 +29,9 @@ def free_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float
 ) -> Array | None:
     """Return the step that leaves the least of the task, where no limit or trust region binds."""
-    step: Array = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
+    step: Array = np.empty(z.size)
+    if not least_squares(np.concatenate([rows, residual[:, None]], axis=1), step):
+        step = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
     return step if longest(step) <= trust and limits.kept(z + step, 0.0) else None
 
 

@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small dense elimination: no allocation, in place; and the largest of residuals."""
 
+import numpy as np
+
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+
+DEPENDENT = 1e-12  # squared sine of a column's angle to those before it, where it adds nothing
 
 
 @fused_kernel
@@ -48,6 +52,35 @@ def solve_in_place(a, n, b, columns):
                 for j in range(columns):
                     b[r, j] -= f * b[i, j]
     return sign
+
+
+@fused_kernel
+def least_squares(a, x):
+    """Write the x (n,) that leaves the least of a[:, :n] x - a[:, n]; a (m, n + 1) is destroyed.
+
+    Modified Gram-Schmidt. Returns False where a column depends on others: x is not written then.
+    """
+    m, n = a.shape[0], x.shape[0]
+    r = np.zeros((n + 1, n + 1))
+    for j in range(n):
+        for i in range(m):
+            r[j, j] += a[i, j] ** 2
+    for j in range(n):
+        size = 0.0
+        for i in range(m):
+            size += a[i, j] ** 2
+        if not size > DEPENDENT * r[j, j]:
+            return False
+        for k in range(j + 1, n + 1):
+            for i in range(m):
+                r[j, k] += a[i, j] * a[i, k] / size
+            for i in range(m):
+                a[i, k] -= r[j, k] * a[i, j]
+    for j in range(n - 1, -1, -1):
+        x[j] = r[j, n]
+        for k in range(j + 1, n):
+            x[j] -= r[j, k] * x[k]
+    return True
 
 
 @fused_kernel

@@ -281,38 +281,6 @@ def back_substitute(nodes, position, rows, step, stretch_step, with_force, out):
                 out[leg, n, k] = total / own[k, k]
 
 
-@kernel
-def solve_small(matrix, right):
-    """Solve matrix x = right in place by Gauss with row pivoting; return False when singular."""
-    n = matrix.shape[0]
-    m = right.shape[1]
-    for k in range(n):
-        pivot = k
-        for i in range(k + 1, n):
-            if abs(matrix[i, k]) > abs(matrix[pivot, k]):
-                pivot = i
-        if not abs(matrix[pivot, k]) > 0.0:
-            return False
-        if pivot != k:
-            for j in range(n):
-                matrix[k, j], matrix[pivot, j] = matrix[pivot, j], matrix[k, j]
-            for j in range(m):
-                right[k, j], right[pivot, j] = right[pivot, j], right[k, j]
-        for i in range(k + 1, n):
-            factor = matrix[i, k] / matrix[k, k]
-            for j in range(k + 1, n):
-                matrix[i, j] -= factor * matrix[k, j]
-            for j in range(m):
-                right[i, j] -= factor * right[k, j]
-    for k in range(n - 1, -1, -1):
-        for j in range(m):
-            total = right[k, j]
-            for i in range(k + 1, n):
-                total -= matrix[k, i] * right[i, j]
-            right[k, j] = total / matrix[k, k]
-    return True
-
-
 @makes_arrays
 @kernel
 def turn(rotation, increment, scratch):

@@ -18,9 +18,9 @@ from soro_mechanics.models.ancf.kernels import (
     place_ends,
     platform_system,
     scaled_residual,
-    solve_small,
     turn,
 )
+from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 
 FORWARD = 0
@@ -58,7 +58,7 @@ def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step
                 matrix[i, j] = tangent[i, 3 + j]
                 matrix[i, 3 + j] = by_stretch[i, j]
         right[i, 0] = total
-    if not solve_small(matrix, right):
+    if solve_in_place(matrix, 6, right, 1) == 0:
         return False
     if mode == FORWARD:
         for i in range(6):
@@ -105,7 +105,7 @@ def predict(state, sensitivity, structure, mode, target):
             change[i, 0] = target[i] - position[i]
             for j in range(3):
                 matrix[i, j] = by_platform[i, j]
-        if not solve_small(matrix, change):
+        if solve_in_place(matrix, 3, change, 1) == 0:
             return
     step = np.zeros(6)
     changes = np.zeros(nodes.shape)
@@ -174,7 +174,7 @@ def sensitivity_of(nodes, position, rows, tangent, by_stretch):
     legs = nodes.shape[0]
     by_platform = -by_stretch.copy()
     by_nodes = np.zeros((legs, legs, nodes.shape[1], 12))
-    if not solve_small(tangent.copy(), by_platform):
+    if solve_in_place(tangent.copy(), 6, by_platform, legs) == 0:
         by_platform[:] = 0.0
         return by_nodes, by_platform
     unit = np.zeros(legs)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.models.ancf.kernels import solve_small
 from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints, bends_of
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     eliminate_module,
@@ -20,6 +19,7 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     rod_system,
     rotation_of,
 )
+from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 
 
@@ -102,7 +102,7 @@ def _reduce_module(t, hold):
     inverse[t] = 0.0
     for i in range(6):
         inverse[t, i, i] = 1.0
-    if not solve_small(hold.local[t].copy(), inverse[t]):
+    if solve_in_place(hold.local[t].copy(), 6, inverse[t], 6) == 0:
         return False
     for i in range(6):
         for j in range(8):
@@ -231,7 +231,7 @@ def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
             if t < modules:
                 for j in range(5):
                     scaled[t, i, j] = across[t, i, j]
-        if not solve_small(disk_pivots[t].copy(), scaled[t]):
+        if solve_in_place(disk_pivots[t].copy(), 5, scaled[t], 5 + columns) == 0:
             return False
         if t < modules:
             for k in range(3):

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.models.ancf.kernels import solve_small
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     eliminate_module,
@@ -22,6 +21,7 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     rotation_of,
     turn_quaternion,
 )
+from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
 
@@ -155,7 +155,9 @@ def reach_newton(q, force, rod, dead, goal, tolerance, limit, work):
         kept[:] = matrix
         if residual <= tolerance:
             return True, iteration, residual, negative, kept
-        if iteration == limit or not residual < 1e12 or not solve_small(matrix, right):
+        if iteration == limit or not residual < 1e12:
+            break
+        if solve_in_place(matrix, 6, right, 1) == 0:
             break
         back_substitute(0, count - 1, factor, zero, right[:3, 0], right[3:, 0], 1.0, step)
         largest = 0.0
