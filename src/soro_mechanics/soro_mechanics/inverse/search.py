@@ -93,7 +93,9 @@ class Search:
         limits = self._limits
         start = self._start(guess)
         if start is None:
-            return self._no_start()
+            message = 'the limits of this robot contradict each other'
+            rest, names = self._at(limits.rest, None), limits.names[limits.rest.size :]
+            return self._solution(rest, Code.AT_LIMIT, message, names)
         best, settled = self._search(limits, start)
         alone = not best.met and math.isinf(self.target.known)
         middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
@@ -296,11 +298,6 @@ class Search:
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         actuation = self._limits.actuation(best.z)
         return InverseSolution(actuation, q, *best.errors, at_limit, status)
-
-    def _no_start(self) -> InverseSolution:
-        names = self._limits.names[self._limits.rest.size :]
-        message = 'the limits of this robot contradict each other'
-        return self._solution(self._at(self._limits.rest, None), Code.AT_LIMIT, message, names)
 
 
 def _learn(curvature: Array, moved: Array, turned: Array) -> None:

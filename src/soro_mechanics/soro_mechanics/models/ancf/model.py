@@ -102,11 +102,9 @@ class Ancf(Model):
         """Solve for the configuration at given stretches: Algorithm 2."""
         start = time.perf_counter()
         stretch, _ = self.stretches(actuation)
-        applied = self.kernel_loads(load)
-        first = self._start(guess)
+        first, applied = self._start(guess), self.kernel_loads(load)
         state, status = self.solve(first, applied, kernels.FORWARD, stretch, start)
-        q = self._configuration(actuation, load, state, status)
-        return self._judged(q)
+        return self._judged(self._configuration(actuation, load, state, status))
 
     def _judged(self, q: Configuration) -> Configuration:
         """Return q with what leaves the theory: legs bent too far, curves beyond their data."""
@@ -124,10 +122,8 @@ class Ancf(Model):
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve for the stretches at a given position, Algorithm 3; else search within limits."""
         if len(self.legs.names) == 3 and target.task is Task.POSITION:
-            start = time.perf_counter()
-            applied = self.kernel_loads(load)
-            first = self._start(guess)
-            point = target.pose[:3, 3].copy()
+            start, point = time.perf_counter(), target.pose[:3, 3].copy()
+            first, applied = self._start(guess), self.kernel_loads(load)
             state, status = self.solve(first, applied, kernels.INVERSE, point, start)
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
@@ -163,19 +159,16 @@ class Ancf(Model):
         target: stretches (n,) of mode FORWARD, the position of the tip (3,) [m] of INVERSE; start:
         `time.perf_counter` when the solve began.
         """
-        state, outcome = self._run(first, loads, mode, target)
+        asked = mode, target, self.tolerance
+        state, outcome = solve_equations(first, self.structure, loads, *asked)
         if not outcome.converged:
             state = self.rest
             for share in _LOAD_STEPS:
-                state, outcome = self._run(state, _scaled(loads, share), mode, target)
+                part = _scaled(loads, share)
+                state, outcome = solve_equations(state, self.structure, part, *asked)
                 if not outcome.converged:
                     break
         return state, _status(outcome, state, self.tolerance, time.perf_counter() - start)
-
-    def _run(
-        self, first: AncfState, loads: AncfLoads, mode: int, target: Array
-    ) -> tuple[AncfState, Outcome]:
-        return solve_equations(first, self.structure, loads, mode, target, self.tolerance)
 
     def kernel_loads(self, load: LoadCase) -> AncfLoads:
         """Collect tip wrench, further loads and weight for the kernels."""

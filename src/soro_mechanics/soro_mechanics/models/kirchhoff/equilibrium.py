@@ -21,7 +21,6 @@ _CORRECTIONS = 8
 _UNIT = np.outer([1.0, 1.0, 1.0, 0.1, 0.1, 0.1], [1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # 0.1 m of arm
 
 InverseShape = tuple[Array, Array, Array]
-
 Settled = tuple[RodState, Array, Outcome, tuple[Array, Array]]
 
 
@@ -37,10 +36,9 @@ def settle(rod: KirchhoffBackbone, first: RodState, loads: Loads, wanted: Array)
         TOLERANCE,
     )
     compliance, by_bend, local, disks = response
-    if not outcome.converged:
-        kept = first._replace(compliance=compliance, by_bend=by_bend)
-        return kept, lengths, outcome, (local, disks)
-    state = RodState(*shape, *loads, wanted, compliance, by_bend)
+    state = first._replace(compliance=compliance, by_bend=by_bend)
+    if outcome.converged:
+        state = RodState(*shape, *loads, wanted, compliance, by_bend)
     return state, lengths, outcome, (local, disks)
 
 
