@@ -25,6 +25,7 @@ from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import (
     factorise_six,
     larger,
+    least_squares,
     negative_pivots,
     row_times,
     solve_in_place,
@@ -270,6 +271,20 @@ def test_small_elimination():
         symmetric = q @ np.diag(eigenvalues) @ q.T
         assert negative_pivots(symmetric, n, np.zeros((n, n))) == np.sum(eigenvalues < 0.0)
     assert solve_in_place(np.zeros((3, 3)), 3, np.ones((3, 1)), 1) == 0
+
+
+def test_least_squares_leave_what_the_decomposition_leaves():
+    rng = np.random.default_rng(2)
+    for m, n in ((3, 3), (6, 3), (6, 6), (5, 1)):
+        a, b = rng.normal(size=(m, n)) * 10.0 ** np.arange(n), rng.normal(size=m)
+        x = np.empty(n)
+        assert least_squares(np.column_stack([a, b]), x)
+        np.testing.assert_allclose(x, np.linalg.lstsq(a, b, rcond=None)[0], rtol=1e-8)
+    a[:] = 0.0  # nothing moves
+    assert not least_squares(np.column_stack([a, b]), np.empty(1))
+    a = rng.normal(size=(6, 3))
+    a[:, 2] = a[:, 0] - 2.0 * a[:, 1] + 1e-8 * a[:, 2]  # two actuators do what a third does
+    assert not least_squares(np.column_stack([a, b[:1].repeat(6)]), np.empty(3))
 
 
 def test_elimination_of_six_by_column_lanes():
