@@ -14,13 +14,12 @@ pose that the limits allow.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, replace
 import math
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target, Task
+from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, Target, Task
 from soro_mechanics.inverse.steps import convex, learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, sizes, twist_left
 from soro_mechanics.models.network import layout as lay
@@ -125,7 +124,7 @@ class InverseProblem(DrivenLimits):
 
     def without_limits(self) -> InverseProblem:
         """Return the same problem for actuators that have no limits."""
-        free = copy.copy(self)
+        free = amended(self)
         free.low = np.where(self.pulling, 0.0, -np.inf)  # no tendon pushes
         free.high = np.full_like(self.high, np.inf)
         free.least, free.most = free.low + (self.least - self.low), free.high
@@ -137,8 +136,7 @@ class InverseProblem(DrivenLimits):
         self, target: Target, of: tuple[Equilibrium, LoadCase] | None = None
     ) -> InverseProblem:
         """Return the same problem for another target, and perhaps load on the same places."""
-        other = copy.copy(self)
-        other.target = target
+        other = amended(self, target=target)
         if of is not None:
             other.equilibrium, other.load = of
             other._loaded = other.equilibrium.loaded(other.load)
