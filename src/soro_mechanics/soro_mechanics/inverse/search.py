@@ -205,8 +205,8 @@ class Search:
             free = step is not None  # and within the limits
             if not free:
                 step, multiplier = steps.landing_step(*task, curvature)
-                if iteration == 0 and step is not None and steps.longest(step) > HOLD:
-                    curvature = np.eye(size)  # what was known is of too far away
+                if iteration == 0 and (step is None or steps.longest(step) > HOLD):
+                    curvature = np.eye(size)  # what was known is of too far away, or of no use
                     step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
