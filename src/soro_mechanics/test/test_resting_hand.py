@@ -9,7 +9,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import loop as haptic_loop
 from soro_mechanics.haptics.device import HapticDevice
-from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.loop import HapticLoop, PATIENCE, ROOM
 from soro_mechanics.haptics.rendering import rendering_setup
 from soro_mechanics.haptics.resting_hand import DEVIATIONS, RestingHand
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup
@@ -121,6 +121,17 @@ def test_a_model_that_has_not_converged_is_solved_again_at_once(robot):
         codes.append(loop.advance())
         assert loop.computed
     assert codes == 3 * [*[None] * 6, Code.NOT_CONVERGED]
+
+
+def test_a_solution_waits_while_slots_are_almost_over_but_not_for_ever(robot):
+    device = HapticDevice(robot)
+    loop, computed = made(device, 1e-3), []
+    device.tolerance = 0.0  # there is always something to compute
+    for room in [*2 * [0.5 * ROOM] * (PATIENCE + 1), *[2.0 * ROOM] * 3, 0.5 * ROOM]:
+        loop.tick(np.zeros(6), device.ports.sensor.copy())
+        loop.advance(room)
+        computed.append(loop.computed)
+    assert computed == [*2 * [*[False] * PATIENCE, True], *[True] * 3, False]
 
 
 def test_a_start_in_the_middle_of_a_solution_forgets_it(robot):

@@ -239,12 +239,9 @@ class HapticDevice:
         names = [s.name for s in self.spec.strips]
         q = names.index(strip)
         r = self.sensor_rod[q]
-        first = int(self.structure.rod_node[r])
-        base = self._state.node[first, :3, :3]
+        first, node = int(self.structure.rod_node[r]), self._state.node[:, :3, :3]
         axis = self.motor_axis[self.sensor_motor[q]]
-        return np.array(
-            [so3_log(base.T @ self._state.node[first + k, :3, :3]) @ axis for k in self.under[q]]
-        )
+        return turns_about(node[first], node[[first + k for k in self.under[q]]], axis)
 
     def places(self, strip: str) -> Array:
         """Return where the nodes under a sensor are along its rod [m], in that order."""
@@ -316,6 +313,21 @@ class HapticDevice:
     def _wrong(self, path: str, remedy: str) -> RobotFileError:
         written = self.description.written_path(path)
         return RobotFileError(written, self.description.name, remedy, self.description.file)
+
+
+def turns_about(base: Array, turned: Array, axis: Array) -> Array:
+    """Return by how much rotations, (..., n, 3, 3), turn from others, (..., 3, 3), about axes.
+
+    The part along `axis`, (..., 3) in the frame of `base`, of the rotation vector, (..., n) [rad].
+    """
+    turned = np.swapaxes(base, -1, -2)[..., None, :, :] @ turned
+    # the rotation vector: its direction times the sine is half the skew part
+    skew = 0.5 * (turned - np.swapaxes(turned, -1, -2))
+    about = skew[..., (2, 0, 1), (1, 2, 0)]
+    sine = np.linalg.norm(about, axis=-1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(turned, axis1=-2, axis2=-1) - 1.0))
+    size = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)
+    return np.asarray(size * (about @ axis[..., None])[..., 0])
 
 
 def softened(robot: Robot, factor: float) -> Robot:

@@ -24,7 +24,7 @@ from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics import sensing_kernels as kernels
+from soro_mechanics.haptics import sensing_kernels as kernels, watch_kernels
 
 CODES = {
     kernels.SENSED: Code.NONE,
@@ -225,11 +225,6 @@ class Sensing:
         na, ne, _ = self.sizes
         return self.ports.force + self.z[na : na + ne]
 
-    def expected_sensor(self) -> Array:
-        """Return the sensor values that the last estimate implies, shape (ns,)."""
-        na, ne, _ = self.sizes
-        return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
-
     def without_hand(self) -> tuple[Array, Array]:
         """Return what the sensors read more by a turn of each motor, and by a force of the hand.
 
@@ -247,15 +242,7 @@ class Sensing:
 
         Near one where deviations are right and nothing is broken; NaN without redundancy.
         """
-        na, ne, _ = self.sizes
-        known = self.arrays
-        free = np.count_nonzero(known.weight) + np.count_nonzero(known.prior) - self.z.size
-        if free <= 0:
-            return float('nan')
-        moved = self.ports.compliance[:, : na + ne] @ self.z
-        gap = known.weight * (known.offset + np.concatenate([moved[:na], moved[na + ne :]]))
-        total = known.prior * (known.state + self.z)
-        return float(gap @ gap + total @ total) / free
+        return float(watch_kernels.mean_square_residual(self.port_arrays, self.arrays))
 
 
 @dataclass(frozen=True)
