@@ -107,9 +107,7 @@ class HapticLoop:
             self.device.begin(sensing.angle(), sensing.force())
             self._begun, self._age = True, 0
         self.computed = True
-        code = self.device.go_on()
-        while code is None and not self._in_parts:
-            code = self.device.go_on()
+        code = self.device.go_on(whole=not self._in_parts)
         if code is not None:
             self._begun = False
             if code is not Code.NONE:

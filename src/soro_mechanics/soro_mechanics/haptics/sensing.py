@@ -24,7 +24,8 @@ from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics import sensing_kernels as kernels, watch_kernels
+from soro_mechanics.haptics import sensing_kernels as kernels
+from soro_mechanics.haptics import watch_kernels
 
 CODES = {
     kernels.SENSED: Code.NONE,
