@@ -25,7 +25,6 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import sensing_kernels as kernels
-from soro_mechanics.haptics import watch_kernels
 
 CODES = {
     kernels.SENSED: Code.NONE,
@@ -237,13 +236,6 @@ class Sensing:
         p = self.ports
         turned = np.asarray(np.linalg.solve(p.aa, p.sa.T).T, np.float64)
         return turned, p.se - turned @ p.ae
-
-    def mean_square_residual(self) -> float:
-        """Return the weighted squared residual of the last update per degree of freedom.
-
-        Near one where deviations are right and nothing is broken; NaN without redundancy.
-        """
-        return float(watch_kernels.mean_square_residual(self.port_arrays, self.arrays))
 
 
 @dataclass(frozen=True)

@@ -76,20 +76,10 @@ def follow_strips(p, reading, fades, catch_up, unseen):
 
 
 @kernel
-def expected_sensor(p, s, i):
-    """Return what the last estimate implies for a sensor [m]."""
-    nz = s.z.shape[0]
-    value = p.sensor[i]
-    for j in range(nz):
-        value += p.compliance[nz + i, j] * s.z[j]
-    return value
-
-
-@kernel
 def mean_square_residual(p, s):
-    """Return the weighted squared residual per degree of freedom, NaN without redundancy.
+    """Return the weighted squared residual per degree of freedom of the last estimate.
 
-    Of the last estimate `s` (`Sensed`) on the linearisation `p` (`Ports`).
+    Near one where deviations are right and nothing is broken; NaN without redundancy.
     """
     na, nz = p.angle.shape[0], s.z.shape[0]
     free, total = -nz, 0.0
@@ -123,9 +113,11 @@ def watch_sensors(p, s, w, raw, faulty, sensor, samples):
     -------
     number of sensors in `w.bad`, and `mean_square_residual`: NaN where a force explains anything
     """
-    bad, good = 0, 0
+    bad, good, nz = 0, 0, s.z.shape[0]
     for i in range(raw.shape[0]):
-        expected = expected_sensor(p, s, i)
+        expected = p.sensor[i]  # as the last estimate implies
+        for j in range(nz):
+            expected += p.compliance[nz + i, j] * s.z[j]
         w.same[i] += 1
         if raw[i] != w.last[i]:
             w.same[i], w.expected_then[i] = 0, expected
