@@ -170,14 +170,14 @@ class HapticControl(Law):
         self._last_command = command.copy()
         return Command(self._last_command, self._source, time.time_ns(), now)
 
-    def after_write(self) -> None:
-        """Let the model follow, once the set-points are out."""
+    def after_write(self, room: float = math.inf) -> None:
+        """Let the model follow, once the set-points are out; `room` [s] is left in this slot."""
         if math.isnan(self._computing):
             return
         if not math.isnan(self._sampled):
             self.times.hand_to_command.add(time.monotonic() - self._sampled)
         begin, loop = time.perf_counter(), self.haptics.loop
-        code = loop.advance()
+        code = loop.advance(room)
         took = time.perf_counter() - begin
         if not math.isnan(self._sampled):
             self.times.tick.add(self._computing)

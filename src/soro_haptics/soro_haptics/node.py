@@ -64,7 +64,7 @@ from soro_node.robot_node import announce_kernels
 from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
 
-ROOM = 0.5  # of a period, after which a tick publishes nothing while others may
+ROOM = 0.4  # of a period; a tick that has less left publishes nothing while others may
 PIECES = 10  # of a report, at most
 
 
@@ -190,10 +190,10 @@ class HapticRenderer(DriverNode):
 
     def publish(self, tick: Tick) -> None:
         """Let the model follow, then publish copies, not necessarily of every tick."""
-        self._control.after_write()
+        self._control.after_write(tick.due - time.monotonic())
         begin = time.perf_counter()
-        took = time.monotonic() - self._control.last_tick
-        due = self._due(tick, self._control.haptics.loop.computed or took > ROOM * self._period)
+        late = tick.due - time.monotonic() < ROOM * self._period
+        due = self._due(tick, self._control.haptics.loop.computed or late)
         if not due:
             return
         stamp = self._stamps.stamp(tick.time)

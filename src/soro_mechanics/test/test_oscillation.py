@@ -79,7 +79,7 @@ def test_the_watch_filters_a_motion_as_scipy_does(period):
     watch, found = OscillationWatch(period, 1.0), []
     for moved in np.diff(place, axis=0, prepend=0.0):
         watch.update(moved, period)
-        found.append(watch._memory[-1].copy())
+        found.append(watch._watched.memory[-1].copy())
     rate = 1.0 / (every * period)
     sections = [
         butter(4, CORNER, 'high', fs=rate, output='sos'),

@@ -9,7 +9,8 @@ from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import loop as haptic_loop
 from soro_mechanics.haptics.device import HapticDevice
-from soro_mechanics.haptics.loop import HapticLoop
+from soro_mechanics.haptics.device_kernels import NO_RESIDUAL, RESIDUAL
+from soro_mechanics.haptics.loop import HapticLoop, PATIENCE, ROOM
 from soro_mechanics.haptics.rendering import rendering_setup
 from soro_mechanics.haptics.resting_hand import DEVIATIONS, RestingHand
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup
@@ -94,7 +95,7 @@ def count(loop, readings, angle=(0.0,) * 6):
     begun, parts, device = [], [], loop.device
     begin, go_on = device.begin, device.go_on
     device.begin = lambda *asked: begun.append(begin(*asked))
-    device.go_on = lambda: parts.append(go_on()) or parts[-1]
+    device.go_on = lambda whole: parts.append(go_on(whole)) or parts[-1]
     for reading in readings:
         parts.clear()
         assert loop.tick(np.array(angle), reading) is Code.NONE
@@ -123,6 +124,17 @@ def test_a_model_that_has_not_converged_is_solved_again_at_once(robot):
     assert codes == 3 * [*[None] * 6, Code.NOT_CONVERGED]
 
 
+def test_a_solution_waits_while_slots_are_almost_over_but_not_for_ever(robot):
+    device = HapticDevice(robot)
+    loop, computed = made(device, 1e-3), []
+    device.tolerance = 0.0  # there is always something to compute
+    for room in [*2 * [0.5 * ROOM] * (PATIENCE + 1), *[2.0 * ROOM] * 3, 0.5 * ROOM]:
+        loop.tick(np.zeros(6), device.ports.sensor.copy())
+        loop.advance(room)
+        computed.append(loop.computed)
+    assert computed == [*2 * [*[False] * PATIENCE, True], *[True] * 3, False]
+
+
 def test_a_start_in_the_middle_of_a_solution_forgets_it(robot):
     device = HapticDevice(robot)
     loop, angle = made(device, 1e-3), np.full(6, 0.1)
@@ -133,11 +145,14 @@ def test_a_start_in_the_middle_of_a_solution_forgets_it(robot):
     np.testing.assert_allclose(device._parts.angle, angle, atol=1e-6)
 
 
-def test_a_residual_that_is_no_number_leaves_the_ports_and_is_unstable(robot, monkeypatch):
+@pytest.mark.parametrize('residual', [np.nan, NO_RESIDUAL])
+def test_a_residual_that_is_no_number_leaves_the_ports_and_is_unstable(robot, residual):
     device = HapticDevice(robot)
     before = device.snapshot()
-    monkeypatch.setattr('soro_mechanics.haptics.device.evaluate', lambda *_: np.nan)
-    assert device.update(np.full(6, 1e-3), np.zeros(5)) is Code.UNSTABLE
+    device.begin(np.full(6, 1e-3), np.zeros(5))
+    assert device.go_on() is None
+    device._parts.progress[RESIDUAL] = residual
+    assert device.go_on() is Code.UNSTABLE
     assert all(np.array_equal(v, vars(before)[k]) for k, v in vars(device.ports).items())
 
 

@@ -213,7 +213,7 @@ def board_loop(
         endpoint, kind = derive(SPACE, settings.device), devices.load(settings.device)
         device = kind.from_section(settings.section, description, endpoint)
         gate = CommandGate(description.actuators, description.coupled_limits)
-        observe = (lambda tick: law.after_write()) if renders else None
+        observe = (lambda tick: law.after_write(tick.due - time.monotonic())) if renders else None
         loop = ControlLoop(
             device, law, gate, settings, observe, failed=failures.append, priority=priority
         )

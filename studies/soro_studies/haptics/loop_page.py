@@ -82,7 +82,8 @@ def write_loop_page(robot: str, page: Path) -> None:
         'Emulated board (socketcand protocol on loopback, plant in a process of its own) and '
         'haptic renderer as real processes; full nonlinear model, solved where the handle has '
         'gone 1 mm from the linearisation, 20 to 500 times a second (results until 2026-11-26: in '
-        'every tick), above 500 Hz a third of a solution in a tick; wall, a hand that presses '
+        'every tick), above 500 Hz a third of a solution in a tick, since 2026-11-29 in one whose '
+        'slot has 0.5 ms left; wall, a hand that presses '
         '15 mm into the wall and leaves it, over and over. '
         'What a slot is made of: `python -m soro_studies.haptics.slot_probe`. All figures are the '
         "renderer's own diagnostics of the whole run; hand to command counts from the moment the "

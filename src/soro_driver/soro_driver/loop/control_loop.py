@@ -87,7 +87,7 @@ class ControlLoop:
         self._writes = Watchdog(settings.ttl)
         self._reading: dev.Reading | None = None
         self._set_point = SetPoint(gate, settings.period, settings.engage_band)
-        self._armed_at = self._began = math.nan
+        self._armed_at = self._began = self._due = math.nan
         self._engaged: Command | None = None
         self._commanded = np.full(len(gate.names), math.nan)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
@@ -211,6 +211,7 @@ class ControlLoop:
         self._requests.answer()
         self._heed_estop()  # pressed while a request was carried out
         self._began = now = self._clock()
+        self._due = now - lateness + self.settings.period
         flags = np.zeros(len(self.gate.names), np.uint16)
         self._reading = None
         if not self.safety.connected:
@@ -371,6 +372,7 @@ class ControlLoop:
             safety.reason,
             self._engaged,
             reading,
+            self._due,
             safety.latches.stops,
         )
 

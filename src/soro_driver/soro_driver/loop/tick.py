@@ -26,4 +26,5 @@ class Tick:
     reason: str  #: why the state is what it is; empty while nothing is wrong
     command: Command | None  #: the one that was acted on
     reading: Reading | None  #: None without a device
+    due: float  #: when the next slot begins [s, steady clock]
     stops: int  #: changes whenever the outputs were made safe for a reason (`Latches.stops`)

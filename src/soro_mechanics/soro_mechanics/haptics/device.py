@@ -26,7 +26,7 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, SINGULAR
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.model import Network
 from soro_mechanics.numerics.lie import so3_log
 from soro_mechanics.robot import Robot
@@ -36,7 +36,13 @@ from soro_mechanics.robot_file.reader import RobotDescription
 # carry the remaining correction to first order, so what is left is about its square.
 LOOP_TOLERANCE = 1e-3
 LOOP_STEPS = 3  # assemblies per solution; one suffices at the speed of a hand
-NO_RESIDUAL = 1e300  # `evaluate` returns this where something is not finite
+CODES: dict[int, Code | None] = {
+    kernels.DONE: Code.NONE,
+    kernels.NOT_STABLE: Code.UNSTABLE,
+    kernels.NOT_FINITE: Code.NOT_FINITE,
+    kernels.NOT_THERE: Code.NOT_CONVERGED,
+    kernels.UNDER_WAY: None,
+}
 SAME_PLACE = 1e-6  # m, of a node when a sensor was calibrated and now
 
 
@@ -98,10 +104,10 @@ class HapticDevice:
             angle=np.zeros(na),
             wrench=np.zeros(6),
             old=copy_state(self.equilibrium.scratch[1]),
+            progress=np.zeros(kernels.PROGRESS),
+            work=np.zeros(kernels.ports_workspace(na, ns, 5)),
         )
-        self._scratch = np.zeros(kernels.ports_workspace(na, ns, 5))
-        self.iterations, self.residual, self.tolerance = 0, 0.0, LOOP_TOLERANCE
-        self._part, self._arrived, self._next = 1.0, False, self._step
+        self.tolerance = LOOP_TOLERANCE
         self.restart(np.zeros(na))
 
     def restart(self, angle: Array) -> None:
@@ -130,9 +136,7 @@ class HapticDevice:
             usable; NOT_FINITE: what was asked for is no number, and nothing has changed.
         """
         self.begin(angle, force)
-        while (code := self.go_on()) is None:
-            pass
-        return code
+        return self.go_on(whole=True) or Code.NONE
 
     def begin(self, angle: Array, force: Array) -> None:
         """Ask for a solution near the last one; the loop's call, unchecked.
@@ -146,48 +150,23 @@ class HapticDevice:
         """
         kernels.free_wrench(self.ports.axes, force, self._parts.wrench)
         self._parts.angle[:] = angle
-        self.iterations, self._next = 0, self._step
+        self._parts.progress[:] = 0.0
 
-    def go_on(self) -> Code | None:
-        """Compute the next part of a solution: step, elimination, both again if need be, ports.
+    def go_on(self, whole: bool = False) -> Code | None:
+        """Compute the next part of a solution, or all the rest of it.
 
-        None: there is more to do, and `ports` are as before. The code is that of `update`.
+        A step, its elimination, both again if need be, ports. None: there is more to do, and
+        `ports` are as before. The code is that of `update`.
         """
-        return self._next()
+        solution = self.structure, self._inputs, self._work, self._state
+        ends = self.tolerance, LOOP_STEPS
+        status = kernels.go_on(*solution, self._parts, self._arrays, ends, whole)
+        return CODES[status]
 
-    def _step(self) -> Code | None:
-        """Step along the last linearisation, which is not where the residual is."""
-        s, x, w = self.structure, self._inputs, self._work
-        status, self._part = kernels.take_step(s, x, w, self._state, self._parts)
-        if status != kernels.DONE:
-            return Code.NOT_FINITE if status == kernels.NOT_FINITE else Code.UNSTABLE
-        self.iterations += 1
-        self.residual = float(evaluate(s, x, self._state, w, True, False, LANES))
-        self._next = self._eliminate
-        return None
-
-    def _eliminate(self) -> Code | None:
-        """Eliminate the rods; a residual that is no number shows here too."""
-        s, x, w = self.structure, self._inputs, self._work
-        good = self.residual < NO_RESIDUAL
-        if not good or condense(s, x, self._state, w, True, False) == SINGULAR:
-            return Code.UNSTABLE
-        self._arrived = self._part == 1.0 and self.residual <= self.tolerance
-        ends = self._arrived or self.iterations == LOOP_STEPS
-        self._next = self._read if ends else self._step
-        return None
-
-    def _read(self) -> Code:
-        p = self.ports
-        p.angle[:] = self._inputs.theta[self.motor_rod, 0]
-        read = kernels.read_ports(
-            self.structure, self._work, self._state, self._parts, self._arrays, self._scratch
-        )
-        # The handle may have turned: the same wrench along the new axes.
-        p.force[:] = p.axes.T @ self._inputs.dead[self.body]
-        if read != kernels.DONE:
-            return Code.UNSTABLE
-        return Code.NONE if self._arrived else Code.NOT_CONVERGED
+    @property
+    def iterations(self) -> int:
+        """Steps of the last solution."""
+        return int(self._parts.progress[kernels.STEPS])
 
     def place(self) -> Array:
         """Return where the handle is along its five directions, shape (5,) [m, rad]."""
@@ -239,12 +218,9 @@ class HapticDevice:
         names = [s.name for s in self.spec.strips]
         q = names.index(strip)
         r = self.sensor_rod[q]
-        first = int(self.structure.rod_node[r])
-        base = self._state.node[first, :3, :3]
+        first, node = int(self.structure.rod_node[r]), self._state.node[:, :3, :3]
         axis = self.motor_axis[self.sensor_motor[q]]
-        return np.array(
-            [so3_log(base.T @ self._state.node[first + k, :3, :3]) @ axis for k in self.under[q]]
-        )
+        return turns_about(node[first], node[[first + k for k in self.under[q]]], axis)
 
     def places(self, strip: str) -> Array:
         """Return where the nodes under a sensor are along its rod [m], in that order."""
@@ -316,6 +292,21 @@ class HapticDevice:
     def _wrong(self, path: str, remedy: str) -> RobotFileError:
         written = self.description.written_path(path)
         return RobotFileError(written, self.description.name, remedy, self.description.file)
+
+
+def turns_about(base: Array, turned: Array, axis: Array) -> Array:
+    """Return by how much rotations, (..., n, 3, 3), turn from others, (..., 3, 3), about axes.
+
+    The part along `axis`, (..., 3) in the frame of `base`, of the rotation vector, (..., n) [rad].
+    """
+    turned = np.swapaxes(base, -1, -2)[..., None, :, :] @ turned
+    # the rotation vector: its direction times the sine is half the skew part
+    skew = 0.5 * (turned - np.swapaxes(turned, -1, -2))
+    about = skew[..., (2, 0, 1), (1, 2, 0)]
+    sine = np.linalg.norm(about, axis=-1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(turned, axis1=-2, axis2=-1) - 1.0))
+    size = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)
+    return np.asarray(size * (about @ axis[..., None])[..., 0])
 
 
 def softened(robot: Robot, factor: float) -> Robot:

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
+    condense,
+    evaluate,
     largest_step,
     move,
+    SINGULAR,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
@@ -32,9 +36,15 @@ from soro_mechanics.numerics.lie_kernels import (
 )
 from soro_mechanics.numerics.qp_kernels import cholesky, solve_lower
 
-DONE = 0
-NOT_STABLE = 1
-NOT_FINITE = 2
+# How a solution ends, or that there is more to do; NOT_THERE: a state that is no equilibrium yet.
+DONE, NOT_STABLE, NOT_FINITE, NOT_THERE, UNDER_WAY = 0, 1, 2, 3, 4
+
+# Entries of `Device.progress`: what is to be done next, the part of what was asked for that the
+# last step reached, the scaled residual after it, and the number of steps.
+NEXT, REACHED, RESIDUAL, STEPS = 0, 1, 2, 3
+PROGRESS = 4
+STEP, ELIMINATE, READ = 0.0, 1.0, 2.0
+NO_RESIDUAL = 1e300  # `evaluate` returns this where something is not finite
 
 
 class Device(NamedTuple):
@@ -51,6 +61,8 @@ class Device(NamedTuple):
     angle: NDArray[np.float64]  # (na,) of the motors
     wrench: NDArray[np.float64]  # (6,) on the handle
     old: State  # scratch
+    progress: NDArray[np.float64]  # (PROGRESS,)
+    work: NDArray[np.float64]  # (`ports_workspace`,)
 
 
 @kernel
@@ -146,9 +158,9 @@ def _sensor_row(s, w, state, d, q, rates, rest, out):
 
 
 @kernel
-def read_ports(s, w, state, d, p, work):
-    """Write everything of `Ports` p but angle and force, from an assembly with gradients."""
-    na, ns, ne = d.motor_rod.shape[0], d.sensor_rod.shape[0], 5
+def read_ports(s, x, w, state, d, p):
+    """Write `Ports` p from an assembly with gradients."""
+    na, ns, ne, work = d.motor_rod.shape[0], d.sensor_rod.shape[0], 5, d.work
     n, total = na + 6, na + ne + ns
     k, work = work[: n * n].reshape((n, n)), work[n * n :]
     factor, work = work[: n * n].reshape((n, n)), work[n * n :]
@@ -173,6 +185,10 @@ def read_ports(s, w, state, d, p, work):
             for j in range(3):
                 v += g[i, j] * d.across[j, e]
             p.axes[3 + i, 3 + e] = v
+    for e in range(5):  # the handle may have turned: the same wrench along the new axes
+        p.force[e] = 0.0
+        for i in range(6):
+            p.force[e] += p.axes[i, e] * x.dead[d.body, i]
     for i in range(total):
         for j in range(n):
             h[i, j] = 0.0
@@ -190,6 +206,7 @@ def read_ports(s, w, state, d, p, work):
             p.sensor[q] += h[na + ne + q, na + j] * twist[j]
     _stiffness(w, d.motor_rod, k)
     for a in range(na):
+        p.angle[a] = x.theta[d.motor_rod[a], 0]
         p.torque[a] = w.rod[d.motor_rod[a], KEPT - 1, 2 * KEPT]
         for j in range(6):
             p.torque[a] += k[a, na + j] * twist[j]
@@ -264,6 +281,40 @@ def take_step(s, x, w, state, d):
     for i in range(6):
         x.dead[body, i] = wrench[i] - rest * (wrench[i] - x.dead[body, i])
     return DONE, part
+
+
+@kernel
+def go_on(s, x, w, state, d, p, ends, whole):
+    """Do the next part of a solution, or with `whole` all the rest of it, see `Device.progress`.
+
+    A step, its elimination, both again until the residual is below `ends[0]` or after `ends[1]`
+    steps, the ports.
+
+    Returns
+    -------
+    status
+    """
+    progress = d.progress
+    while True:
+        if progress[NEXT] == STEP:  # along the last linearisation
+            status, progress[REACHED] = take_step(s, x, w, state, d)
+            if status != DONE:
+                return status
+            progress[STEPS] += 1.0
+            progress[RESIDUAL] = evaluate(s, x, state, w, True, False, LANES)
+            progress[NEXT] = ELIMINATE
+        else:
+            arrived = progress[REACHED] == 1.0 and progress[RESIDUAL] <= ends[0]
+            if progress[NEXT] == READ:
+                if read_ports(s, x, w, state, d, p) != DONE:
+                    return NOT_STABLE
+                return DONE if arrived else NOT_THERE
+            good = progress[RESIDUAL] < NO_RESIDUAL  # one that is no number shows here too
+            if not good or condense(s, x, state, w, True, False) == SINGULAR:
+                return NOT_STABLE
+            progress[NEXT] = READ if arrived or progress[STEPS] >= ends[1] else STEP
+        if not whole:
+            return UNDER_WAY
 
 
 @kernel

@@ -19,7 +19,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.stepper import Options, Stepper
-from soro_mechanics.haptics.device import HapticDevice
+from soro_mechanics.haptics.device import HapticDevice, turns_about
 from soro_mechanics.models.network.description.cross_section import CrossSection
 from soro_mechanics.models.network.description.spec import EndSpec, GROUND, NetworkSpec, RodSpec
 from soro_mechanics.numerics.lie_kernels import so3_log
@@ -87,15 +87,8 @@ class HeldHandle:
         """Return the elongation of every flex sensor [m]."""
         d, node = self._device, self.stepper.state.node[:, :3, :3]
         first = d.structure.rod_node[d.sensor_rod]
-        turned = np.swapaxes(node[first], 1, 2)[:, None] @ node[first[:, None] + d.nodes]
-        # the rotation vector: its direction times the sine is half the skew part
-        skew = 0.5 * (turned - np.swapaxes(turned, 2, 3))
-        about = skew[..., (2, 0, 1), (1, 2, 0)]
-        sine = np.linalg.norm(about, axis=2)
-        angle = np.arctan2(sine, 0.5 * (np.trace(turned, axis1=2, axis2=3) - 1.0))
-        size = np.divide(angle, sine, out=np.ones_like(sine), where=sine > 1e-9)
-        along = np.einsum('qki,qi->qk', about, d.motor_axis[d.sensor_motor])
-        return np.asarray((d.weights * size * along).sum(axis=1))
+        nodes, axes = node[first[:, None] + d.nodes], d.motor_axis[d.sensor_motor]
+        return np.asarray((d.weights * turns_about(node[first], nodes, axes)).sum(axis=1))
 
     def _step(self, length: float, angle: Array, hand: Any, place: Array) -> None:
         s, m, of = self.stepper.layout.structure, self.stepper.motion, self.stepper

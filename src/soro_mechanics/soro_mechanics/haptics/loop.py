@@ -9,6 +9,8 @@ from the linearisation: a tenth of the solutions, where the handle rests or is l
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
@@ -26,6 +28,9 @@ MODEL_PERIOD, LONGEST = 2e-3, 50e-3
 # m of the handle (its turn with the lever of the rendering problem) and rad of a motor, from the
 # linearisation. Of a hand with 3 N at 0.15 m/s 1.2 mN and 7 um are sensed wrongly then.
 FAR, FAR_TURN = 1e-3, 0.02
+# s: what 99 of 100 parts of a solution take at most. Slots that have less left, one after the
+# other, until one computes all the same.
+ROOM, PATIENCE = 0.5e-3, 4
 
 
 class HapticLoop:
@@ -54,6 +59,7 @@ class HapticLoop:
         self._far = 1.0 / np.array([*[FAR_TURN] * na, *(FAR / np.array(lever))])
         self._in_parts = rendering.period < MODEL_PERIOD
         self._age, self._begun, self.computed = self._oldest, False, False
+        self._waited = 0  # slots without room for a solution, one after the other
 
     def start(self, encoder: Array, anew: bool = True) -> None:
         """Solve the model at measured motor angles; `anew`: and forget everything else.
@@ -64,7 +70,7 @@ class HapticLoop:
             No equilibrium was found there.
         """
         self.device.restart(np.asarray(encoder, float))
-        self._age, self._begun = self._oldest, False
+        self._age, self._begun, self._waited = self._oldest, False, 0
         (self.law.restart if anew else self.law.approach)()
         self.law.linearise(self.device.ports)
 
@@ -72,11 +78,12 @@ class HapticLoop:
         """Sense and render; the command is in `law.command`. See `HapticLaw.tick`."""
         return self.law.tick(encoder, sensor, periods)
 
-    def advance(self) -> Code | None:
+    def advance(self, room: float = math.inf) -> Code | None:
         """Let the model follow the last estimate; without one, or near by, it stays.
 
         In a loop faster than `MODEL_PERIOD` a solution takes three calls, so that none is long.
-        `computed` says afterwards whether this one worked on one.
+        `computed` says afterwards whether this one worked on one: not where the slot has less
+        than `ROOM` left (`room` [s]), except after `PATIENCE` such slots.
 
         Returns
         -------
@@ -93,12 +100,14 @@ class HapticLoop:
         if not self._begun:
             if self._age < self._every or (self._age < self._oldest and self._near()):
                 return Code.NONE
+        self._waited = self._waited + 1 if room < ROOM else 0
+        if self._waited % (PATIENCE + 1):
+            return None
+        if not self._begun:
             self.device.begin(sensing.angle(), sensing.force())
             self._begun, self._age = True, 0
         self.computed = True
-        code = self.device.go_on()
-        while code is None and not self._in_parts:
-            code = self.device.go_on()
+        code = self.device.go_on(whole=not self._in_parts)
         if code is not None:
             self._begun = False
             if code is not Code.NONE:

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics import watch_kernels as kernels
 
 CORNER, NOISE = 6.0, 25.0  # Hz: a hand's own motion is below, most of the sensors' noise above
 SLOWEST = 5.0  # Hz, of what is called ringing: half a period between two reversals
@@ -50,17 +51,18 @@ class OscillationWatch:
         self._every = max(1, int(LOOK / period))
         period *= self._every
         sections = [_section(CORNER, period, turn, True) for turn in (0.125, 0.375)]
-        self._filter = _matrix([*sections, _section(NOISE, period, 0.25, False)])
+        rows = _matrix([*sections, _section(NOISE, period, 0.25, False)])
+        memory, work = np.zeros((len(rows), 6)), np.zeros(len(rows))
+        self._watched = kernels.Ringing(rows, memory, work, *np.zeros((5, 6)))
         self._scale = np.array([1.0, 1.0, 1.0, length, length, length])
-        self._place, self._memory = np.zeros(6), np.zeros((len(self._filter), 6))
-        self._side, self._since = np.zeros(6), np.zeros(6)
-        self._count, self._peak, self._last_peak = np.zeros((3, 6))
+        self._place = np.zeros(6)
         self.episodes = 0
         self.reset()
 
     def reset(self) -> None:
         """Forget all: another environment, or a start."""
-        for state in (self._memory, self._place, self._count, self._side, self._peak):
+        self._place[:] = 0.0
+        for state in self._watched[1:]:
             state[:] = 0.0
         self.slow, self.patience, self._quiet = False, PATIENCE, 0.0
         self._waits, self._waited = 0, 0.0
@@ -72,23 +74,9 @@ class OscillationWatch:
         if self._waits < self._every:
             return
         seconds, self._waits, self._waited = self._waited, 0, 0.0
-        self._memory[-1] = self._place
-        self._memory = self._filter @ self._memory
-        out = self._memory[-1]
-        size = np.abs(out)
-        np.maximum(self._peak, size, out=self._peak)
-        self._since += seconds
         self._quiet += seconds
-        self._count[self._since > 0.5 / SLOWEST] = 0
-        far = size > AMPLITUDE
-        if np.count_nonzero(far):
-            side = np.sign(out)
-            turned = far & (side != self._side)
-            lasting = self._peak > FADING * self._last_peak
-            self._count[turned] = np.where(lasting, self._count + 1.0, 1.0)[turned]
-            self._last_peak[turned] = self._peak[turned]
-            self._side[turned], self._since[turned], self._peak[turned] = side[turned], 0.0, 0.0
-        if self._count.max() >= REVERSALS:
+        limits = 0.5 / SLOWEST, AMPLITUDE, FADING
+        if kernels.watch_ringing(self._watched, self._place, seconds, *limits) >= REVERSALS:
             if not self.slow:
                 self.slow, self.episodes = True, self.episodes + 1
             self._quiet = 0.0

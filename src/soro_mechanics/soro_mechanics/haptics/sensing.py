@@ -225,11 +225,6 @@ class Sensing:
         na, ne, _ = self.sizes
         return self.ports.force + self.z[na : na + ne]
 
-    def expected_sensor(self) -> Array:
-        """Return the sensor values that the last estimate implies, shape (ns,)."""
-        na, ne, _ = self.sizes
-        return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
-
     def without_hand(self) -> tuple[Array, Array]:
         """Return what the sensors read more by a turn of each motor, and by a force of the hand.
 
@@ -241,21 +236,6 @@ class Sensing:
         p = self.ports
         turned = np.asarray(np.linalg.solve(p.aa, p.sa.T).T, np.float64)
         return turned, p.se - turned @ p.ae
-
-    def mean_square_residual(self) -> float:
-        """Return the weighted squared residual of the last update per degree of freedom.
-
-        Near one where deviations are right and nothing is broken; NaN without redundancy.
-        """
-        na, ne, _ = self.sizes
-        known = self.arrays
-        free = np.count_nonzero(known.weight) + np.count_nonzero(known.prior) - self.z.size
-        if free <= 0:
-            return float('nan')
-        moved = self.ports.compliance[:, : na + ne] @ self.z
-        gap = known.weight * (known.offset + np.concatenate([moved[:na], moved[na + ne :]]))
-        total = known.prior * (known.state + self.z)
-        return float(gap @ gap + total @ total) / free
 
 
 @dataclass(frozen=True)

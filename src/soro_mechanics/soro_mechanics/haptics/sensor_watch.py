@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.haptics import watch_kernels as kernels
 from soro_mechanics.haptics.sensing import Sensing
 from soro_mechanics.haptics.strip_play import UNSEEN
 
@@ -55,12 +56,11 @@ class SensorWatch:
         self._limits = WatchLimits() if limits is None else limits
         self._share = period / (period + self._limits.misfit_time)
         self._encoders = np.ones(na, bool)
-        self.good = np.ones(ns, bool)
-        self._last, self._expected_then = np.full(ns, math.nan), np.zeros(ns)
-        setup = sensing.setup
-        self._far = self._limits.stuck_motion * setup.sensor_deviation
-        self._far = self._far + 2.0 * setup.sensor_play  # a strip may rest that long
-        self._same = np.zeros(ns, np.int64)
+        self.good, setup = np.ones(ns, bool), sensing.setup
+        far = self._limits.stuck_motion * setup.sensor_deviation
+        far = far + 2.0 * setup.sensor_play  # a strip may rest that long
+        seen = np.full(ns, math.nan), np.zeros(ns, np.int64), np.zeros(ns), np.zeros(ns, bool)
+        self._watched = kernels.Watched(self.good, far, *seen)
         self._square, self.doubtful = 1.0, False
 
     @property
@@ -99,8 +99,8 @@ class SensorWatch:
     def reset(self) -> None:
         """Believe every sensor again."""
         self.good[:] = True
-        self._same[:] = 0
-        self._last[:] = math.nan
+        self._watched.same[:] = 0
+        self._watched.last[:] = math.nan
         self._square, self.doubtful = 1.0, False
         self._sensing.use(self._encoders, self.good)
 
@@ -127,26 +127,14 @@ class SensorWatch:
         bool
             Whether a sensor was given up just now.
         """
-        sensing = self._sensing
-        expected = sensing.expected_sensor()
-        changed = raw != self._last
-        self._same += 1
-        self._same[changed] = 0
-        np.copyto(self._expected_then, expected, where=changed)
-        self._last[:] = raw
-        bad = faulty | ~np.isfinite(sensor)
-        still = self._same >= self._limits.stuck_samples
-        if np.count_nonzero(still):
-            bad |= still & (np.abs(expected - self._expected_then) > self._far)
-        bad &= self.good
-        square, limit = math.nan, self._limits.misfit
-        if np.count_nonzero(self.good) > sensing.sizes[1]:  # fewer explain any by a force
-            square = sensing.mean_square_residual()
+        sensing, limit = self._sensing, self._limits.misfit
+        sample = raw, faulty, sensor, self._limits.stuck_samples
+        known = sensing.port_arrays, sensing.arrays
+        bad, square = kernels.watch_sensors(*known, self._watched, *sample)
         self.doubtful = square > limit**2
         if math.isfinite(square):
             square = min(square, (self._limits.loudest * limit) ** 2)
             self._square += self._share * (square - self._square)
-        if not np.count_nonzero(bad):
-            return False
-        self.give_up(bad)
-        return True
+        if bad:
+            self.give_up(self._watched.bad)
+        return bool(bad)

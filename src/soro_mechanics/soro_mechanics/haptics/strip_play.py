@@ -9,9 +9,12 @@ elongation, and a resting one an interval.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics import watch_kernels as kernels
 
 NOISE = 4.0  # deviations within which a reading does not move
 # By how much the leg is taken to have moved more than the strip where that begins to move back,
@@ -20,7 +23,7 @@ CATCH_UP = 4.0
 # Deviations that a strip moves, less what is older than so many seconds, until it counts as
 # moving, and that are remembered. Assumed.
 MOVES, KNOWN, RECENT = 1.0, 3.0, 0.1
-UNSEEN = 2.0 / np.sqrt(3.0)  # root mean square of what is even within 0 and 2
+UNSEEN = 2.0 / math.sqrt(3.0)  # root mean square of what is even within 0 and 2
 
 
 class StripPlay:
@@ -46,43 +49,34 @@ class StripPlay:
     """
 
     def __init__(self, half: Array, deviation: Array) -> None:
-        self.half, self._deviation = half, deviation
-        self._slides = bool(half.any())
+        count = len(half)
+        limits = (factor * deviation for factor in (NOISE, MOVES, KNOWN))
+        state = (np.zeros(count) for _ in range(3))
+        told = np.zeros(count, bool), np.zeros(count), np.zeros(count), np.zeros(count)
+        self._strips = kernels.Strips(half, *limits, *state, *told)
+        self.half, self.slack = half, self._strips.slack
+        self.reading, self.elongation = self._strips.reading, self._strips.elongation
+        self.exact, self.unseen = self._strips.exact, self._strips.unseen
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen; the strips are taken to be in the middle of their bands."""
-        count = len(self.half)
-        self.reading = self.elongation = np.zeros(count)
-        self._anchor = np.full(count, np.nan)
-        self.slack, self._way = np.zeros(count), np.zeros(count)
-        self.exact = self.half == 0.0
-        self.unseen = np.where(self.exact, 0.0, UNSEEN * self.half)
+        self._strips.anchor[:] = np.nan
+        for state in (self.reading, self.elongation, self.slack, self._strips.way):
+            state[:] = 0.0
+        self.exact[:] = self.half == 0.0
+        self.unseen[:] = np.where(self.exact, 0.0, UNSEEN * self.half)
 
     def follow(self, reading: Array, seconds: float) -> Array:
         """Take a reading and the time since the last one; return the elongations of the legs.
 
-        Both of shape (ns,) [m]; NaN is no reading.
+        Both of shape (ns,) [m], the second a view; NaN is no reading.
         """
-        if not self._slides:
-            self.reading = self.elongation = reading.copy()
-            return self.elongation
-        noise = NOISE * self._deviation
-        anchor = np.fmin(np.fmax(self._anchor, reading - noise), reading + noise)
-        moved = np.nan_to_num(anchor - self._anchor)  # the first one moves nothing
-        self.reading, self._anchor = reading, anchor
-        self.slack = np.clip(self.slack - CATCH_UP * moved, -self.half, self.half)
-        way = max(0.0, 1.0 - seconds / RECENT) * self._way + np.abs(moved)
-        self._way = np.minimum(way, KNOWN * self._deviation)
-        moving = (np.abs(self.slack) == self.half) & (self._way > MOVES * self._deviation)
-        self.exact = moving | (self.half == 0.0)
-        self.unseen = np.where(self.exact, 0.0, UNSEEN * self.half)
-        self.elongation = reading - self.slack
+        fades = max(0.0, 1.0 - seconds / RECENT)
+        kernels.follow_strips(self._strips, reading, fades, CATCH_UP, UNSEEN)
         return self.elongation
 
     def apart(self, elongation: Array) -> Array:
         """Return by how much the strips contradict some elongations of the legs, (ns,) [m]."""
         ahead = self.reading - elongation
-        if not self._slides:
-            return ahead
         return ahead - np.where(self.exact, self.slack, np.clip(ahead, -self.half, self.half))
