@@ -14,7 +14,6 @@ from soro_mechanics.haptics.hand_impedance import HANDS
 from soro_mechanics.haptics.linear_loop import resisting_radius, spectral_radius
 from soro_mechanics.haptics.oscillation import (
     _section,
-    AMPLITUDE,
     CORNER,
     LOOK,
     NOISE,
@@ -24,6 +23,7 @@ from soro_mechanics.haptics.oscillation import (
 )
 from soro_mechanics.haptics.rendering import rendering_setup
 from soro_mechanics.haptics.stable_limits import DELAY, stable_limits
+from soro_mechanics.haptics.watch_kernels import AMPLITUDE
 
 PERIOD, LENGTH = 0.002, 0.04
 

@@ -19,10 +19,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics import watch_kernels as kernels
 
 CORNER, NOISE = 6.0, 25.0  # Hz: a hand's own motion is below, most of the sensors' noise above
-SLOWEST = 5.0  # Hz, of what is called ringing: half a period between two reversals
-AMPLITUDE = 2.5e-4  # m, that the sensors' noise does not reach. Assumed, as all numbers here.
-REVERSALS = 5  # beyond it, one after the other: two periods ...
-FADING = 0.9  # ... that do not fade; the legs alone fade by 0.86 from one to the next
+REVERSALS = 5  # one after the other: two periods that do not fade. Assumed, as all numbers here.
 SLOW = 0.5  # s
 LOOK = 2e-3  # s between two looks, or a sample
 PATIENCE, MAX_PATIENCE = 5.0, 160.0  # s without ringing until the motors are quick again
@@ -75,8 +72,7 @@ class OscillationWatch:
             return
         seconds, self._waits, self._waited = self._waited, 0, 0.0
         self._quiet += seconds
-        limits = 0.5 / SLOWEST, AMPLITUDE, FADING
-        if kernels.watch_ringing(self._watched, self._place, seconds, *limits) >= REVERSALS:
+        if kernels.watch_ringing(self._watched, self._place, seconds) >= REVERSALS:
             if not self.slow:
                 self.slow, self.episodes = True, self.episodes + 1
             self._quiet = 0.0

@@ -14,7 +14,6 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.haptics import watch_kernels as kernels
 from soro_mechanics.haptics.sensing import Sensing
-from soro_mechanics.haptics.strip_play import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class SensorWatch:
         """
         sensing, used = self._sensing, self.good
         setup, _, change = sensing.setup, *sensing.without_hand()
-        deviation = np.hypot(setup.sensor_deviation, UNSEEN * setup.sensor_play)[used]
+        deviation = np.hypot(setup.sensor_deviation, kernels.UNSEEN * setup.sensor_play)[used]
         rows = change[used] / deviation[:, None]
         _, ne, _ = sensing.sizes
         if not len(rows) > ne:

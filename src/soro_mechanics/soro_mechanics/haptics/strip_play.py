@@ -9,21 +9,12 @@ elongation, and a resting one an interval.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics import watch_kernels as kernels
 
-NOISE = 4.0  # deviations within which a reading does not move
-# By how much the leg is taken to have moved more than the strip where that begins to move back,
-# until the dead band is crossed: at once would be a jump of the force. Assumed.
-CATCH_UP = 4.0
-# Deviations that a strip moves, less what is older than so many seconds, until it counts as
-# moving, and that are remembered. Assumed.
-MOVES, KNOWN, RECENT = 1.0, 3.0, 0.1
-UNSEEN = 2.0 / math.sqrt(3.0)  # root mean square of what is even within 0 and 2
+RECENT = 0.1  # s: what a strip has moved before counts no more. Assumed.
 
 
 class StripPlay:
@@ -50,10 +41,8 @@ class StripPlay:
 
     def __init__(self, half: Array, deviation: Array) -> None:
         count = len(half)
-        limits = (factor * deviation for factor in (NOISE, MOVES, KNOWN))
-        state = (np.zeros(count) for _ in range(3))
-        told = np.zeros(count, bool), np.zeros(count), np.zeros(count), np.zeros(count)
-        self._strips = kernels.Strips(half, *limits, *state, *told)
+        state, told = np.zeros((3, count)), np.zeros((3, count))
+        self._strips = kernels.Strips(half, deviation, *state, np.zeros(count, bool), *told)
         self.half, self.slack = half, self._strips.slack
         self.reading, self.elongation = self._strips.reading, self._strips.elongation
         self.exact, self.unseen = self._strips.exact, self._strips.unseen
@@ -65,15 +54,14 @@ class StripPlay:
         for state in (self.reading, self.elongation, self.slack, self._strips.way):
             state[:] = 0.0
         self.exact[:] = self.half == 0.0
-        self.unseen[:] = np.where(self.exact, 0.0, UNSEEN * self.half)
+        self.unseen[:] = np.where(self.exact, 0.0, kernels.UNSEEN * self.half)
 
     def follow(self, reading: Array, seconds: float) -> Array:
         """Take a reading and the time since the last one; return the elongations of the legs.
 
         Both of shape (ns,) [m], the second a view; NaN is no reading.
         """
-        fades = max(0.0, 1.0 - seconds / RECENT)
-        kernels.follow_strips(self._strips, reading, fades, CATCH_UP, UNSEEN)
+        kernels.follow_strips(self._strips, reading, max(0.0, 1.0 - seconds / RECENT))
         return self.elongation
 
     def apart(self, elongation: Array) -> Array:

@@ -10,6 +10,18 @@ from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
 
+NOISE = 4.0  # deviations within which a reading does not move
+# By how much a leg is taken to have moved more than its strip where that begins to move back,
+# until the dead band is crossed: at once would be a jump of the force. Assumed.
+CATCH_UP = 4.0
+# Deviations that a strip moves until it counts as moving, and that are remembered. Assumed.
+MOVES, KNOWN = 1.0, 3.0
+UNSEEN = 2.0 / math.sqrt(3.0)  # root mean square of what is even within 0 and 2
+
+SLOWEST = 5.0  # Hz, of what is called ringing: half a period between two reversals
+AMPLITUDE = 2.5e-4  # m, that the sensors' noise does not reach. Assumed, as the other two.
+FADING = 0.9  # periods do not fade by more; the legs alone fade by 0.86 from one to the next
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -18,9 +30,7 @@ class Strips(NamedTuple):
     """Strips on their legs, all (ns,) [m]; see `StripPlay`."""
 
     half: Floats  # of the dead bands; zero: follows at once
-    noise: Floats  # within which a reading does not move
-    moves: Floats  # way that makes a strip count as moving
-    known: Floats  # longest way that is remembered
+    deviation: Floats  # of a reading
     anchor: Floats  # readings without that noise; NaN before the first one
     way: Floats  # moved lately
     slack: Floats  # by how much a strip is ahead of its leg
@@ -55,22 +65,21 @@ class Ringing(NamedTuple):
 
 
 @kernel
-def follow_strips(p, reading, fades, catch_up, unseen):
-    """Take a reading (ns,), NaN where there is none; `fades` is the share of the way that stays.
-
-    `unseen` is the standard deviation of what a strip at rest conceals, in half dead bands.
-    """
+def follow_strips(p, reading, fades):
+    """Take a reading (ns,), NaN where there is none; `fades` is the share of the way that stays."""
     for i in range(reading.shape[0]):
         r, old, moved, half = reading[i], p.anchor[i], 0.0, p.half[i]
-        if r == r:
-            new = min(max(old, r - p.noise[i]), r + p.noise[i]) if old == old else r - p.noise[i]
-            moved = new - old if old == old else 0.0  # the first one moves nothing
-            p.anchor[i] = new
-        p.slack[i] = min(max(p.slack[i] - catch_up * moved, -half), half)
-        p.way[i] = min(fades * p.way[i] + abs(moved), p.known[i])
-        moving = abs(p.slack[i]) == half and p.way[i] > p.moves[i]
+        noise = NOISE * p.deviation[i]
+        if math.isnan(old):  # the first one moves nothing
+            p.anchor[i] = r - noise
+        elif not math.isnan(r):
+            p.anchor[i] = min(max(old, r - noise), r + noise)
+            moved = p.anchor[i] - old
+        p.slack[i] = min(max(p.slack[i] - CATCH_UP * moved, -half), half)
+        p.way[i] = min(fades * p.way[i] + abs(moved), KNOWN * p.deviation[i])
+        moving = abs(p.slack[i]) == half and p.way[i] > MOVES * p.deviation[i]
         p.exact[i] = moving or half == 0.0
-        p.unseen[i] = 0.0 if p.exact[i] else unseen * half
+        p.unseen[i] = 0.0 if p.exact[i] else UNSEEN * half
         p.reading[i] = r
         p.elongation[i] = r - p.slack[i]
 
@@ -130,16 +139,8 @@ def watch_sensors(p, s, w, raw, faulty, sensor, samples):
 
 
 @kernel
-def watch_ringing(w, place, seconds, longest, amplitude, fading):
+def watch_ringing(w, place, seconds):
     """Take where the handle is (6,) [m], and the time since the last sample; count reversals.
-
-    Parameters
-    ----------
-    w : Ringing
-    longest
-        Time between two reversals of a ringing [s].
-    amplitude, fading
-        Beyond which a reversal counts [m]; share of the last peak from which it has not faded.
 
     Returns
     -------
@@ -158,11 +159,11 @@ def watch_ringing(w, place, seconds, longest, amplitude, fading):
         out = w.memory[end, k]
         w.peak[k] = max(w.peak[k], abs(out))
         w.since[k] += seconds
-        if w.since[k] > longest:
+        if w.since[k] > 0.5 / SLOWEST:
             w.count[k] = 0.0
         side = 1.0 if out > 0.0 else -1.0
-        if abs(out) > amplitude and side != w.side[k]:
-            w.count[k] = w.count[k] + 1.0 if w.peak[k] > fading * w.last_peak[k] else 1.0
+        if abs(out) > AMPLITUDE and side != w.side[k]:
+            w.count[k] = w.count[k] + 1.0 if w.peak[k] > FADING * w.last_peak[k] else 1.0
             w.last_peak[k], w.peak[k], w.side[k], w.since[k] = w.peak[k], 0.0, side, 0.0
         most = max(most, w.count[k])
     return most
