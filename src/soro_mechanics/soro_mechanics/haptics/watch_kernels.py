@@ -66,7 +66,7 @@ class Ringing(NamedTuple):
 
 @kernel
 def follow_strips(p, reading, fades):
-    """Take a reading (ns,), NaN where there is none; `fades` is the share of the way that stays."""
+    """Take a reading (ns,), NaN where there is none; `fades`: share of the way that stays."""
     for i in range(reading.shape[0]):
         r, old, moved, half = reading[i], p.anchor[i], 0.0, p.half[i]
         noise = NOISE * p.deviation[i]
