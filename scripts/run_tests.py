@@ -51,8 +51,16 @@ WITH_DEADLINES = (
 IN_HALVES = (*GIVES_WAY, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 2
-LONGEST = (DEVICES, 'soro_cli', 'scripts', 'soro_flex_calibration', 'soro_haptics', 'soro_node')
+LANES = 3
+LONGEST = (
+    DEVICES,
+    'soro_cli',
+    'soro_node',
+    'scripts',
+    'soro_haptics',
+    'soro_trajectory',
+    'soro_flex_calibration',
+)
 TESTS_FAILED = 1
 NO_TESTS_COLLECTED = 5
 STOOD_STILL = -100  # no exit code of a process
