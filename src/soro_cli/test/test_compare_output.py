@@ -10,8 +10,7 @@ from soro_cli.verbs import compare
 
 
 @pytest.mark.parametrize(
-    ('spread', 'line'),
-    [(0.002, 'apart by up to 2 mm, 0 deg: a hint'), (float('nan'), 'a hint')],
+    ('spread', 'line'), [(0.002, 'apart by up to 2 mm, 0 deg: a hint'), (float('nan'), 'a hint')]
 )
 def test_one_model_alone_is_not_nan_apart(capsys, spread, line):
     tip = SimpleNamespace(position=[0.0, 0.0, 0.1], bending=0.0)
