@@ -209,7 +209,7 @@ def test_what_driver_and_emulator_would_refuse_fails(tmp_path, robot, old, new, 
 @pytest.mark.parametrize(
     ('robot', 'level', 'said'),
     [
-        ('spatial_cc', Level.OK, 'defaults'),
+        ('spatial_cc', Level.OK, 'hysteresis 3% of each range'),
         ('pam_continuum', Level.FAIL, 'emulator.stm32.muscles = None: required'),
     ],
 )

@@ -76,6 +76,7 @@ def test_what_cannot_be_meant_is_said(tmp_path, monkeypatch, changes, subject, w
     [
         {'code': Code.NOT_CONVERGED, 'residual': math.inf},
         {'warnings': Warnings.OUTSIDE_THEORY, 'message': 'torn'},
+        {'warnings': Warnings.COARSE_MESH, 'message': 'coarse: raise elements'},
     ],
 )
 def test_an_actuation_that_is_not_well_is_named(tmp_path, monkeypatch, change):
@@ -89,6 +90,8 @@ def test_an_actuation_that_is_not_well_is_named(tmp_path, monkeypatch, change):
     found = findings(tmp_path)['ncm']
     assert found.level is Level.WARN
     assert 'all at maximum' in found.text
+    outside = change.get('warnings') == Warnings.OUTSIDE_THEORY
+    assert ('the model does not describe this' in found.remedy) is outside
 
 
 def test_the_upright_two_segments_buckle_on_the_way_to_their_limits():

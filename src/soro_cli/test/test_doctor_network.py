@@ -83,6 +83,15 @@ def test_tendons_that_are_slack_at_rest_are_not_called_idle():
     assert [f.level for f in found] == [Level.OK]
 
 
+def test_tendons_that_a_motor_may_pay_out_are_not_called_idle(tmp_path):
+    text = find_robot_file('config/robots/examples/tendon_arm_servos.yaml').read_text()
+    assert text.count('minimum: 0 rad') == 6
+    file = tmp_path / 'arm.yaml'
+    file.write_text(text.replace('minimum: 0 rad', 'minimum: -0.8 rad, rest: 0 rad'))
+    found = [f for f in check_network(read_robot_file(file)) if f.subject == 'jacobian']
+    assert [f.level for f in found] == [Level.OK]
+
+
 def test_robots_without_a_network_are_left_alone():
     assert list(check_network(read_robot_file(find_robot_file('spatial_cc')))) == []
 

@@ -58,6 +58,10 @@ def test_safe_action(actuators):
         ({'command_timeout': '5 ms'}, 'driver.command_timeout'),
         ({'time_to_live': '2 s'}, 'driver.time_to_live'),
         ({'engage_band': '0 %'}, 'driver.engage_band'),
+        # a forgotten % would switch the watch off
+        ({'supervision': {'over_limit_margin': 13}}, 'driver.supervision.over_limit_margin'),
+        ({'supervision': {'rest_margin': 20}}, 'driver.supervision.rest_margin'),
+        ({'supervision': {'follow_tolerance': 15}}, 'driver.supervision.follow_tolerance'),
         ({'engage_band': 2}, 'driver.engage_band'),
         ({'on_command_loss': {'action': 'hope'}}, 'driver.on_command_loss.action'),
         ({'on_command_loss': {'action': 'ramp', 'rate': '1 m/s'}}, 'driver.on_command_loss.rate'),

@@ -104,9 +104,8 @@ def _absolute(element: Element, namespace: str | None) -> str:
     hint = ''
     if full.endswith(('.yaml', '.yml')):
         hint = '; where robot is the path of a file, give namespace:=<name> too'
-    raise element.error(
-        f'{full!r} is not a valid namespace (letters, digits and _ between slashes){hint}'
-    )
+    rule = 'letters, digits and _ between slashes, no digit after a slash'
+    raise element.error(f'{full!r} is not a valid namespace ({rule}){hint}')
 
 
 def _node_name(element: Element, context: Context) -> str | None:

@@ -266,3 +266,9 @@ def test_what_is_no_real_number_is_refused(value):
 def test_every_kind_of_real_number_will_do(value):
     q = load_robot('stiff_flop').forward(value)
     assert q.actuation.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_a_solution_is_short_where_it_is_printed():
+    robot = load_robot('stiff_flop')
+    q = robot.forward([1e5, 0.0, 0.0])
+    assert len(repr(robot.inverse(q.tip[:3, 3]))) < 3000 and 'tip=' in repr(q)

@@ -142,7 +142,8 @@ class GuardedLifecycleNode(LifecycleNode):
         """
         self.withdraw_actions()
         super().destroy_node()
-        self._state_machine.destroy_when_not_in_use()
+        if hasattr(self, '_state_machine'):  # not where a Ctrl-C came while the node was made
+            self._state_machine.destroy_when_not_in_use()
 
     def _transition(
         self,

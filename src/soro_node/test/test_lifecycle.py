@@ -174,3 +174,16 @@ def test_a_destroyed_node_takes_leave_though_something_still_refers_to_it(ros):
     wait_until(lambda: 'clumsy' not in names())  # else after 20 s, when its lease ends
     context.try_shutdown()
     assert node.calls == []  # referred to until here
+
+
+def test_a_node_interrupted_while_it_is_made_is_destroyed_without_complaint(monkeypatch):
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('rclpy.lifecycle.node.LifecycleNodeMixin.__init__', interrupted)
+    context = Context()
+    context.init(args=[], domain_id=own_domain())
+    with pytest.raises(KeyboardInterrupt) as caught:
+        Clumsy(context=context)
+    context.try_shutdown()  # destroys the half node, which the traceback still refers to
+    assert caught.value is not None

@@ -14,7 +14,7 @@ from soro_cli.doctor.findings import fail, Finding, merged, ok, warn
 from soro_cli.tables import some
 from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.errors import SoroError
-from soro_mechanics.core.status import Code, Stability
+from soro_mechanics.core.status import Code, Stability, Warnings
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.display_units import limits, shown
 
@@ -87,8 +87,9 @@ def _equilibria(robot: Robot, solved: Solved) -> Iterator[Finding]:
         yield warn(robot.model, text, 'limit the actuation, or mount it another way')
     if odd:
         first = solved[odd[0]].status
-        text = f'{some(odd)}: {first.doubt}'
-        yield warn(robot.model, text, 'the model does not describe this; are the limits right?')
+        outside = Warnings.OUTSIDE_THEORY in first.warnings
+        remedy = 'the model does not describe this; are the limits right?' if outside else ''
+        yield warn(robot.model, f'{some(odd)}: {first.doubt}', remedy)
     if not (lost or loose or odd):
         known = all(q.status.stability is Stability.STABLE for q in solved.values())
         yield ok(robot.model, f'{"stable" if known else "converges"} at {len(solved)} actuations')

@@ -24,7 +24,7 @@ YOUNG = (1e3, 1e12)  # Pa
 DENSITY = (50.0, 2.5e4)  # kg/m^3
 LIMP = 10.0  # weight L^2 / (E I) above which a rod hangs like a chain
 LOST = 1e4  # times less than the best actuator or direction: the tip can hardly be moved
-TAUT = (0.9, 0.1)  # of minimum and maximum, where tendons are compared
+TAUT = 0.1  # of the way from rest to maximum: a slack tendon moves nothing
 
 
 def check_network(robot: RobotDescription) -> Iterator[Finding]:
@@ -107,12 +107,10 @@ def _rest(model: Robot) -> Iterator[Finding]:
 
 def _jacobian(model: Robot, q: Configuration, length: float) -> Iterator[Finding]:
     """Actuators that leave the tip where it is, and directions that several have in common."""
-    from soro_mechanics.models.network.description.spec import (
-        TENDONS,  # tendons only pull: more than directions
-    )
+    from soro_mechanics.models.network.description.spec import TENDONS  # more than directions
 
     if all(d.kind in TENDONS for d in model.model_object.spec.drives):
-        taut = model.forward(model.limits @ TAUT)  # a slack tendon moves nothing
+        taut = model.forward(q.actuation + TAUT * (model.limits[:, 1] - q.actuation))
         q = taut if taut.status.converged else q
     text = f'condition {model.conditioning(q, length).condition:.3g} at a length of {length:.3g} m'
     moved = model.jacobian(q) * np.ptp(model.limits, axis=1)  # by the whole range of each

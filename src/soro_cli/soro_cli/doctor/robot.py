@@ -172,8 +172,5 @@ def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
     except SoroError as error:
         yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
         return
-    changes = len(settings.body.changes)
-    if robot.foreign_section('emulator') is None:
-        yield ok('emulator', 'defaults')
-    else:
-        yield ok('emulator', f'{changes} change{"" if changes == 1 else "s"} of the body')
+    text = f'hysteresis {settings.body.hysteresis:.0%} of each range, changes of the body: '
+    yield ok('emulator', text + str(len(settings.body.changes)))

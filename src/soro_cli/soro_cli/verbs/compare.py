@@ -49,4 +49,5 @@ def _show(answer: object) -> None:
     columns = ('model', 'x', 'y', 'z', 'bending', 'time', 'equilibrium')
     print_table('tip in base_link', columns, rows)
     spread = f'{shown(answer.position_spread, "m")}, {shown(answer.orientation_spread, "rad")}'
-    print(f'apart by up to {spread}: {answer.hint}')
+    apart = f'apart by up to {spread}: ' if answer.position_spread >= 0.0 else ''  # NaN: one model
+    print(apart + answer.hint)

@@ -26,7 +26,7 @@ class PlausibilityLimits:
 
     #: over_limit_margin, over_limit_for: measured above maximum (or below minimum) by more than
     #: the margin for this long
-    over_limit_margin: float = given('1', 0.1, minimum=0.0)
+    over_limit_margin: float = given('1', 0.1, minimum=0.0, maximum=1.0)
     over_limit_for: float = given('s', 0.05, minimum=0.0)
     sensor_for: float = given('s', 0.05, minimum=0.0)  #: a sensor reported as faulty for this long
     #: every measured value exactly the same for this long while armed; 0: not checked (a sensor
@@ -36,13 +36,13 @@ class PlausibilityLimits:
     #: long, although the outputs are safe: somebody else drives it, or it is not vented. What
     #: still falls is not meant, however slowly it is vented; lengths and angles stay where they
     #: are.
-    rest_margin: float = given('1', 0.2, positive=True)
+    rest_margin: float = given('1', 0.2, positive=True, maximum=1.0)
     rest_for: float = given('s', 2.0, positive=True)
     #: follow_time_constant, follow_tolerance, follow_for: The measurement must stay within the
     #: tolerance of the command as a first-order system with this time constant would follow it.
     #: Time constant 0: not checked.
     follow_time_constant: float = given('s', 0.0, minimum=0.0)
-    follow_tolerance: float = given('1', 0.1, positive=True)
+    follow_tolerance: float = given('1', 0.1, positive=True, maximum=1.0)
     follow_for: float = given('s', 0.3, positive=True)
 
 

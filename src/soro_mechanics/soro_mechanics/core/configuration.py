@@ -120,15 +120,15 @@ class Configuration:
     load: LoadCase  #: what it carries
     tip: Array  #: (4, 4); pose of the tip in base_link
     #: (n, 4, 4); poses along each backbone in base_link, local z along the rod
-    backbones: tuple[Array, ...]
+    backbones: tuple[Array, ...] = field(repr=False)
     backbone_names: tuple[str, ...]
-    arc_lengths: tuple[Array, ...]  #: (n,) [m]; along the unloaded backbone, increasing
-    radii: tuple[Array, ...]  #: (n,) [m]
+    arc_lengths: tuple[Array, ...] = field(repr=False)  #: (n,) [m]; unloaded, increasing
+    radii: tuple[Array, ...] = field(repr=False)  #: (n,) [m]
     status: SolverStatus
     #: (4, 4); rigid bodies: platforms, handles, cranks
     bodies: dict[str, Array] = field(default_factory=dict)
-    state: Any = None  #: the model's own solution, reused as a warm start; not for users
-    search: Any = None  #: what an inverse has left for the next one from here; not for users
+    state: Any = field(default=None, repr=False)  #: the model's own, a warm start; not for users
+    search: Any = field(default=None, repr=False)  #: an inverse's, for the next; not for users
 
     @property
     def wrench(self) -> Array:
