@@ -72,6 +72,7 @@ def changed(path, value):
         (('rods', 0, 'from', 'motor', 'axis'), '0 0 0', 'network.rods[0].from.motor.axis'),
         (('rods', 0, 'mesh'), [0, 0.5, 0.4, 1], 'network.rods[0].mesh'),
         (('rods', 0, 'thickness'), '1 mm', 'network.rods[0].thickness'),
+        (('sections', 'wire', 'strain_limit'), 60, 'network.sections.wire.strain_limit'),
         (('rods',), [], 'network.rods'),
         (('bodies',), {}, 'network.bodies'),
         (('bodies', 'ground'), {}, 'network.bodies.ground'),
