@@ -34,6 +34,10 @@ A table has one row per leg and measurement (leg, pressure [kPa], length [mm] or
 per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad data is refused.
 """
 FAR = 0.02  # (assumed) of the body's length: more is no noise of a tracker
+LACKING = (
+    'the intervals do not know of what the model lacks. A marker beside the tip (--marker-offset)? '
+    'What the actuators did before (--history hysteresis)? Friction?'
+)
 QUALITY = ('points', 'rms', 'largest', 'hysteresis', 'r_squared')  # of a fitted lambda(P)
 
 
@@ -159,9 +163,8 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         held_out = {'hold_out': arguments.hold_out, 'seed': arguments.seed}
         found = identify(space, model, observations, offsets=offsets, gravity=gravity, **held_out)
         left = found.held_after.position
-        if not (arguments.marker_offset or arguments.json) and left > FAR * body_length(robot):
-            far = display_units.shown(left, 'm')
-            note(f'soro: {far} are left: a marker beside the tip? --marker-offset finds it')
+        if not arguments.json and left > FAR * body_length(robot):
+            note(f'soro: {display_units.shown(left, "m")} are left; {LACKING}')
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, (arguments.output or folder) / 'identification.png')
         if arguments.write and found.better and found.names:
