@@ -35,7 +35,7 @@ per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad
 """
 FAR = 0.02  # (assumed) of the body's length: more is no noise of a tracker
 LACKING = (
-    'the intervals do not know of what the model lacks. A marker beside the tip (--marker-offset)? '
+    'intervals do not know of what the model lacks. A marker beside the tip (--marker-offset)? '
     'What the actuators did before (--history hysteresis)? Friction?'
 )
 QUALITY = ('points', 'rms', 'largest', 'hysteresis', 'r_squared')  # of a fitted lambda(P)
