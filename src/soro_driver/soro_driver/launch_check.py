@@ -63,7 +63,7 @@ def _check_writable(file: Path) -> None:
 def _check_parameters(file: Path) -> None:
     try:
         content = yaml.safe_load(file.read_text(encoding='utf-8'))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, RecursionError, ValueError, yaml.YAMLError) as error:
         wanted = f'YAML that can be read ({error})'
         raise InvalidInput('parameter file', str(file), wanted) from None
     if not isinstance(content, dict):

@@ -32,6 +32,7 @@ from soro_mechanics.robot_file.section import Provenance, Section
 SCHEMA = 2
 LARGEST = 10**6  # bytes of a robot file
 MAX_ENTRIES = 20_000  # of a robot file, aliases written out
+MAX_DEPTH = 100  # of its nesting; libyaml's loader recurses without a limit
 NAME = '[a-z][a-z0-9_]*'
 FOREIGN_SECTIONS = ('driver', 'emulator')
 HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
@@ -192,6 +193,16 @@ class _StrictLoader(_SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _check_depth(text: str) -> None:
+    """Raise yaml.YAMLError where a text is nested deeper than a loader can be trusted with."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise yaml.YAMLError(f'line {event.start_mark.line + 1} is nested deeper than {MAX_DEPTH}')
+
+
 def _entries(node: yaml.Node, known: dict[int, int]) -> int:
     """Count what a file holds once every alias is written out; raises yaml.YAMLError."""
     if isinstance(node, yaml.ScalarNode):
@@ -209,7 +220,7 @@ def _entries(node: yaml.Node, known: dict[int, int]) -> int:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file as this library takes them: of bounded size, no key twice.
+    """Read a YAML file as this library takes them: of bounded size and depth, no key twice.
 
     Raises RobotFileError: it cannot be read, or is not such a file.
     """
@@ -223,6 +234,7 @@ def read_yaml(path: Path) -> Any:
     except (OSError, ValueError) as error:
         raise RobotFileError('file', file, f'cannot be read: {error}', file) from None
     try:
+        _check_depth(text)
         loader = _StrictLoader(text)
         node = loader.get_single_node()
         if node is not None and _entries(node, {}) > MAX_ENTRIES:
@@ -230,7 +242,7 @@ def read_yaml(path: Path) -> Any:
         return None if node is None else loader.construct_document(node)
     except RobotFileError as error:
         raise RobotFileError(error.path, error.value, error.remedy, file) from None
-    except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+    except (yaml.YAMLError, TypeError, ValueError) as error:
         message = ' '.join(str(error).split())
         raise RobotFileError('file', file, f'is not valid YAML: {message}', file) from None
 
