@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 import threading
 import time
@@ -45,6 +46,7 @@ class MeasuredTip:
     def __init__(self, node: Node, timeout: float) -> None:
         self.timeout = timeout
         self.latency = 0.0
+        self._latencies: deque[float] = deque(maxlen=3)  # the middle one: clocks are set
         self._node, self._heard = node, PolledSubscriptions(node)
         self._sample: TipSample | None = None
         self._reading = threading.Lock()
@@ -76,6 +78,8 @@ class MeasuredTip:
         stamp = stamp_of(message.header)
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
         latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
+        self._latencies.append(max(0.0, latency))
+        middle = sorted(self._latencies)[(len(self._latencies) - 1) // 2]
         share = 1.0 if self._sample is None else SMOOTHING
-        self.latency += share * (max(0.0, latency) - self.latency)
+        self.latency += share * (middle - self.latency)
         self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)
