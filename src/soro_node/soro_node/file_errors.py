@@ -21,6 +21,16 @@ def writing(path: Path) -> AbstractContextManager[None]:
     return _using(path, 'written')
 
 
+def unused(path: Path, option: str) -> Path:
+    """Return a path that nothing is at; what was measured or written by hand is not replaced.
+
+    UserError: something is there; `option` is where the path was given.
+    """
+    if path.exists():
+        raise UserError(f'{path} exists: write another name ({option})')
+    return path
+
+
 @contextmanager
 def _using(path: Path, done: str) -> Iterator[None]:
     try:
