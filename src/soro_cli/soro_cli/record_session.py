@@ -24,9 +24,9 @@ from rclpy.task import Future
 
 from soro_cli.ros_session import RosSession, SOLVER
 from soro_cli.tables import note
+from soro_node.file_errors import unused
 from soro_node.middleware import set_middleware
 from soro_node.process.signal_handlers import handled
-from soro_node.file_errors import unused
 from soro_node.user_errors import UserError
 from soro_recording.recorder_node import Recorder
 

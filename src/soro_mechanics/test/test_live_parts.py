@@ -55,7 +55,7 @@ def test_two_surfaces_hold_a_hand_that_sticks_no_stiffer_than_one():
 
 
 def on_a_floor_beside_a_wall(way):
-    """Return the forces (n,) along x of a hand that goes through x, y on a floor, wall at y < 0."""
+    """Return the forces (n,) along x of a hand on a floor, in a wall where y < 0."""
     floor = VirtualObject('floor', Shape.WALL, friction=0.5)
     wall = VirtualObject(
         'wall', Shape.WALL, pose=frame_at(np.zeros(3), np.array([0, 1, 0])), friction=0.5

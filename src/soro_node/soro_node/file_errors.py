@@ -22,10 +22,7 @@ def writing(path: Path) -> AbstractContextManager[None]:
 
 
 def unused(path: Path, option: str) -> Path:
-    """Return a path that nothing is at; what was measured or written by hand is not replaced.
-
-    UserError: something is there; `option` is where the path was given.
-    """
+    """Return a path; UserError, with the option that gives it: something is there."""
     if path.exists():
         raise UserError(f'{path} exists: write another name ({option})')
     return path

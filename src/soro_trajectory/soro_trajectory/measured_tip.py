@@ -22,7 +22,7 @@ from soro_node.qos import LOSSY
 from soro_node.transforms import stamp_of
 
 TOPIC = 'tip_measured'
-SMOOTHING = 0.1  # of each new latency in the mean
+MANY = 11  # latencies whose median counts: clocks are set meanwhile
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class MeasuredTip:
     """The newest measured tip, read when it is asked for; safe from any thread.
 
     `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count.
-    `latency`: mean time from stamp to arrival [s].
+    `latency`: median time from stamp to arrival [s].
     """
 
     def __init__(self, node: Node, timeout: float) -> None:
         self.timeout = timeout
         self.latency = 0.0
-        self._latencies: deque[float] = deque(maxlen=3)  # the middle one: clocks are set
+        self._latencies: deque[float] = deque(maxlen=MANY)
         self._node, self._heard = node, PolledSubscriptions(node)
         self._sample: TipSample | None = None
         self._reading = threading.Lock()
@@ -79,7 +79,5 @@ class MeasuredTip:
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
         latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
         self._latencies.append(max(0.0, latency))
-        middle = sorted(self._latencies)[(len(self._latencies) - 1) // 2]
-        share = 1.0 if self._sample is None else SMOOTHING
-        self.latency += share * (middle - self.latency)
+        self.latency = float(np.median(self._latencies))
         self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)
