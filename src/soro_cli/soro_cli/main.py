@@ -29,6 +29,7 @@ GROUP = 'soro_cli.verb'
 SAFETY = ('estop', 'stop')  # first in the list: who looks for them is in a hurry
 # Here a name in front is the robot's, as people write it.
 NAMED = (*SAFETY, 'fk', 'ik', 'jacobian', 'compliance', 'compare', 'move', 'workspace')
+NUMBER = re.compile('nan|inf|infinity', re.IGNORECASE)  # a word that is no name, but a value
 # What an output fails with: nobody reads, no space, over a quota or limit, broken, closed.
 OUTPUT_LOST = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -108,7 +109,7 @@ def verb_parser(name: str, point: EntryPoint) -> argparse.ArgumentParser:
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     verb = point.load()
     parser = verb_parser(name, point)
-    if name in NAMED and words and words[0].isidentifier():
+    if name in NAMED and words and words[0].isidentifier() and not NUMBER.fullmatch(words[0]):
         if any(word.partition('=')[0] == '--robot' for word in words):
             parser.error(f'two robots: {words[0]!r}, and that of --robot')
         words = ['--robot', *words]

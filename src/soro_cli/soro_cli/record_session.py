@@ -24,6 +24,7 @@ from rclpy.task import Future
 
 from soro_cli.ros_session import RosSession, SOLVER
 from soro_cli.tables import note
+from soro_node.file_errors import unused
 from soro_node.middleware import set_middleware
 from soro_node.process.signal_handlers import handled
 from soro_node.user_errors import UserError
@@ -71,9 +72,7 @@ def record(arguments: argparse.Namespace) -> RecordResult:
     robots = _robots(namespaces, arguments.everything)
     name = '_and_'.join(space.strip('/').replace('/', '_') for space in robots) or 'bag'
     usual = Path('bags') / f'{name}_{datetime.now():%Y-%m-%d_%H-%M-%S}'
-    path = arguments.output or usual
-    if path.exists():
-        raise UserError(f'{path} exists; name another folder with --output')
+    path = unused(arguments.output or usual, '--output')
     set_middleware()
     context = Context()
     # Expressions choose from everything, and from the robots named where some are.

@@ -180,6 +180,9 @@ WRONG = {
     'axes': ('Marker Y, ', '', 'xyz'),
     'actuator': ('actuator_3', 'actuator_4', 'actuator_3'),
     'key': ('  unit: mm', '  units: mm', 'unit'),
+    'no unit of a drive': (', unit: mbar', '', 'actuator_2.unit = None: required'),
+    'no unit of the tip': ('  unit: mm\n', '', 'tip.unit = None: required'),
+    'no unit of time': ('tip:', 'time: {from: P1 (psia)}\ntip:', 'time.unit = None: required'),
 }
 
 

@@ -106,8 +106,20 @@ def test_what_is_wrong_on_the_line_is_refused_before_anything_is_asked(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_exists_is_left_alone(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / 'mine.yaml').write_text('mine', encoding='utf-8')
-    assert main(['new', 'mine', '--yes']) == 1
-    assert (tmp_path / 'mine.yaml').read_text(encoding='utf-8') == 'mine'
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('new', 'mine', '--yes', '--output'),
+        ('bench', 'stiff_flop', '--output'),
+        ('simulate', 'stiff_flop', '0.1bar', '0', '0', '--record'),
+        ('curves', 'record'),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_was_measured_or_written_by_hand_is_left_alone(capsys, tmp_path, words):
+    """By every verb that makes such a file; recordings: see there."""
+    file = tmp_path / 'mine.yaml'
+    file.write_text('mine', encoding='utf-8')
+    assert main([*words, str(file)]) == 1
+    assert 'mine.yaml exists: write another name' in capsys.readouterr().err
+    assert file.read_text(encoding='utf-8') == 'mine'

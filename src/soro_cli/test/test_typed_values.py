@@ -37,6 +37,12 @@ def test_a_robot_may_be_named_in_front(capsys):
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize('word', ['nan', 'inf', 'NaN', 'Infinity', '1e999bar'])
+def test_a_number_in_front_is_no_robot(capsys, word):
+    assert main(['fk', word, '0', '0', '--offline', '--robot', 'stiff_flop']) == 1
+    assert f"pair_1 = '{word}': not a finite number" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('verb', ['ik', 'move'])
 @pytest.mark.parametrize('flag', [(), ('--pose',)])
 def test_ik_and_move_take_a_pose_the_same_way(verb, flag):

@@ -13,15 +13,13 @@ import os
 from pathlib import Path
 import sys
 
-import yaml
-
 from soro_driver import devices
 from soro_driver.endpoint import derive
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
-from soro_mechanics.robot_file.reader import read_robot_file
+from soro_mechanics.robot_file.reader import read_robot_file, read_yaml
 
 
 def check(arguments: Mapping[str, str]) -> None:
@@ -61,12 +59,7 @@ def _check_writable(file: Path) -> None:
 
 
 def _check_parameters(file: Path) -> None:
-    try:
-        content = yaml.safe_load(file.read_text(encoding='utf-8'))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        wanted = f'YAML that can be read ({error})'
-        raise InvalidInput('parameter file', str(file), wanted) from None
-    if not isinstance(content, dict):
+    if not isinstance(read_yaml(file), dict):
         raise InvalidInput('parameter file', str(file), 'node names with ros__parameters')
 
 

@@ -14,8 +14,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from soro_mechanics.core.configuration import LoadCase
+from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.modes import modes, shape
-from soro_mechanics.dynamics.simulation import simulate_stepper
+from soro_mechanics.dynamics.simulation import as_signal, simulate_stepper
 from soro_mechanics.dynamics.step_laws import generalised_alpha
 from soro_mechanics.dynamics.stepper import Options, Stepper
 from soro_mechanics.models.network.description.spec import DriveSpec, NetworkSpec
@@ -320,6 +321,48 @@ def test_a_step_that_finds_no_solution_leaves_everything_where_it_was():
     assert not report.taken
     assert stepper.time == 0.0
     np.testing.assert_array_equal(stepper.tip, before)
+
+
+def wound():
+    """Return a straight wire at rest: a motor turns its one end, its other end is held."""
+    of = section(mass=MASS, shear=3e4, axial=3e4)
+    far = end('ground', pose((0.0, 0.0, 2.0 * LENGTH)))
+    halves = [
+        rod(n, *ends, of=of, macro=False, pieces=4)
+        for n, ends in (('near', (end('ground'), end('tip'))), ('far', (end('tip'), far)))
+    ]
+    drives = (DriveSpec(0, 0, 'angle'),)
+    spec = NetworkSpec((ground(), body('tip')), tuple(halves), drives, 'tip', np.eye(4), 1)
+    stepper = Stepper(spec, np.zeros(1), Options(**PRECISE, retardation=5e-3))
+    stepper.rest(np.zeros(1), np.zeros(6), STILL)
+    return stepper
+
+
+@pytest.mark.parametrize('goal', [2.0 * np.pi, -2.0, 5.0])
+def test_a_motor_that_turns_too_far_for_a_step_stands_still_until_steps_are_shorter(goal):
+    """Frames do not tell whole turns, and half ones not their side; counted from the last step."""
+    stepper, asked = wound(), np.array([goal])
+    before = stepper.tip
+    report = stepper.step(1e-3, asked, np.zeros(6), STILL)
+    assert not report.taken and report.code is Code.OUT_OF_RANGE and stepper.time == 0.0
+    np.testing.assert_array_equal(stepper.tip, before)
+    for part in np.linspace(0.0, 1.0, 40)[1:]:
+        assert stepper.step(5e-3, part * asked, np.zeros(6), STILL).taken
+    c, s = np.cos(0.5 * goal), np.sin(0.5 * goal)  # the middle turns by half
+    there = pose((0.0, 0.0, LENGTH), [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(stepper.tip, there, atol=1e-5)
+
+
+def test_a_simulation_takes_shorter_steps_for_motors_or_says_what_would_help():
+    times, duration = np.linspace(0.0, 0.4, 3), 0.4
+    turn = as_signal('actuation', [[0.0], [2.0 * np.pi], [2.0 * np.pi]], 1, times)
+    quiet = turn, nothing, lambda t: STILL
+    motion = simulate_stepper(wound(), duration, 0.2, *quiet)
+    assert motion.code is Code.OUT_OF_RANGE and len(motion.time) == 1
+    for word in ('actuation', '6.28', '90 deg', 'shorter step'):
+        assert word in motion.message
+    same = simulate_stepper(wound(), duration, 0.2, *quiet, tolerance=1e-3)
+    assert same.code is Code.NONE and same.time[-1] == pytest.approx(duration)
 
 
 def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():

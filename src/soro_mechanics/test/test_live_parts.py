@@ -54,6 +54,37 @@ def test_two_surfaces_hold_a_hand_that_sticks_no_stiffer_than_one():
     assert forces == pytest.approx([1e-3 * ContactFeel().coupling] * 2)
 
 
+def on_a_floor_beside_a_wall(way):
+    """Return the forces (n,) along x of a hand on a floor, in a wall where y < 0."""
+    floor = VirtualObject('floor', Shape.WALL, friction=0.5)
+    wall = VirtualObject(
+        'wall', Shape.WALL, pose=frame_at(np.zeros(3), np.array([0, 1, 0])), friction=0.5
+    )
+    environment, forces = VirtualEnvironment([floor, wall]), []
+    push = np.array([0.0, -4.0, -4.0, 0.0, 0.0, 0.0])
+    for x, y in way:
+        environment.update(at(x, y, -1e-3), push, NOTHING, DT)
+        forces.append(environment.force[0])
+    return np.array(forces)
+
+
+def test_what_a_hand_sticks_with_stays_when_it_touches_or_leaves_another_surface():
+    on, off = -1e-3, 2e-3
+    forces = on_a_floor_beside_a_wall([(0, off), (5e-3, off), (5e-3, on), (8e-3, on), (8e-3, off)])
+    expected = ContactFeel().coupling * np.array([0, 5e-3, 5e-3, 8e-3, 8e-3])
+    np.testing.assert_allclose(forces, expected, atol=1e-9)
+
+
+def test_a_second_surface_gives_no_energy():
+    """Round a way that is closed, stretched on the floor alone and let go on the wall too."""
+    corners = [(0, 2e-3), (4e-3, 2e-3), (4e-3, -1e-3), (0, -1e-3), (0, 2e-3)]
+    for order in (corners, corners[::-1]):
+        way = np.concatenate([np.linspace(*p, 20) for p in zip(order, order[1:], strict=False)])
+        way = np.concatenate([way] * 3)
+        forces = on_a_floor_beside_a_wall(way)
+        assert np.sum(forces[1:] * np.diff(way[:, 0])) > -1e-9
+
+
 def test_more_objects_than_a_tick_has_time_for_are_refused():
     walls = [VirtualObject(f'w{k}', Shape.WALL) for k in range(MOST_OBJECTS + 1)]
     VirtualEnvironment(walls[1:])

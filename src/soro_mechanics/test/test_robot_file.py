@@ -24,3 +24,26 @@ def test_numbers_that_look_like_others_are_texts(tmp_path):
     file.write_text('[050, -07, 1:30, 1:30.5, 50, 0, -7, 0x1F, 1_000, 0.5, 1.0e+3, .5, -.inf]')
     texts, numbers = ['050', '-07', '1:30', '1:30.5'], [50, 0, -7, 31, 1000, 0.5, 1e3, 0.5]
     assert read_yaml(file) == [*texts, *numbers, float('-inf')]
+
+
+@pytest.mark.parametrize('text', ['[' * 400_000, '[' * 200_000 + ']' * 200_000, '{a: ' * 200_000])
+@pytest.mark.parametrize('begin', ['', 'a: 1\nb: '])
+def test_what_is_nested_without_end_is_refused_before_the_loader_gets_it(tmp_path, text, begin):
+    """libyaml's would end the process."""
+    file = tmp_path / 'deep.yaml'
+    file.write_text(begin + text)
+    with pytest.raises(RobotFileError, match='deep.yaml.*line [12] is nested deeper than 100'):
+        read_yaml(file)
+
+
+@pytest.mark.parametrize('mark', ['- ', '? '])
+def test_blocks_are_nested_as_deep(tmp_path, mark):
+    file = tmp_path / 'deep.yaml'
+    file.write_text(mark * 400_000)
+    with pytest.raises(RobotFileError, match='nested deeper than 100'):
+        read_yaml(file)
+    file.write_text(99 * '- ' + 'end')
+    found = read_yaml(file)
+    for _ in range(99):
+        (found,) = found
+    assert found == 'end'

@@ -21,6 +21,13 @@ def writing(path: Path) -> AbstractContextManager[None]:
     return _using(path, 'written')
 
 
+def unused(path: Path, option: str) -> Path:
+    """Return a path; UserError, with the option that gives it: something is there."""
+    if path.exists():
+        raise UserError(f'{path} exists: write another name ({option})')
+    return path
+
+
 @contextmanager
 def _using(path: Path, done: str) -> Iterator[None]:
     try:

@@ -95,7 +95,7 @@ def _source(section: Section, si: str) -> tuple[str, float, float]:
 
 
 def _unit(section: Section, si: str) -> float:
-    text = section.text('unit', si)
+    text = str(section.raw('unit', 1) if si == '1' else section.raw('unit'))  # never assumed
     try:
         return quantity.parse(text if text[:1].isdigit() else f'1 {text}', si)[0]
     except quantity.QuantityError as error:

@@ -75,12 +75,14 @@ def _record(arguments: argparse.Namespace) -> int:
     from soro_driver.settings import read_driver_settings
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.reader import read_robot_file
+    from soro_node.file_errors import unused
     from soro_node.user_errors import UserError
     from soro_stm32_driver.curve_files import write_runs
     from soro_stm32_driver.curve_recording import CurveRecorder
     from soro_stm32_driver.transport import Stm32Transport
     from soro_stm32_driver.wiring import read_wiring
 
+    unused(arguments.file, 'FILE')
     robot = read_robot_file(find_robot_file(arguments.robot))
     settings = read_driver_settings(robot)
     wiring = read_wiring(settings.section, robot)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 import os
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ import numpy as np
 
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
+from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
-from soro_mechanics.robot_file.reader import read_yaml
 
 PROTOCOLS = ('stretch', 'step', 'chirp', 'pull')
 COMMANDED = '_commanded'  # after the name of an actuator
@@ -80,19 +78,17 @@ def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
 
 
 def table_path(text: str, mapped: bool = True) -> Path:
-    """Return where a table goes; InvalidInput: it cannot, or its mapping (`mapped`) cannot."""
+    """Return where a table, and its mapping where it is `mapped`, go.
+
+    InvalidInput: they cannot, or something is there: what was measured is not replaced.
+    """
     path = Path(text)
     if not path.is_absolute() or path.suffix != '.csv' or not os.access(path.parent, os.W_OK):
         expected = 'the absolute path of a .csv file in a folder that can be written to'
         raise InvalidInput('save_to', text, expected)
-    beside, known = path.with_suffix('.yaml'), False
-    if mapped and beside.exists():
-        with suppress(SoroError):
-            found = read_yaml(beside)
-            known = isinstance(found, dict) and found.keys() <= {'actuators', 'tip', 'time'}
-        if not known:
-            expected = f'another name: its mapping would replace {beside.name}, which is none'
-            raise InvalidInput('save_to', text, expected)
+    for file in (path, path.with_suffix('.yaml'))[: 1 + mapped]:
+        if file.exists():
+            raise InvalidInput('save_to', text, f'another name: {file.name} exists')
     return path
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 import threading
 import time
@@ -21,7 +22,7 @@ from soro_node.qos import LOSSY
 from soro_node.transforms import stamp_of
 
 TOPIC = 'tip_measured'
-SMOOTHING = 0.1  # of each new latency in the mean
+MANY = 11  # latencies whose median counts: clocks are set meanwhile
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class MeasuredTip:
     """The newest measured tip, read when it is asked for; safe from any thread.
 
     `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count.
-    `latency`: mean time from stamp to arrival [s].
+    `latency`: median time from stamp to arrival [s].
     """
 
     def __init__(self, node: Node, timeout: float) -> None:
         self.timeout = timeout
         self.latency = 0.0
+        self._latencies: deque[float] = deque(maxlen=MANY)
         self._node, self._heard = node, PolledSubscriptions(node)
         self._sample: TipSample | None = None
         self._reading = threading.Lock()
@@ -76,6 +78,6 @@ class MeasuredTip:
         stamp = stamp_of(message.header)
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
         latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
-        share = 1.0 if self._sample is None else SMOOTHING
-        self.latency += share * (max(0.0, latency) - self.latency)
+        self._latencies.append(max(0.0, latency))
+        self.latency = float(np.median(self._latencies))
         self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)

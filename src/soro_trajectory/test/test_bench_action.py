@@ -149,11 +149,16 @@ def test_levels_and_series_are_what_the_robot_did(bench, tmp_path):
     for row in rows:
         assert row[3:] == pytest.approx(robot.forward(row[:3]).tip[:3, 3], abs=1e-6)
     status, result = bench.run(protocol='step', duration=1.5, save_to=str(file))
+    assert status == GoalStatus.STATUS_ABORTED  # what was measured stays
+    assert result.error_message.startswith('save_to = ') and len(table(file)) == 3
+    file = tmp_path / 'step.csv'
+    status, result = bench.run(protocol='step', duration=1.5, save_to=str(file))
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_message
     rows = table(file)
     assert (np.diff(rows[:, 0]) > 0.0).all()
     assert rows[-1, 4:7] == pytest.approx(0.5 * robot.limits[:, 1])
     assert rows[0, 4] < rows[-1, 4]
+    file = tmp_path / 'chirp.csv'
     status, result = bench.run(
         protocol='chirp', amplitude=0.05, duration=1.0, highest_frequency=0.5, save_to=str(file)
     )

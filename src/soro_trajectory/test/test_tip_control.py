@@ -20,6 +20,7 @@ from soro_mechanics.core.status import Code
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
+from soro_node.transforms import stamp_of
 from soro_rigs.ros_session import RosSession, wait_until
 from soro_trajectory.input_shaping import slowest_modes
 from soro_trajectory.tip_control import GIVEN_UP, REMEMBERED, TipControl
@@ -43,14 +44,16 @@ class Tracked(Scene):
     def true_tip(self):
         return self.robot.forward(self.driver.value).tip[:3, 3] + OFF
 
-    def look(self):
-        if self.blind:
+    def look(self, late=0.0):
+        if self.blind and not late:
             return
         pose = np.eye(4)  # positions alone
         pose[:3, 3] = self.true_tip()
         message = PoseStamped(pose=pose_to_message(pose))
-        message.header.stamp = self.ros.client.get_clock().now().to_msg()
+        moment = self.ros.client.get_clock().now() - Duration(seconds=late)
+        message.header.stamp = moment.to_msg()
         self.seen.publish(message)
+        return stamp_of(message.header)
 
     def decide(self, control):
         done = self.planner.set_parameters([Parameter('control', value=control)])
@@ -64,6 +67,18 @@ class Tracked(Scene):
 def scene():
     with RosSession('/arm') as ros:
         yield Tracked(ros, load_robot('spatial_cc'), '/arm')
+
+
+def test_a_clock_that_was_set_forward_meanwhile_makes_no_latency(scene):
+    """Once a stamp is of the clock before and its arrival of the clock after."""
+    measured = scene.planner.tip_control.measured
+    wait_until(lambda: measured.fresh() and len(measured._latencies) == 3)
+    scene.blind = True
+    stamp = scene.look(late=3600.0)
+    wait_until(lambda: measured.fresh() and measured.fresh().stamp == stamp)
+    scene.blind = False
+    wait_until(lambda: measured.fresh() and measured.fresh().stamp > stamp)
+    assert measured.latency < 0.5
 
 
 def test_feedback_reaches_the_measured_target_and_rests_where_the_tracker_is_lost(scene):

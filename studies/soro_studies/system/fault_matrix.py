@@ -21,6 +21,7 @@ import tempfile
 import time
 from typing import Any
 
+from soro_rigs.domains import own_domain
 from soro_studies.system.reliability_page import (
     cells,
     EVIDENCE,
@@ -33,7 +34,6 @@ from soro_studies.system.reliability_page import (
 )
 
 TESTS = Path('src/soro_system_tests/test/devices')  # from the workspace's folder
-DOMAIN = 59
 AGAIN = 2  # more attempts of a test that failed
 ALL_PASSED, SOME_FAILED = 0, 1  # exit codes of pytest; others mean that not all tests ran
 
@@ -66,13 +66,13 @@ def covered_cells() -> set[tuple[str, int]]:
         return {(device, number) for device, number in json.loads(file.read_text())}
 
 
-def run_tests(words: Sequence[str], domain: int) -> bool:
+def run_tests(words: Sequence[str]) -> bool:
     """Run pytest; tests append their evidence, failed or not. Whether it came to its end."""
     with tempfile.TemporaryDirectory(prefix='soro_data_') as data:  # of latched emergency stops
         environment = {
             **os.environ,
             'SORO_EVIDENCE': str(EVIDENCE.resolve()),
-            'ROS_DOMAIN_ID': str(domain),
+            'ROS_DOMAIN_ID': str(own_domain()),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
             'XDG_DATA_HOME': data,
         }
@@ -98,7 +98,6 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument('--keep', action='store_true', help='add to the evidence of before')
     parser.add_argument('--page', action='store_true', help='write the section only')
     parser.add_argument('--again', type=int, default=AGAIN, help='attempts of failed tests')
-    parser.add_argument('--domain', type=int, default=DOMAIN)
     arguments = parser.parse_args(words)
     if not arguments.page:
         EVIDENCE.parent.mkdir(parents=True, exist_ok=True)
@@ -106,11 +105,11 @@ def main(words: Sequence[str] | None = None) -> int:
             EVIDENCE.unlink(missing_ok=True)
         began = time.monotonic()
         filters = ['-k', arguments.only] if arguments.only else []
-        ended = run_tests([*matrix_files(), *filters], arguments.domain)
+        ended = run_tests([*matrix_files(), *filters])
         for _ in range(arguments.again):
             again = failed(read_evidence())
             if again:
-                run_tests(again, arguments.domain)
+                run_tests(again)
         if not ended:
             print('FAILED: pytest did not come to its end: see above', flush=True)
             return 1

@@ -28,10 +28,10 @@ from soro_cli.ros_session import RosSession
 from soro_launch.real_launch import is_available
 from soro_msgs.msg import ActuatorState
 from soro_node.process.parent_death import LAUNCHER, until_parent_dies
+from soro_rigs.domains import own_domain
 from soro_studies.system.reliability_page import write_section
 
 RESULT = Path('docs/evidence/launcher_deaths.json')
-DOMAIN = 58
 FIRST = 2.0  # s after its start in which a launcher is killed
 START = 60.0  # s; a launcher on a busy machine
 AGAIN = 1.0  # s after which it is looked at once more
@@ -247,12 +247,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument('--load', type=int, default=os.cpu_count(), help='computing processes')
     parser.add_argument('--robot', default=ROBOT)
     parser.add_argument('--seed', type=int, default=0)
-    parser.add_argument('--domain', type=int, default=DOMAIN)
     parser.add_argument('--result', type=Path, default=RESULT)
     parser.add_argument('--page', action='store_true', help='write the section only')
     arguments = parser.parse_args(words)
     if not arguments.page:
-        os.environ['ROS_DOMAIN_ID'] = str(arguments.domain)
+        os.environ['ROS_DOMAIN_ID'] = str(own_domain())
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         deaths = []
         with (

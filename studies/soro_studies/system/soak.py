@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+import contextlib
 import datetime
 import json
 import os
@@ -29,6 +30,7 @@ from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process.parent_death import until_parent_dies
+from soro_rigs.domains import free_domain
 from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.process_figures import left_segments, SHARED
 from soro_studies.system.reliability_page import PAGE, write_section
@@ -50,7 +52,6 @@ from soro_studies.system.soak_robot import RobotSoak
 RESULT = Path('out/soak/soak.json')  # and the raw result of every robot beside it
 START_WITHIN = 300.0  # s; two robots that start at once on a busy computer
 END_WITHIN = 60.0  # s, from Ctrl-C to a robot that has ended and left its figures
-FIRST_DOMAIN = 60  # ROS domains: robots that run together do not hear each other
 
 
 def robots() -> list[str]:
@@ -118,14 +119,14 @@ def soak_one(name: str, arguments: argparse.Namespace) -> int:
     return int(any(wrong))
 
 
-def start(name: str, number: int, arguments: argparse.Namespace, file: Path) -> subprocess.Popen:
+def start(name: str, domain: int, arguments: argparse.Namespace, file: Path) -> subprocess.Popen:
     """Start the process that soaks one robot.
 
     In a session of its own: of a Ctrl-C it hears only once, from this process.
     """
     environment = {
         **os.environ,
-        'ROS_DOMAIN_ID': str(arguments.domain + number),
+        'ROS_DOMAIN_ID': str(domain),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }
     command = [
@@ -163,7 +164,7 @@ class Soaks:
         self._arguments = arguments
         self._waiting = list(names)
         self._running: dict[str, subprocess.Popen] = {}
-        self._slots = list(range(arguments.together))
+        self._domains: list[int] = []  # free: robots that run together do not hear each other
         self._used: dict[str, int] = {}
         self.began: dict[str, str] = {}
         self.failed = 0
@@ -175,13 +176,19 @@ class Soaks:
     def run(self) -> None:
         """Soak all, until they have ended or somebody interrupts."""
         self._arguments.result.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.ExitStack() as kept:
+            together = range(self._arguments.together)
+            self._domains = [kept.enter_context(free_domain()) for _ in together]
+            self._run()
+
+    def _run(self) -> None:
         try:
             while self._waiting or self._running:
-                while self._waiting and self._slots:
+                while self._waiting and self._domains:
                     self._start(self._waiting.pop(0))
                 for name in [n for n, p in self._running.items() if p.poll() is not None]:
                     code = self._running.pop(name).returncode
-                    self._slots.append(self._used.pop(name))
+                    self._domains.append(self._used.pop(name))
                     self.failed += bool(code)
                     print(f'{name}: ended with {code}', flush=True)
                     self._keep(name)
@@ -192,7 +199,7 @@ class Soaks:
             self.failed += 1
 
     def _start(self, name: str) -> None:
-        self._used[name] = self._slots.pop(0)
+        self._used[name] = self._domains.pop(0)
         self.file(name).unlink(missing_ok=True)
         self.began[name] = now()
         self._running[name] = start(name, self._used[name], self._arguments, self.file(name))
@@ -264,7 +271,6 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--robots', default='all', help='names with commas between, or all')
     parser.add_argument('--together', type=int, default=1, help='robots at a time')
     parser.add_argument('--seed', type=int, default=1)
-    parser.add_argument('--domain', type=int, default=FIRST_DOMAIN, help='first ROS domain')
     parser.add_argument(
         '--result',
         type=Path,

@@ -34,6 +34,7 @@ from soro_cli.motion import ACTIVE
 from soro_driver.settings import read_driver_settings
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.msg import ActuatorState
+from soro_rigs.domains import own_domain
 from soro_studies.system.launched_robot import launched_robot, LaunchedRobot
 from soro_studies.system.reliability_page import write_section
 from soro_studies.system.stop_senders import (
@@ -397,7 +398,6 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument('--devices', default=','.join(DEVICES), help='with commas between')
     parser.add_argument('--ends', default=','.join(ENDS))
     parser.add_argument('--rates', default=','.join(f'{r:g}' for r in RATES), help='[Hz]')
-    parser.add_argument('--domain', type=int, default=58)
     parser.add_argument('--keep', action='store_true', help='store nothing')
     parser.add_argument('--one', default='', help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
@@ -412,7 +412,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return int(bool(result['moves'] or result['trouble'] or result['exit']))
     environment = {
         **os.environ,
-        'ROS_DOMAIN_ID': str(arguments.domain),
+        'ROS_DOMAIN_ID': str(own_domain()),
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     }
     failed = 0

@@ -36,11 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_cli.bench import Bench
     from soro_cli.doctor.findings import as_json, Level, print_findings
     from soro_cli.tables import ask
-    from soro_node.file_errors import writing
+    from soro_node.file_errors import unused, writing
     from soro_node.user_errors import UserError
 
     if not 0.0 < arguments.part <= 50.0:
         raise UserError(f'--part {arguments.part:g}: write 0 to 50 percent')
+    if arguments.output:
+        unused(Path(arguments.output), '--output')
     if arguments.hardware and not arguments.yes and ask('It may move. Go on? yes/no ') != 'yes':
         return 1
     person = None if arguments.yes or not arguments.hardware else ask

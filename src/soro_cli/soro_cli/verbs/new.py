@@ -8,7 +8,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from soro_cli.tables import ask, note
-from soro_node.file_errors import writing
+from soro_node.file_errors import unused, writing
 from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
@@ -53,9 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not re.fullmatch(NAME, name) or yaml.safe_load(name) != name or name in robot_files():
         rule = 'a-z first, then a-z, 0-9, _; not in `soro list`; no word of YAML (no, on, null)'
         raise UserError(f'name = {name!r}: write {rule}')
-    target = Path(arguments.output or f'{name}.yaml')
-    if target.exists():
-        raise UserError(f'{target} exists; remove it, or write --output FILE')
+    target = unused(Path(arguments.output or f'{name}.yaml'), '--output')
     if not target.parent.is_dir():
         raise UserError(f'{target.parent} is no folder; make it, or write --output FILE')
     kind = arguments.kind or ('arm' if arguments.yes else _asked_kind())

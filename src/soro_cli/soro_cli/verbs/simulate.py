@@ -70,9 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.dynamics.snapshot import snapshot
     from soro_mechanics.dynamics.stepper import Options
     from soro_node.display_units import shown, shown_position
-    from soro_node.file_errors import writing
+    from soro_node.file_errors import unused, writing
     from soro_node.process.warm_up import mark_of
 
+    if arguments.record:
+        unused(arguments.record, '--record')
     device = description.foreign.get('driver', {}).get('device', 'simulated')
     plant = read_emulator_settings(description, device).body
     body = BodyProperties(NETWORK, 0.0, plant.changes if arguments.emulated else ())

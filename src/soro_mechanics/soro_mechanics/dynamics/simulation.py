@@ -43,7 +43,7 @@ class Simulation:
     dissipated: Array
     contact: Array  # stored
     events: tuple[tuple[Event, ...], ...]  # that each function of `events` marked
-    code: Code  # NOT_CONVERGED: the motion ends before its time
+    code: Code  # NOT_CONVERGED, OUT_OF_RANGE: the motion ends before its time
     message: str
     warnings: tuple[str, ...]
     iterations: int
@@ -140,8 +140,11 @@ def simulate_stepper(
             change = min(GROWTH, max(0.25, SAFE * ratio ** (1.0 / 3.0)))
             length = min(length * change, step)
         if not report.taken and (tolerance is None or length < SHORTEST * step):
-            code = Code.NOT_CONVERGED
-            message = f'no solution of the step to {t:g} s: take a shorter step'
+            code = report.code or Code.NOT_CONVERGED
+            why = 'no solution of'
+            if code is Code.OUT_OF_RANGE:
+                why = f'actuation = {actuation(t)} rad: a motor turns by more than 90 deg in'
+            message = f'{why} the step to {t:g} s: take a shorter step'
             break
     columns = [np.array(c) for c in list(zip(*rows, strict=True))[:5]]
     energies = [r[5] for r in rows]

@@ -299,8 +299,11 @@ class Stepper:
     ) -> StepReport:
         """Go on by `step` [s] to where actuation, tip wrench and gravity are these.
 
-        A step that adds more than `most_error` [m] to the error of positions is not taken.
+        A step that adds more than `most_error` [m] to the error of positions is not taken, nor one
+        in which a motor turns further than frames can tell (OUT_OF_RANGE).
         """
+        if self.equilibrium.longest_step(self._drives.actuation, actuation) < 1.0:
+            return StepReport(Code.OUT_OF_RANGE, False, 0, math.nan, math.inf)
         before = [a.copy() for a in self._asked()]
         old = None if self._started else copy_inputs(self.inputs)
         self._ask(actuation, wrench, gravity)

@@ -4,9 +4,8 @@
 
 Objects that follow a streamed pose move at a limited speed, so that a hand that leans on one is
 not jerked. A round surface is the wall that touches it where it is nearest to the hand. Friction
-is a spring to where the hand began to stick, which gives way at a share of the normal force
-(Dahl); a field resists motion; a streamed wrench is added. These forces act where no object
-constrains the hand.
+is a spring that the hand stretches as it moves, up to a share of the normal force (Dahl); a field
+resists motion; a streamed wrench is added. These forces act where no object constrains the hand.
 """
 
 from __future__ import annotations
@@ -75,7 +74,8 @@ class LiveParts:
             if o.shape in (Shape.SPHERE, Shape.CYLINDER)
         ]
         self._rough = [(i, o.friction) for i, o in enumerate(solid) if o.friction > 0.0]
-        self._stuck: dict[int, Array] = {}
+        self._touched: dict[int, Array] = {}  # rough objects: where on them the hand was
+        self._pull = np.zeros(3)  # of friction
         self._resistance = sum(o.damping for o in objects if o.shape is Shape.FIELD)
         self.drag = drag
         self.goal, self._wanted = np.eye(4), np.eye(4)
@@ -87,7 +87,7 @@ class LiveParts:
 
     def reset(self) -> None:
         """Forget what sticks, and the added wrench."""
-        self._stuck.clear()
+        self._touched, self._pull = {}, np.zeros(3)
         self.wrench[:], self._asked[:], self._slow, self.pushes = 0.0, 0.0, False, False
 
     def move_goal(self, pose: Array, at_once: bool = False) -> None:
@@ -142,10 +142,7 @@ class LiveParts:
         extra = -self.wrench
         resistance = max(self._resistance, self.drag if self.pushes else 0.0)
         extra[:3] += resistance * speed[:3]
-        touched = sum(self._state[i, CONTACT] != 0.0 for i, _ in self._rough)
-        spring = self._spring / max(1, touched)  # together as stiff as one
-        for i, share in self._rough:
-            extra[:3] += self._friction(i, share, spring, hand[:3, 3], wrench[:3])
+        extra[:3] += self._friction(hand[:3, 3], wrench[:3], rows[:, :3])
         force += extra - rows.T @ (rows @ extra)
 
     def _look(self) -> None:
@@ -159,19 +156,23 @@ class LiveParts:
         self.goal[:3, 3] += step / share
         self.goal[:3, :3] = so3_exp(turn / share) @ self.goal[:3, :3]
 
-    def _friction(self, i: int, share: float, spring: float, place: Array, force: Array) -> Array:
-        """Return what the hand has to give along a surface that it sticks to, shape (3,)."""
-        if self._state[i, CONTACT] == 0.0:
-            self._stuck.pop(i, None)
-            return np.zeros(3)
-        normal, centre = self._frames[i][:3, 2], self._centre[i]
-        # Where it sticks is a place of the object, which may move.
-        local = centre[:3, :3].T @ (place - centre[:3, 3])
-        stretch = centre[:3, :3] @ (local - self._stuck.setdefault(i, local))
-        stretch -= normal * (normal @ stretch)
-        most = share * max(0.0, -float(force @ normal)) / spring
-        length = float(np.linalg.norm(stretch))
-        if length > most:
-            self._stuck[i] = local - centre[:3, :3].T @ (stretch * (most / length))
-            stretch *= most / length
-        return spring * stretch
+    def _friction(self, place: Array, force: Array, held: Array) -> Array:
+        """Return what the hand has to give along what it sticks to, shape (3,).
+
+        One spring, however many surfaces: it keeps its stretch when the hand touches or leaves
+        another one, but for the directions that are `held` (n, 3), orthonormal.
+        """
+        moved, most, touched = np.zeros(3), 0.0, {}
+        for i, share in self._rough:
+            if self._state[i, CONTACT] != 0.0:
+                centre = self._centre[i]
+                # Where the hand is on the object, which may move.
+                touched[i] = centre[:3, :3].T @ (place - centre[:3, 3])
+                moved += centre[:3, :3] @ (touched[i] - self._touched.get(i, touched[i]))
+                most += share * max(0.0, -float(force @ self._frames[i][:3, 2]))
+        self._touched = touched
+        pull = self._pull + self._spring / max(1, len(touched)) * moved
+        pull -= held.T @ (held @ pull)
+        size = float(np.linalg.norm(pull))
+        self._pull = pull * min(1.0, most / size) if size > 0.0 else pull
+        return self._pull

@@ -14,7 +14,7 @@ a hand that pushes steadily moves at force over damping, whatever the rate and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 import math
 
 import numpy as np
@@ -120,41 +120,24 @@ class VirtualEnvironment:
         solid = [pair for pair in pairs if pair[0].shape is not Shape.FIELD]
         n = len(solid)
         shapes = [Shape.WALL if o.shape in SURFACES else o.shape for o, _ in solid]
-        self._shapes = np.array(shapes, np.int64)
-        self._controls = np.array([o.control for o, _ in solid], np.int64)
-        self._frames = np.array([o.pose for o, _ in solid]).reshape(n, 4, 4)
-        self._numbers = np.array(
+        controls = np.array([o.control for o, _ in solid], np.int64)
+        frames = np.array([o.pose for o, _ in solid]).reshape(n, 4, 4)
+        numbers = np.array(
             [[*o.size, o.stiffness, o.rotational_stiffness, o.damping, b] for o, b in solid]
         ).reshape(n, kernels.NUMBERS)
         self._state = np.zeros((n, kernels.STATE))
-        self._neutral = np.eye(4) if neutral is None else pose_array('neutral', neutral)
+        axes = np.eye(4) if neutral is None else pose_array('neutral', neutral)
         feel = ContactFeel() if feel is None else feel
-        self._feel = np.array(
-            [
-                feel.linear_margin,
-                feel.angular_margin,
-                feel.release_force,
-                feel.release_torque,
-                feel.default_damping,
-                feel.longest_lead,
-                feel.coupling,
-            ]
-        )
-        if not np.all(np.isfinite(self._feel)) or np.any(self._feel < 0.0):
+        felt = np.array(astuple(feel))  # in the order of the kernels
+        if not np.all(np.isfinite(felt)) or np.any(felt < 0.0):
             raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
         for key in ('default_damping', 'longest_lead', 'coupling'):
             if not getattr(feel, key) > 0.0:
                 raise InvalidInput(key, getattr(feel, key), 'greater than zero')
         self.compiled = kernels.Objects(
-            self._shapes,
-            self._controls,
-            self._frames,
-            self._numbers,
-            self._state,
-            self._feel,
-            self._neutral,
+            np.array(shapes, np.int64), controls, frames, numbers, self._state, felt, axes
         )
-        self.live = LiveParts(self.objects, self._frames, self._state, feel.coupling, drag)
+        self.live = LiveParts(self.objects, frames, self._state, feel.coupling, drag)
         self._work = np.zeros(kernels.WORK)
         self._rows = self._work[:36].reshape(6, 6)
         self.goal, self.force = np.zeros(6), np.zeros(6)

@@ -51,7 +51,7 @@ LARGEST = 1e30  # in SI: nothing is, and its fourth power is still a number
 LONGEST = 4000  # characters of a quantity: the pattern below takes time in their square
 
 # Not followed by a slash: the 1 of '1/m' belongs to the unit.
-NUMBER = r'[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])'
+NUMBER = r'[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\d/])|(?i:nan|inf(?:inity)?)\b)'
 _QUANTITY = re.compile(rf'\s*((?:{NUMBER}\s+)*{NUMBER})\s*(.*?)\s*')
 
 
@@ -112,6 +112,8 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     if match is None:
         raise QuantityError(f'write {wanted}')
     numbers = [float(x) for x in match.group(1).split()]
+    if not all(map(math.isfinite, numbers)):
+        raise QuantityError(f'not a finite number; write {wanted}')
     unit = re.sub(r'\s+', ' ', match.group(2))
     if len(numbers) != size:
         raise QuantityError(f'{len(numbers)} numbers given; write {wanted}')

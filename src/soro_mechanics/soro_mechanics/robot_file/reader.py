@@ -32,6 +32,7 @@ from soro_mechanics.robot_file.section import Provenance, Section
 SCHEMA = 2
 LARGEST = 10**6  # bytes of a robot file
 MAX_ENTRIES = 20_000  # of a robot file, aliases written out
+MAX_DEPTH = 100  # of its nesting; libyaml's loader recurses without a limit
 NAME = '[a-z][a-z0-9_]*'
 FOREIGN_SECTIONS = ('driver', 'emulator')
 HEAD = ('schema', 'name', 'title', 'reference', 'gravity')
@@ -192,24 +193,32 @@ class _StrictLoader(_SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _entries(node: yaml.Node, known: dict[int, int]) -> int:
-    """Count what a file holds once every alias is written out; raises yaml.YAMLError."""
-    if isinstance(node, yaml.ScalarNode):
-        return 1
-    if id(node) in known:
-        if not known[id(node)]:
-            raise yaml.YAMLError('an alias stands inside of what it names')
-        return known[id(node)]
-    known[id(node)] = 0
-    parts = node.value
-    if isinstance(node, yaml.MappingNode):
-        parts = [part for pair in node.value for part in pair]
-    known[id(node)] = 1 + sum(_entries(part, known) for part in parts)
-    return known[id(node)]
+def _check_size(text: str) -> None:
+    """Raise yaml.YAMLError: a text is nested too deep, or too long with aliases written out."""
+    sizes, counts, open_anchors = dict[str | None, int](), [0], list[str | None]()
+    for event in yaml.parse(text, Loader=_SafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            counts.append(1)
+            open_anchors.append(event.anchor)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            sizes[open_anchors.pop()] = counts[-1]
+            counts.append(counts.pop() + counts.pop())
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in open_anchors:
+                raise yaml.YAMLError('an alias stands inside of what it names')
+            counts[-1] += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[event.anchor] = 1
+            counts[-1] += 1
+        if len(counts) > MAX_DEPTH + 1:
+            line = event.start_mark.line + 1
+            raise yaml.YAMLError(f'line {line} is nested deeper than {MAX_DEPTH}')
+        if counts[-1] > MAX_ENTRIES:
+            raise yaml.YAMLError(f'written out, its aliases make more than {MAX_ENTRIES} entries')
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file as this library takes them: of bounded size, no key twice.
+    """Read a YAML file as this library takes them: of bounded size and depth, no key twice.
 
     Raises RobotFileError: it cannot be read, or is not such a file.
     """
@@ -223,14 +232,11 @@ def read_yaml(path: Path) -> Any:
     except (OSError, ValueError) as error:
         raise RobotFileError('file', file, f'cannot be read: {error}', file) from None
     try:
-        loader = _StrictLoader(text)
-        node = loader.get_single_node()
-        if node is not None and _entries(node, {}) > MAX_ENTRIES:
-            raise yaml.YAMLError(f'written out, its aliases make more than {MAX_ENTRIES} entries')
-        return None if node is None else loader.construct_document(node)
+        _check_size(text)
+        return _StrictLoader(text).get_single_data()
     except RobotFileError as error:
         raise RobotFileError(error.path, error.value, error.remedy, file) from None
-    except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+    except (yaml.YAMLError, TypeError, ValueError) as error:
         message = ' '.join(str(error).split())
         raise RobotFileError('file', file, f'is not valid YAML: {message}', file) from None
 
