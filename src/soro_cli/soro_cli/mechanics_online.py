@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from geometry_msgs.msg import Point, PoseStamped, Quaternion, Vector3, Wrench
+from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
 from soro_cli import answers
@@ -16,6 +16,7 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.robot_input import METHODS
 from soro_msgs import srv
 from soro_msgs.msg import Configuration as ConfigurationMessage
+from soro_node.conversions import wrench_to_message
 
 T = TypeVar('T')
 STABILITY = {0: 'unknown', 1: 'stable', 2: 'unstable'}
@@ -37,7 +38,7 @@ class OnlineMechanics:
     ) -> answers.ForwardAnswer:
         """Call solve_forward."""
         request = srv.SolveForward.Request(
-            actuation=actuation, wrench=wrench_message(wrench), model=model, examine=examine
+            actuation=actuation, wrench=wrench_to_message(wrench), model=model, examine=examine
         )
         reply = self._call(srv.SolveForward, 'kinematics_solver/solve_forward', request)
         return _filled(answers.ForwardAnswer, reply)
@@ -51,7 +52,9 @@ class OnlineMechanics:
         model: str,
     ) -> answers.InverseAnswer:
         """Call solve_inverse."""
-        request = srv.SolveInverse.Request(task=task, wrench=wrench_message(wrench), model=model)
+        request = srv.SolveInverse.Request(
+            task=task, wrench=wrench_to_message(wrench), model=model
+        )
         request.target = pose_message(position, quaternion)
         reply = self._call(srv.SolveInverse, 'kinematics_solver/solve_inverse', request)
         return _filled(answers.InverseAnswer, reply)
@@ -61,7 +64,7 @@ class OnlineMechanics:
     ) -> answers.JacobianAnswer:
         """Call compute_jacobian; no actuation: the present one."""
         request = srv.ComputeJacobian.Request(
-            actuation=actuation or [], wrench=wrench_message(wrench), model=model
+            actuation=actuation or [], wrench=wrench_to_message(wrench), model=model
         )
         reply = self._call(srv.ComputeJacobian, 'kinematics_solver/compute_jacobian', request)
         matrix = _rows(reply.matrix, len(reply.actuator_name))
@@ -78,7 +81,7 @@ class OnlineMechanics:
         """Call compute_compliance; no actuation: the present one."""
         request = srv.ComputeCompliance.Request(
             actuation=actuation or [],
-            wrench=wrench_message(wrench),
+            wrench=wrench_to_message(wrench),
             model=model,
             method=METHODS.index(method),
             along_backbone=along,
@@ -93,7 +96,7 @@ class OnlineMechanics:
     ) -> answers.ComparisonAnswer:
         """Call compare_models; no models: all of the robot."""
         request = srv.CompareModels.Request(
-            actuation=actuation, wrench=wrench_message(wrench), models=models
+            actuation=actuation, wrench=wrench_to_message(wrench), models=models
         )
         reply = self._call(srv.CompareModels, 'kinematics_solver/compare_models', request)
         return _filled(answers.ComparisonAnswer, reply)
@@ -115,13 +118,6 @@ def pose_message(position: list[float], quaternion: list[float] | None) -> PoseS
         position=Point(x=x, y=y, z=z), orientation=Quaternion(x=a, y=b, z=c, w=d)
     )
     return message
-
-
-def wrench_message(values: list[float]) -> Wrench:
-    """Return a wrench, force first."""
-    force = dict(zip('xyz', values[:3], strict=True))
-    torque = dict(zip('xyz', values[3:], strict=True))
-    return Wrench(force=Vector3(**force), torque=Vector3(**torque))
 
 
 def _pose(message: PoseMessage) -> answers.Pose:

@@ -46,17 +46,12 @@ class ServiceRound:
         return next((f.result() for f in self._futures.get(space, ()) if f.done()), None)
 
     def carry_out(self) -> tuple[list[str], list[str]]:
-        """Ask, and wait for the answers; return the `outcome`."""
-        self._session.spin_until(lambda: bool(self.ask()) and self.answered, ANSWER)
-        return self.outcome()
+        """Ask; return what those said who did it in time, and what is wrong with the others."""
 
-    @property
-    def answered(self) -> bool:
-        """Whether everybody found has answered."""
-        return all(self._answer(space) is not None for space in self._clients)
+        def answered() -> bool:
+            return bool(self.ask()) and all(self._answer(s) is not None for s in self._clients)
 
-    def outcome(self) -> tuple[list[str], list[str]]:
-        """Return what those said who did it, and what is wrong with the others."""
+        self._session.spin_until(answered, ANSWER)
         done, failed = [], []
         for space in sorted(self._clients):
             answer = self._answer(space)

@@ -11,18 +11,14 @@ from soro_cli.ros_session import RosSession
 from soro_cli.tables import print_json
 from soro_node.user_errors import UserError
 
+STOP = 'driver/stop'  # offered by every driver, or what owns the device in its place
 LATECOMERS = 1.0  # s without a new robot: all have been found; those found are told by then
 HARDWARE = 'use the emergency stop of the hardware.'
 
 
-def drivers(session: RosSession) -> set[str]:
-    """Return the namespaces in which a driver, or what owns the device, lives now."""
-    return session.offering('driver/stop')
-
-
 def nobody(session: RosSession, what: str) -> UserError:
     """Return the error that nobody was found; `what` says who was looked for."""
-    others = ', '.join(sorted(drivers(session))) or 'none'
+    others = ', '.join(sorted(session.offering(STOP))) or 'none'
     return UserError(
         f'{what} (running: {others}): the driver has ended, or has another ROS_DOMAIN_ID. '
         f'If the robot moves, {HARDWARE}',

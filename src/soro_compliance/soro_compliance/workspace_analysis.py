@@ -101,8 +101,6 @@ def _hull(points: Array) -> Any:
 
 def hull_volume(points: Array) -> float:
     """Return the volume of the convex hull [m^3]; zero when the points span none."""
-    if len(points) < 4:
-        return 0.0
     hull = _hull(points)
     return 0.0 if hull is None else float(hull.volume)
 

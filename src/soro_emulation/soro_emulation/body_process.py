@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -56,7 +55,7 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
 
     robot = read_robot_file(robot_file)
     properties = read_emulator_settings(robot, device).body
-    body: EmulatedBody | MovingBody = EmulatedBody(robot, properties)
+    body = EmulatedBody(robot, properties)
     body.configuration(np.array([a.rest for a in robot.actuators]))
     loading = None  # its kernels compile for minutes the first time: in equilibrium until then
     if properties.plant == 'dynamic':
@@ -88,11 +87,6 @@ def reaction(body: Any, q: Configuration) -> Array:
     return out
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the process: robot file, device, two file descriptors."""
-    os.nice(NICE)
-    answer(serve, arguments)
-
-
 if __name__ == '__main__':
-    main()
+    os.nice(NICE)
+    answer(serve)

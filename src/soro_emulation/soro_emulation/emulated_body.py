@@ -20,11 +20,14 @@ class EmulatedBody:
     `description`: the robot as its file describes it; `properties`: how the emulated one differs.
     """
 
+    usual_law = 'play'  #: of the hysteresis, where the file names none
+
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:
         self.robot: Robot = perturbed_robot(description, properties)
         span = np.array([a.maximum - a.minimum for a in description.actuators])
         rest = np.array([a.rest for a in description.actuators])
-        self._hysteresis = hysteresis(properties.law or 'play', span, rest, properties.hysteresis)
+        law = properties.law or self.usual_law
+        self._hysteresis = hysteresis(law, span, rest, properties.hysteresis)
         self.friction = TendonFriction(self.robot, properties.tendon_friction)
         self._last: Configuration | None = None
         self._wrench: Array = np.zeros(6)

@@ -10,7 +10,6 @@ Handle and legs have mass and damping and move in real time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 import gc
 from multiprocessing.connection import Connection
@@ -158,10 +157,5 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
         answers.send(tuple(plant.update(*questions.recv())))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the process: robot file, device, two file descriptors."""
-    answer(serve, arguments)
-
-
 if __name__ == '__main__':
-    main()
+    answer(serve)

@@ -9,51 +9,41 @@ from dataclasses import replace
 import numpy as np
 
 from soro_emulation.body_time import BodyClock, BodyTime
-from soro_emulation.perturbation import BodyProperties, NETWORK, perturbed_robot
-from soro_emulation.tendon_friction import TendonFriction
-from soro_mechanics.actuator_models.hysteresis import hysteresis
+from soro_emulation.emulated_body import EmulatedBody
+from soro_emulation.perturbation import BodyProperties, NETWORK
 from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.snapshot import snapshot
 from soro_mechanics.dynamics.stepper import Options
-from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.reader import RobotDescription
 
 PARTS = 8  # of a step that had no solution, in the second try
 
 
-class MovingBody:
+class MovingBody(EmulatedBody):
     """Follows the clock in steps of one length, as far as this computer can.
 
     - `description`: the robot as its file describes it.
     - `properties`: how the emulated one differs and moves.
     """
 
+    usual_law = 'bouc_wen'
+
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:
+        super().__init__(description, replace(properties, model=NETWORK))
         p = properties.motion
-        changed = replace(properties, model=NETWORK)
-        self.robot: Robot = perturbed_robot(description, changed)
         self._step = p.step
         self.stepper = stepper(
             self.robot,
             None,
             Options(p.elements, p.retardation, drag=p.drag, incompressible=p.incompressible),
         )
-        span = np.array([a.maximum - a.minimum for a in description.actuators])
         self._felt = np.array([a.rest for a in description.actuators])
-        law = properties.law or 'bouc_wen'
-        self._hysteresis = hysteresis(law, span, self._felt, properties.hysteresis)
-        self.friction = TendonFriction(self.robot, properties.tendon_friction)
-        self._wrench: Array = np.zeros(6)
         self._clock = BodyClock(p.step)
         self._restarts = 0
         self._advance(self._felt)  # compiles, and sets the code
-
-    def set_wrench(self, wrench: Array) -> None:
-        """Load the tip: (6,) force then moment, axes of base_link [N, N m]."""
-        self._wrench = wrench.copy()
 
     def configuration(self, actuation: Array, now: float | None = None) -> Configuration:
         """Return the shape at `now` [s, CLOCK_MONOTONIC]; without a time, as it is.

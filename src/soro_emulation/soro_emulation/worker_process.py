@@ -9,7 +9,7 @@ emulator, and what needs a model is asked of such a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 import os
 import signal
@@ -24,7 +24,7 @@ from soro_node.process.parent_death import die_with_parent, OWN_GROUP
 class WorkerProcess:
     """The emulator's side.
 
-    - `module`: full name; its `main` calls `answer`.
+    - `module`: full name; as a program it calls `answer`.
     - `robot_file`, `device`: for the other side.
 
     Its attributes:
@@ -80,18 +80,15 @@ class WorkerProcess:
         self._process.wait()
 
 
-def answer(
-    serve: Callable[[str, str, Connection, Connection], None],
-    arguments: Sequence[str] | None = None,
-) -> None:
+def answer(serve: Callable[[str, str, Connection, Connection], None]) -> None:
     """Be the other side: serve until the emulator is gone; an error is the last answer.
 
+    The arguments of the process: that of the emulator, robot file, device, two file descriptors.
+
     - `serve`: gets robot file, device, questions and answers.
-    - `arguments`: process id of the emulator, robot file, device, two file descriptors; those of
-      the process by default.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent, robot_file, device, read_from, write_to = arguments or sys.argv[1:]
+    parent, robot_file, device, read_from, write_to = sys.argv[1:]
     # The end of the pipes would be noticed only after what is being computed or compiled.
     die_with_parent(signal.SIGKILL, int(parent))
     questions = Connection(int(read_from), writable=False)

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import glob
+import os
 from pathlib import Path
 import re
 
 from soro_launch.errors import LaunchError
-from soro_launch.packages import is_file, NotFound, package_share
+from soro_launch.packages import NotFound, package_share
 
 BRINGUP = 'soro_bringup'
 MACHINERY = 'robot.launch.xml'
@@ -48,13 +49,13 @@ def find_launch_target(words: Sequence[str], environment: Mapping[str, str]) -> 
 def _single(name: str, arguments: tuple[str, ...], environment: Mapping[str, str]) -> LaunchTarget:
     path = Path(name).expanduser()
     if name.endswith('.xml'):
-        if not is_file(path):
+        if not os.path.isfile(path):  # Path.is_file raises for a name too long
             raise LaunchError(f'there is no launch file {name}')
         return LaunchTarget(path, arguments)
     if path.suffix in ('.yaml', '.yml'):
         return _robot_file(path, arguments, environment)
     own = _launch_folder(environment) / f'{name}.launch.xml'
-    if is_file(own):
+    if os.path.isfile(own):
         return LaunchTarget(own, arguments)
     from soro_mechanics.robot_file.catalogue import robot_files, searched  # rarely
 
@@ -69,7 +70,7 @@ def _single(name: str, arguments: tuple[str, ...], environment: Mapping[str, str
 def _robot_file(
     path: Path, arguments: tuple[str, ...], environment: Mapping[str, str]
 ) -> LaunchTarget:
-    if not is_file(path):
+    if not os.path.isfile(path):
         raise LaunchError(f'there is no robot file {path}')
     if not any(a.startswith('namespace:=') for a in arguments):
         token = re.sub(r'[^a-zA-Z0-9_]|^(?=[0-9])', '_', path.stem)

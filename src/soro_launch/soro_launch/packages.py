@@ -27,7 +27,7 @@ def package_prefix(package: str, environment: Mapping[str, str]) -> Path:
     NotFound: with the nearest installed name, and the command that sets the workspace up.
     """
     for prefix in prefixes(environment):
-        if is_file(prefix / INDEX / package):
+        if os.path.isfile(prefix / INDEX / package):  # Path.is_file raises for a name too long
             return prefix
     installed = sorted({p.name for prefix in prefixes(environment) for p in _listed(prefix)})
     near = difflib.get_close_matches(package, installed, n=1)
@@ -47,16 +47,11 @@ def package_executable(package: str, executable: str, environment: Mapping[str, 
     """Return the path of an executable of a package, be it ament_python or ament_cmake."""
     folder = package_prefix(package, environment) / 'lib' / package
     path = folder / executable
-    if is_file(path) and os.access(path, os.X_OK):
+    if os.path.isfile(path) and os.access(path, os.X_OK):
         return path
     found = sorted(p.name for p in folder.glob('*') if p.is_file() and os.access(p, os.X_OK))
     listing = ', '.join(found) if found else 'none'
     raise NotFound(f'package {package!r} has no executable {executable!r} in {folder}: {listing}')
-
-
-def is_file(path: Path) -> bool:
-    """Whether there is a file; no name is too long or too strange to ask."""
-    return os.path.isfile(path)
 
 
 def _listed(prefix: Path) -> list[Path]:

@@ -12,16 +12,7 @@ import math
 from typing import Any, Protocol
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import (
-    Pose,
-    PoseArray,
-    PoseStamped,
-    Quaternion,
-    Transform,
-    Twist,
-    Vector3,
-    Wrench,
-)
+from geometry_msgs.msg import Pose, PoseArray, PoseStamped, Transform, Twist, Vector3, Wrench
 import numpy as np
 import tf_transformations
 
@@ -30,7 +21,7 @@ from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array, Configuration, Load, LoadAxes
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code, SolverStatus
-from soro_msgs.msg import Backbone
+from soro_msgs.msg import ActuatorCommand, Backbone
 from soro_msgs.msg import Compliance as ComplianceMessage
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.msg import Load as LoadMessage
@@ -55,15 +46,9 @@ class HasActuators(Protocol):
         """The actuators, in the order of every actuation vector."""
 
 
-def _vector(values: Array) -> Vector3:
-    x, y, z = values.tolist()
+def _vector(values: Iterable[float]) -> Vector3:
+    x, y, z = map(float, values)
     return Vector3(x=x, y=y, z=z)
-
-
-def quaternion_to_message(rotation: Array) -> Quaternion:
-    """Return the quaternion of a rotation matrix, (3, 3) or (4, 4); NaN where there is none."""
-    x, y, z, w = quaternions_of(rotation[None, :3, :3])[0].tolist()
-    return Quaternion(x=x, y=y, z=z, w=w)
 
 
 def pose_to_message(pose: Array) -> Pose:
@@ -73,7 +58,7 @@ def pose_to_message(pose: Array) -> Pose:
 
 def transform_to_message(pose: Array) -> Transform:
     """Return a Transform of a (4, 4) pose."""
-    return Transform(translation=_vector(pose[:3, 3]), rotation=quaternion_to_message(pose))
+    return Transform(translation=_vector(pose[:3, 3]), rotation=pose_to_message(pose).orientation)
 
 
 def poses_to_messages(poses: Array) -> list[Pose]:
@@ -164,7 +149,7 @@ def wrench_from_message(message: Wrench, field: str = 'wrench') -> Array:
     return finite_array(field, [f.x, f.y, f.z, t.x, t.y, t.z], (6,))
 
 
-def wrench_to_message(wrench: Array) -> Wrench:
+def wrench_to_message(wrench: Sequence[float] | Array) -> Wrench:
     """Return a Wrench of (6,), force then moment."""
     return Wrench(force=_vector(wrench[:3]), torque=_vector(wrench[3:]))
 
@@ -373,6 +358,20 @@ def compliance_to_message(
     else:  # the library lists the largest first
         message.eigenstiffness = np.ascontiguousarray(screws.values[2::-1])
         message.eigenscrew_pitch = np.ascontiguousarray(screws.pitches[2::-1])
+    return message
+
+
+def command_message(
+    node: Any, actuators: Sequence[Actuator], values: Iterable[float]
+) -> ActuatorCommand:
+    """Return values (m,) [SI] as the command, or target, that a node gives now."""
+    message = ActuatorCommand(
+        source=node.get_fully_qualified_name(),
+        name=[a.name for a in actuators],
+        quantity=[a.quantity_code for a in actuators],
+        value=[float(x) for x in values],
+    )
+    message.header.stamp = node.get_clock().now().to_msg()
     return message
 
 

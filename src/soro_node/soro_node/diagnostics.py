@@ -30,13 +30,12 @@ class Diagnostics:
     """What a node has to say about itself, under /diagnostics.
 
     - `node`: messages go out from construction on, whatever the node's lifecycle state.
-    - `hardware_id`: default: the node's namespace without slashes at its ends, else its name.
     - `timed`: False: changes go out at once, and the node calls `publish` once a second.
     """
 
-    def __init__(self, node: Node, hardware_id: str = '', timed: bool = True) -> None:
+    def __init__(self, node: Node, timed: bool = True) -> None:
         self._node = node
-        self._hardware_id = hardware_id or node.get_namespace().strip('/') or node.get_name()
+        self._hardware_id = node.get_namespace().strip('/') or node.get_name()
         self._prefix = node.get_fully_qualified_name()
         self._statuses: dict[str, DiagnosticStatus] = {}
         self._lock = threading.Lock()

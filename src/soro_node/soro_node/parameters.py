@@ -153,8 +153,8 @@ class ParameterTable:
         self,
         node: Node,
         parameters: Iterable[Parameter],
-        validate: Callable[[dict[str, Any]], None] | None = None,
-        apply: Callable[[set[str]], None] | None = None,
+        validate: Callable[[dict[str, Any]], None] = lambda values: None,
+        apply: Callable[[set[str]], None] = lambda changed: None,
     ) -> None:
         self.parameters = {p.name: p for p in parameters}
         self._validate = validate
@@ -163,8 +163,7 @@ class ParameterTable:
         self._values: dict[str, Any] = {}
         for p in self.parameters.values():
             self._values[p.name] = p.checked(_declared_value(node, p))
-        if self._validate is not None:
-            self._validate(dict(self._values))
+        self._validate(dict(self._values))
         node.add_pre_set_parameters_callback(self._typed)
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._on_post_set)
@@ -204,8 +203,7 @@ class ParameterTable:
     def _on_set(self, parameters: list[Any]) -> SetParametersResult:
         try:
             changed = self._checked(parameters)
-            if self._validate is not None:
-                self._validate({**self._values, **changed})
+            self._validate({**self._values, **changed})
         except SoroError as error:  # wrong, or not possible now
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -215,7 +213,7 @@ class ParameterTable:
         with self._lock:
             changed = {k for k, v in given.items() if self._values[k] != v}
             self._values.update(given)
-        if changed and self._apply is not None:
+        if changed:
             self._apply(changed)
 
 

@@ -53,13 +53,12 @@ class RobotBinding:
     """Robot, models and frames of one node.
 
     `node`: gives the namespace; `values`: values of `ROBOT_PARAMETERS` (a ParameterTable does).
+    `model`: the node's.
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any]) -> None:
         self.description = read_description(values)
         self.frames: Frames = frames_for(node.get_namespace(), values['frame_prefix'])
-        self._table: tuple[dict[str, Robot], list[float] | None] = ({}, None)
-        self._model = self.description.models[0]
         self._compilation: BackgroundCompilation | None = None
         self.apply(values)
 
@@ -68,18 +67,13 @@ class RobotBinding:
         """The robot with the node's model."""
         return self.robot_with('')
 
-    @property
-    def model(self) -> str:
-        """The node's model."""
-        return self._model
-
     def robot_with(self, model: str) -> Robot:
         """Return the robot with one of its models; empty: the node's model.
 
         UnknownName: UNKNOWN_MODEL, with the robot's models.
         SoroError: BUSY: its kernels are not ready yet, see `prepare`.
         """
-        robot = self._robot(model or self._model)
+        robot = self._robot(model or self.model)
         if self._compilation is not None:
             self._compilation.require(robot)
         return robot
@@ -91,7 +85,7 @@ class RobotBinding:
         `robot_with` refuses them. Return how long the node has worked on it [s].
         """
         seconds = warm_up(self.robot)
-        others = [self._robot(m) for m in self.description.models if m != self._model]
+        others = [self._robot(m) for m in self.description.models if m != self.model]
         waiting = self._compilation.models if self._compilation is not None else set()
         file = self.description.file
         ready = [r for r in others if r.model not in waiting and is_compiled(file, r.model)]
@@ -121,6 +115,7 @@ class RobotBinding:
     def apply(self, values: Mapping[str, Any]) -> None:
         """Take over the model and the gravity of the parameters."""
         self.check(values)
-        self._model = values['model'] or self.description.models[0]
+        self.model = values['model'] or self.description.models[0]
         # A new table, not a change of robots in use: a solve under way keeps its gravity.
-        self._table = ({}, list(values['gravity']) or None)
+        gravity: list[float] | None = list(values['gravity']) or None
+        self._table: tuple[dict[str, Robot], list[float] | None] = ({}, gravity)

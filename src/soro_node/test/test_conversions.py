@@ -82,7 +82,7 @@ def test_what_is_not_finite_has_no_quaternion_and_leaves_the_others_alone():
             assert np.isnan(found[place[0]]).all()
             others = np.arange(4) != place[0]
             assert np.array_equal(found[others], expected[others])
-    message = c.quaternion_to_message(np.full((4, 4), math.nan))
+    message = c.pose_to_message(np.full((4, 4), math.nan)).orientation
     assert all(map(math.isnan, (message.x, message.y, message.z, message.w)))
 
 

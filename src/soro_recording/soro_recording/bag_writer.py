@@ -33,20 +33,12 @@ class BagWriter:
     - `folder`: made here; must not exist.
     - `reserve` [bytes]: stop before less than this is free on the disk.
     - `distribution`: of ROS, for metadata.yaml.
-    - `free`: bytes free on the disk of a path; for tests.
 
     Its attributes:
     - `failure`: why writing has stopped for good; empty while it goes on.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        reserve: int = 0,
-        distribution: str = '',
-        free: Callable[[Path], int] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, *, reserve: int = 0, distribution: str = '') -> None:
         folder.mkdir(parents=True)
         self.folder = folder
         self.path = folder / f'{folder.name}_0.mcap'
@@ -55,7 +47,6 @@ class BagWriter:
         self._refused = 0  # of them, because too many waited
         self._reserve = reserve
         self._distribution = distribution
-        self._free = free or _free
         self._topics: dict[int, TopicEntry] = {}
         self._schemas: dict[str, int] = {}
         self._queue: deque[tuple[int, int, bytes] | Callable[[], None]] = deque()
@@ -185,7 +176,7 @@ class BagWriter:
         if now - self._last_sync > SYNC_PERIOD:
             self._last_sync = now
             os.fdatasync(self._file.fileno())
-        if self._reserve and (free := self._free(self.folder)) < self._reserve:
+        if self._reserve and (free := shutil.disk_usage(self.folder).free) < self._reserve:
             self._fail(
                 f'only {free >> 20} MB are free on the disk of {self.folder}; recording stopped '
                 f'to leave {self._reserve >> 20} MB'
@@ -210,7 +201,3 @@ class BagWriter:
             self._writer.end_time,
             self._distribution,
         )
-
-
-def _free(path: Path) -> int:
-    return shutil.disk_usage(path).free

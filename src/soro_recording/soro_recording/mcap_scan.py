@@ -75,13 +75,10 @@ class Scan:
     #: what was left out because its bytes are wrong
     damage: list[str] = field(default_factory=list)
 
-    def known(self) -> set[int]:
-        """Return the channels of which topic and type are known."""
-        return {n for n, channel in self.channels.items() if channel.schema_id in self.schemas}
-
     def unknown(self) -> set[int]:
-        """Return the other channels of which there are messages."""
-        return {number for place in self.chunks for number in place.counts} - self.known()
+        """Return the channels with messages of which topic or type are not known."""
+        known = {n for n, channel in self.channels.items() if channel.schema_id in self.schemas}
+        return {number for place in self.chunks for number in place.counts} - known
 
 
 @dataclass(frozen=True)

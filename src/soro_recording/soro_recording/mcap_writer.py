@@ -40,6 +40,7 @@ class McapWriter:
       file gets no summary.
 
     Its attributes:
+    - `size`: bytes of what is whole in the file.
     - `counts`: messages taken over, by channel; not those of a chunk that could not be written.
     """
 
@@ -47,7 +48,7 @@ class McapWriter:
         self, file: io.RawIOBase, profile: str, library: str, scratch: BinaryIO | None = None
     ) -> None:
         self._file = file
-        self._size = 0  # of what is whole in the file
+        self.size = 0
         self._records = bytearray()
         self._index: dict[int, bytearray] = {}
         self._times: tuple[int, int] | None = None
@@ -62,11 +63,6 @@ class McapWriter:
         self.start_time: int | None = None
         self.end_time: int | None = None
         self._append([MAGIC, packed(records.Header(profile, library))])
-
-    @property
-    def size(self) -> int:
-        """Bytes in the file."""
-        return self._size
 
     @property
     def pending(self) -> int:
@@ -114,7 +110,7 @@ class McapWriter:
         """Write a file into the file."""
         whole = packed(records.Attachment(time, time, name, media_type, data))
         place = records.AttachmentIndex(
-            self._size, len(whole), time, time, len(data), name, media_type
+            self.size, len(whole), time, time, len(data), name, media_type
         )
         self._append([whole])
         self._attachments.append(packed(place))
@@ -122,7 +118,7 @@ class McapWriter:
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Write a named map of texts."""
         whole = packed(records.Metadata(name, dict(values)))
-        place = records.MetadataIndex(self._size, len(whole), name)
+        place = records.MetadataIndex(self.size, len(whole), name)
         self._append([whole])
         self._metadata.append(packed(place))
 
@@ -147,13 +143,13 @@ class McapWriter:
         chunk = packed(records.Chunk('', data, end, start, zlib.crc32(data), len(data)))
         offsets, indexes = {}, b''
         for channel, entries in self._index.items():
-            offsets[channel] = self._size + len(chunk) + len(indexes)
+            offsets[channel] = self.size + len(chunk) + len(indexes)
             head = INDEX_HEAD.pack(channel, len(entries))
             length = len(head) + len(entries)
             indexes += RECORD_HEAD.pack(Opcode.MESSAGE_INDEX, length) + head + entries
         place = records.ChunkIndex(
             chunk_length=len(chunk),
-            chunk_start_offset=self._size,
+            chunk_start_offset=self.size,
             compression='',
             compressed_size=len(data),
             message_end_time=end,
@@ -177,7 +173,7 @@ class McapWriter:
     def _summary(self, chunks: BinaryIO) -> Iterator[bytes]:
         end_of_data = packed(records.DataEnd(0))  # 0: no checksum over the data
         yield end_of_data
-        start = at = self._size + len(end_of_data)
+        start = at = self.size + len(end_of_data)
         groups: dict[Opcode, Iterable[bytes]] = {
             Opcode.SCHEMA: self._schemas.values(),
             Opcode.CHANNEL: self._channels.values(),
@@ -222,7 +218,7 @@ class McapWriter:
 
     def _append(self, parts: Iterable[bytes]) -> None:
         """Write all of it or nothing."""
-        size = self._size
+        size = self.size
         try:
             for part in parts:
                 written = 0
@@ -231,10 +227,10 @@ class McapWriter:
                 size += written
         except Exception:
             with contextlib.suppress(OSError):
-                self._file.truncate(self._size)
-                self._file.seek(self._size)
+                self._file.truncate(self.size)
+                self._file.seek(self.size)
             raise
-        self._size = size
+        self.size = size
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from soro_mechanics.core.errors import SoroError
@@ -46,18 +45,3 @@ def describe(
         f'{bag.path} holds no robot file: {description.file} is used, because it is called like '
         'the namespace; --robot FILE names another'
     )
-
-
-def order_of(recorded: Sequence[str], expected: Sequence[str], topic: str, file: str) -> list[int]:
-    """Return where the actuators of the robot's file are in a message.
-
-    UserError: the message is of other actuators.
-    """
-    recorded = list(recorded)
-    if sorted(recorded) != sorted(expected):
-        raise UserError(
-            f'{topic} has the actuators {", ".join(recorded) or "none"}; the robot file {file} '
-            f'has {", ".join(expected)}: name the file of the recorded robot (--robot FILE, or '
-            'soro simulate FILE)'
-        )
-    return [recorded.index(name) for name in expected]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.actuators import Actuator
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import BagReader, NANOSECONDS
-from soro_recording.recorded_robot import describe, order_of
+from soro_recording.recorded_robot import describe
 from soro_recording.series import Array, at, clock_fault, Series, without_jitter
 
 T = TypeVar('T')
@@ -192,10 +192,16 @@ class RunData:
         data = self.actuation()
         return np.isfinite(at(data.time, data.commanded, time)).all(axis=1)
 
-    def _order(self, recorded: Sequence[str], topic: str) -> list[int]:
-        names = [a.name for a in self.actuators]
-        file = str(self.description.file)
-        return order_of(recorded, names, f'{self.namespace}/{topic}', file)
+    def _order(self, names: Sequence[str], topic: str) -> list[int]:
+        """Return where the actuators are in a message. UserError: it is of other actuators."""
+        recorded, expected = list(names), [a.name for a in self.actuators]
+        if sorted(recorded) != sorted(expected):
+            raise UserError(
+                f'{self.namespace}/{topic} has the actuators {", ".join(recorded) or "none"}; the '
+                f'robot file {self.description.file} has {", ".join(expected)}: name the file of '
+                'the recorded robot (--robot FILE, or soro simulate FILE)'
+            )
+        return [recorded.index(name) for name in expected]
 
     def shapes(self, topic: str = PRESENT) -> Shapes | None:
         """Return the shapes of `configuration` or one of its companions; None without any."""

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -133,9 +134,11 @@ def test_our_reader_agrees_with_rosbags(tmp_path):
         assert bag.duration == pytest.approx(19e-9)
 
 
-def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path):
+def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path, monkeypatch):
     room = [10**9]
-    bag = write_bag(tmp_path / 'run', reserve=10**6, free=lambda _: room[0])
+    usage = 'soro_recording.bag_writer.shutil.disk_usage'
+    monkeypatch.setattr(usage, lambda _: SimpleNamespace(free=room[0]))
+    bag = write_bag(tmp_path / 'run', reserve=10**6)
     wait_until(lambda: not bag.waiting)
     room[0] = 10
     while not bag.failure:

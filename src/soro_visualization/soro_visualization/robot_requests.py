@@ -21,7 +21,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
-from soro_node.conversions import pose_to_message, wrench_to_message
+from soro_node.conversions import command_message, pose_to_message, wrench_to_message
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from soro_visualization.drawing.shape import Array, Shape, shape_from_message
@@ -236,14 +236,8 @@ class RobotRequests:
     def _send_actuation(self, actuation: Array, order: int) -> None:
         if self._nobody_moves(self._actuation):
             return
-        message = ActuatorCommand(
-            source=self._node.get_fully_qualified_name(),
-            name=[a.name for a in self._actuators],
-            quantity=[a.quantity_code for a in self._actuators],
-            value=[float(x) for x in actuation],
-            stops=self.stops,
-        )
-        message.header.stamp = self._node.get_clock().now().to_msg()
+        message = command_message(self._node, self._actuators, actuation)
+        message.stops = self.stops
         self._publish(self._actuation, message, order)
 
     def _send_pose(self, pose: Array, task: str | None, follow: bool, order: int) -> None:

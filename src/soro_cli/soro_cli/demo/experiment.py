@@ -17,6 +17,7 @@ from soro_cli.demo.recording import RATE, Recording
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess
 from soro_msgs.msg import ActuatorCommand
+from soro_node.conversions import command_message
 from soro_node.user_errors import UserError
 
 LISTENING = 60.0  # s; the planner comes last, and late on a busy computer
@@ -52,15 +53,8 @@ class Player:
 
     def send(self, values: Any) -> None:
         """Send one target [SI]."""
-        actuators = self._robot.description.actuators
-        node = self._robot.session.node
-        message = ActuatorCommand(
-            source=node.get_fully_qualified_name(),
-            name=[a.name for a in actuators],
-            quantity=[a.quantity_code for a in actuators],
-            value=[float(x) for x in values],
-        )
-        message.header.stamp = node.get_clock().now().to_msg()
+        robot = self._robot
+        message = command_message(robot.session.node, robot.description.actuators, values)
         self._publisher.publish(message)
 
 

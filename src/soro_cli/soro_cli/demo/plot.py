@@ -28,6 +28,8 @@ def plot_demo(recording: Recording, title: str, path: Path) -> None:
     _path(axes[0, 1], recording, 0, 2)
     _path(axes[1, 1], recording, 0, 1)
     _error(axes[2, 1], recording)
+    for ax in axes.flat:
+        ax.grid(alpha=0.3)
     figure.savefig(path, dpi=110)
 
 
@@ -39,7 +41,6 @@ def _pressures(ax: Axes, r: Recording) -> None:
     ax.set_ylim(top=1.3 * float(np.nanmax(r.commanded)) / 1e5)  # room for the legend
     ax.set_title('measured (lines) and commanded (dots)', fontsize=9)
     ax.legend(loc='upper left', ncols=3, fontsize=8)
-    ax.grid(alpha=0.3)
 
 
 def _over_time(ax: Axes, r: Recording, column: int, scale: float, label: str) -> None:
@@ -47,7 +48,6 @@ def _over_time(ax: Axes, r: Recording, column: int, scale: float, label: str) ->
     ax.plot(r.time, scale * r.model[:, column], color=MODEL, lw=1.0, label='model')
     ax.set_ylabel(label)
     ax.legend(loc='upper left', fontsize=8)
-    ax.grid(alpha=0.3)
 
 
 def _path(ax: Axes, r: Recording, i: int, j: int) -> None:
@@ -57,7 +57,6 @@ def _path(ax: Axes, r: Recording, i: int, j: int) -> None:
     ax.set_ylabel(f'{"xyz"[j]} [mm]')
     ax.set_title('path of the tip', fontsize=9)
     ax.set_aspect('equal', adjustable='datalim')
-    ax.grid(alpha=0.3)
 
 
 def _error(ax: Axes, r: Recording) -> None:
@@ -66,4 +65,3 @@ def _error(ax: Axes, r: Recording) -> None:
     ax.set_ylabel('model - plant [mm]')
     ax.set_xlabel('time [s]')
     ax.legend(loc='upper left', ncols=3, fontsize=8)
-    ax.grid(alpha=0.3)

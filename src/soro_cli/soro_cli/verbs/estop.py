@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.ros_session import RosSession
     from soro_cli.service_round import ANSWER
-    from soro_cli.stop_targets import conclude, drivers, HARDWARE, LATECOMERS, nobody
+    from soro_cli.stop_targets import conclude, HARDWARE, LATECOMERS, nobody, STOP
 
     wanted = wanted_namespace(arguments)
     with RosSession() as session:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             button = _Button(session)
             found = session.settled(
-                lambda: button.push(s for s in drivers(session) if wanted in ('', s)),
+                lambda: button.push(s for s in session.offering(STOP) if wanted in ('', s)),
                 wanted,
                 LATECOMERS,
             )

@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+import math
 from typing import Any, TYPE_CHECKING
 
 from soro_cli.robot_choice import add_robot_options, running_robot
@@ -136,8 +137,6 @@ def conclude(result: Any) -> int:
 
 def solved(*numbers: float) -> bool:
     """Whether there are numbers to show; what was not solved has none."""
-    import math
-
     return all(math.isfinite(x) for x in numbers)
 
 
@@ -168,8 +167,6 @@ def show_tip(configuration: ConfigurationAnswer) -> None:
 
 def _direction(position: list[float]) -> str:
     """Return the direction in which the tip has left the axis."""
-    import math
-
     from soro_node.display_units import shown
 
     x, y = (round(v, 9) + 0.0 for v in position[:2])  # nm; + 0.0 makes a zero positive

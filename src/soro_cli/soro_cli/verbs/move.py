@@ -119,15 +119,11 @@ def _doubt(robot: Any, actuation: list[float]) -> str:
 
 def _move_to_actuation(robot: Any, arguments: argparse.Namespace, target: list[float]) -> int:
     from soro_msgs.msg import ActuatorCommand
+    from soro_node.conversions import command_message
     from soro_node.display_units import shown
 
     actuators = robot.description.actuators
-    message = ActuatorCommand(
-        source=robot.session.node.get_fully_qualified_name(),
-        name=[a.name for a in actuators],
-        quantity=[a.quantity_code for a in actuators],
-        value=target,
-    )
+    message = command_message(robot.session.node, actuators, target)
 
     def near(watch: Any) -> bool:
         return watch.near_actuation(target, arguments.share)

@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
     from soro_cli.action_client import run_shown
-    from soro_cli.mechanics_online import wrench_message
     from soro_msgs.action import AnalyzeWorkspace
+    from soro_node.conversions import wrench_to_message
     from soro_node.display_units import wrench
 
     goal = AnalyzeWorkspace.Goal(
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         model=arguments.model,
         with_compliance=arguments.compliance,
-        wrench=wrench_message(wrench(arguments.wrench)),
+        wrench=wrench_to_message(wrench(arguments.wrench)),
         save_to=arguments.save,
     )
 

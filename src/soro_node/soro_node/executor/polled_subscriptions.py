@@ -94,10 +94,8 @@ def take_all(subscription: Any) -> list[tuple[Any, float]]:
 
     An age is the time since the message reached this process [s].
     """
-    found: list[tuple[Any, float]] = []
-    for message, information in take_waiting(subscription, subscription.qos_profile.depth):
-        found.append((message, _age(information)))
-    return found
+    waiting = take_waiting(subscription, subscription.qos_profile.depth)
+    return [(message, _age(information)) for message, information in waiting]
 
 
 def take_newest_of_each(subscription: Any, most: int) -> list[tuple[Any, float]]:

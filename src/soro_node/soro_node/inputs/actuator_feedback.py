@@ -19,6 +19,7 @@ from soro_node.inputs.driver_constants import STOPPED_BIT
 
 NANOSECONDS = 1_000_000_000
 FIRST = 3.0  # s; driver and node start together, and discovery takes its time on a busy machine
+LOOK_PERIOD = 0.005  # s, while the very first state is waited for
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class LatestFeedback:
         self.timeout = timeout
         self._robot = robot
         self._feedback: ActuatorFeedback | None = None
-        self._lock = threading.Condition()
+        self._lock = threading.Lock()
         self._patience_ends: float | None = None
 
     def update(self, message: ActuatorState, age: float = 0.0) -> ActuatorFeedback:
@@ -97,7 +98,6 @@ class LatestFeedback:
         feedback = feedback_from_message(self._robot, message, time.monotonic() - age)
         with self._lock:
             self._feedback = feedback
-            self._lock.notify_all()
         return feedback
 
     def age(self) -> float:
@@ -120,10 +120,11 @@ class LatestFeedback:
         Whoever asks a node that has just started waits for it, at most `FIRST` after the first
         question; not for the thread that receives the messages.
         """
-        left = self.patience()
-        with self._lock:
-            self._lock.wait_for(lambda: self._feedback is not None, left)
-        return self.fresh()
+        feedback = self.fresh()
+        while feedback is None and self.patience() > 0.0:
+            time.sleep(LOOK_PERIOD)
+            feedback = self.fresh()
+        return feedback
 
     def patience(self) -> float:
         """Return how long the very first feedback of all is still waited for [s]."""

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 import threading
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +24,8 @@ SETTLED = 1e-6  # m and rad: the tip moves by less between two rounds
 WrenchAt = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class _Received:
-    wrench: Array
-    frame_id: str
+class _Received(NamedTuple):
+    wrench_at: WrenchAt
     arrival: float
 
 
@@ -93,17 +93,18 @@ class ExternalWrench:
     def hold(self, wrench: Array, frame_id: str, arrival: float) -> None:
         """Take a wrench (6,) in one of the three frames; it arrived then (steady clock [s])."""
         with self._lock:
-            self._received = _Received(wrench, frame_id, arrival)
+            wrench_at = partial(wrench_at_tip, wrench, frame_id, self._frames)
+            self._received = _Received(wrench_at, arrival)
 
     @property
     def present(self) -> bool:
         """Whether a wrench is known and not too old."""
-        return self._fresh() is not None
+        return self.now() is not None
 
     @property
     def overdue(self) -> bool:
         """Whether a wrench was known and is too old by now."""
-        return self._received is not None and self._fresh() is None
+        return self._received is not None and self.now() is None
 
     def at_tip(self, tip: Array) -> Array:
         """Return (6,), force first, at the tip, axes of base_link; zero when nothing is known."""
@@ -115,15 +116,8 @@ class ExternalWrench:
 
         It does not grow old: all rounds of a solve have the same one.
         """
-        received = self._fresh()
-        if received is None:
-            return None
-        wrench, frame_id, frames = received.wrench, received.frame_id, self._frames
-        return lambda tip: wrench_at_tip(wrench, frame_id, frames, tip)
-
-    def _fresh(self) -> _Received | None:
         with self._lock:
             received = self._received
         if received is None or time.monotonic() - received.arrival > self.timeout:
             return None
-        return received
+        return received.wrench_at

@@ -18,7 +18,6 @@ from soro_node.inputs.actuator_feedback import ActuatorFeedback, LatestFeedback
 from soro_node.qos import LOSSY
 
 TOPIC = 'actuator_state'
-LOOK_PERIOD = 0.005  # s, while the very first state is waited for
 
 
 class PolledFeedback(LatestFeedback):
@@ -65,14 +64,6 @@ class PolledFeedback(LatestFeedback):
         """Return the newest feedback, or None when it is too old."""
         self._read()
         return super().fresh()
-
-    def first(self) -> ActuatorFeedback | None:
-        """Return what `fresh` does, but let the very first feedback of all arrive."""
-        feedback = self.fresh()
-        while feedback is None and self.patience() > 0.0:
-            time.sleep(LOOK_PERIOD)
-            feedback = self.fresh()
-        return feedback
 
     def _read(self) -> None:
         with self._reading:

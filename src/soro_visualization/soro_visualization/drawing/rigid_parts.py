@@ -97,8 +97,8 @@ class RigidParts:
 
     @functools.cached_property
     def drawn(self) -> tuple[str, ...]:
-        """Every link with solids."""
-        return tuple(link for link in self.links if self.solids[link])
+        """Every link with solids, the root first."""
+        return tuple(link for link in (self.root, *self.joints) if self.solids[link])
 
     @property
     def drawn_bodies(self) -> set[str]:
@@ -121,11 +121,6 @@ class RigidParts:
                 reach = np.array([[solid.reach(axis)] for axis in axes @ pose[:3, :3]])
                 points.append((pose @ solid.origin)[:3, 3] + reach * axes)
         return np.concatenate(points)
-
-    @property
-    def links(self) -> tuple[str, ...]:
-        """Every link, the root first."""
-        return (self.root, *self.joints)
 
 
 def turn(axis: Array, angle: float) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.actuators import Actuator, CoupledLimit
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.display_units import shown_steady as shown
 from soro_node.display_units import size_of, step_of, unit_of
 from soro_visualization.drawing.shape import Array
@@ -193,16 +194,14 @@ class ActuatorSliders:
 class ViewerPanel:
     """Everything beside the scene.
 
-    `actuators`, `limits`: of the robot file; `controls`: None: a recording is shown, nothing can
-    be asked for; `show`: ``show(name, on)``: shows or hides something in the scene.
+    `controls`: None: a recording is shown, nothing can be asked for; `show`: ``show(name, on)``:
+    shows or hides something in the scene.
     """
 
     def __init__(
         self,
         gui: Any,
-        title: str,
-        actuators: Sequence[Actuator],
-        limits: Sequence[CoupledLimit],
+        robot: RobotDescription,
         controls: Controls | None,
         show: Callable[[str, bool], None],
     ) -> None:
@@ -211,7 +210,7 @@ class ViewerPanel:
         self.on_task: Callable[[str], None] = lambda task: None
         self.on_end: Callable[[], None] = lambda: None  # a target of the gizmo ends
         self._head = gui.add_html('')
-        self._title = title
+        self._title = robot.title
         if controls is not None:
             self._stop = gui.add_button(
                 'STOP', color='red', hint='driver/stop: vents, now; key: Esc'
@@ -222,7 +221,7 @@ class ViewerPanel:
         self.sliders: ActuatorSliders | None = None
         if controls is not None:
             self._add_target(gui, controls)
-            self._add_actuators(gui, actuators, limits, controls)
+            self._add_actuators(gui, robot, controls)
         self._add_layers(gui, controls)
 
     def show(self, snapshot: Snapshot, legends: Mapping[str, str], now: float) -> None:
@@ -276,13 +275,7 @@ class ViewerPanel:
             self.task = event.target.value
             self.on_task(self.task)
 
-    def _add_actuators(
-        self,
-        gui: Any,
-        actuators: Sequence[Actuator],
-        limits: Sequence[CoupledLimit],
-        controls: Controls,
-    ) -> None:
+    def _add_actuators(self, gui: Any, robot: RobotDescription, controls: Controls) -> None:
         def send(target: Array) -> None:
             self.on_end()
             controls.actuate(target)
@@ -291,8 +284,8 @@ class ViewerPanel:
             self.on_end()
             controls.withdraw()
 
-        with gui.add_folder('Actuators', expand_by_default=len(actuators) <= FOLDED):
-            self.sliders = ActuatorSliders(gui, actuators, limits, send)
+        with gui.add_folder('Actuators', expand_by_default=len(robot.actuators) <= FOLDED):
+            self.sliders = ActuatorSliders(gui, robot.actuators, robot.coupled_limits, send)
             self.sliders.on_taken_away = taken_away
             rest = self._rest = gui.add_button('All to rest')
             release = gui.add_button('Release', hint='the planner commands nothing any more')

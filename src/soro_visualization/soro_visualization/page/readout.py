@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -159,8 +160,6 @@ def said_of_kernels(snapshot: Snapshot, end: str = KERNELS) -> str:
 
 def banner(snapshot: Snapshot) -> str:
     """Return HTML that says why the robot does not move, and whether what is drawn is real."""
-    from html import escape
-
     why = why_still(snapshot).replace('call driver/clear_fault', 'press Clear')
     if not why:
         return ''
@@ -184,8 +183,6 @@ def badge(driven: bool, emulated: bool | None) -> str:
 
 def status_html(snapshot: Snapshot) -> str:
     """Return the status lines as HTML."""
-    from html import escape
-
     kernels = said_of_kernels(snapshot)
     rows = [('kernels', f'<span style="color:{WARNING}">{escape(kernels)}</span>')] * bool(kernels)
     readout = snapshot.actuators

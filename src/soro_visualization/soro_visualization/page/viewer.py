@@ -69,14 +69,7 @@ class Viewer:
         )
         self._controls = controls
         self.scene = ViewerScene(self.server, parts, description)
-        self.panel = ViewerPanel(
-            self.server.gui,
-            description.title,
-            description.actuators,
-            description.coupled_limits,
-            controls,
-            self._show_layer,
-        )
+        self.panel = ViewerPanel(self.server.gui, description, controls, self._show_layer)
         self.plots = ViewerPlots(self.server.gui, description.actuators, history)
         self.panel.on_task = self._on_task
         self.panel.on_end = self._let_go
