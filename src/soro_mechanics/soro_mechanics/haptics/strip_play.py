@@ -41,11 +41,11 @@ class StripPlay:
 
     def __init__(self, half: Array, deviation: Array) -> None:
         count = len(half)
-        state, told = np.zeros((3, count)), np.zeros((3, count))
-        self._strips = kernels.Strips(half, deviation, *state, np.zeros(count, bool), *told)
-        self.half, self.slack = half, self._strips.slack
-        self.reading, self.elongation = self._strips.reading, self._strips.elongation
-        self.exact, self.unseen = self._strips.exact, self._strips.unseen
+        anchor, way, self.slack = np.zeros((3, count))
+        self.unseen, self.reading, self.elongation = np.zeros((3, count))
+        self.half, self.exact = half, np.zeros(count, bool)
+        told = self.exact, self.unseen, self.reading, self.elongation
+        self._strips = kernels.Strips(half, deviation, anchor, way, self.slack, *told)
         self.reset()
 
     def reset(self) -> None:
