@@ -32,8 +32,8 @@ def test_no_two_processes_share_a_domain():
 def test_whatever_sets_a_domain_takes_one_that_is_locked():
     root = Path(__file__).parents[2]
     files = [f for folder in ('studies', 'benchmarks') for f in (root / folder).rglob('*.py')]
-    texts = {f.name: f.read_text(encoding='utf-8') for f in files if f != Path(__file__)}
+    texts = {f: f.read_text(encoding='utf-8') for f in files if f != Path(__file__)}
     setters = {name for name, text in texts.items() if "'ROS_DOMAIN_ID'" in text}
-    assert {'soak.py', 'stop_proof.py', 'bench_ros.py'} <= setters
+    assert {'soak.py', 'stop_proof.py', 'bench_ros.py'} <= {f.name for f in setters}
     assert not [n for n in setters if 'from soro_rigs.domains import' not in texts[n]]
     assert not [name for name, text in texts.items() if "'--domain'" in text]

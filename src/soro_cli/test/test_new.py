@@ -81,7 +81,7 @@ def test_what_makes_no_robot_is_refused_and_nothing_is_written(words, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-NAMES = ('My Robot', '2fingers', 'a: b', '', 'stiff_flop', 'höhe', 'no', 'on', 'null')
+NAMES = ('My Robot', '2fingers', 'a: b', '', 'stiff_flop', 'höhe', 'no', 'on', 'null', 'nan')
 
 
 @pytest.mark.parametrize('name', NAMES)

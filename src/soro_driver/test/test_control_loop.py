@@ -874,3 +874,17 @@ def test_sources_without_number_leave_nothing_behind(rig):
         rig.tick(5)
     inlet = rig.inlet
     assert max(len(inlet._heard), len(inlet._ended)) < 60
+
+
+def test_a_pass_knows_when_the_next_slot_begins(make_rig, monkeypatch):
+    rig = make_rig()
+    period, begun = rig.loop.settings.period, rig.clock.now
+    assert rig.loop.tick().due == pytest.approx(begun + period)
+    # Slots that were missed are not made up: the one it is late in ends as it would.
+    assert rig.loop.tick(3.4 * period).due == pytest.approx(begun + 0.6 * period)
+
+    def slow():
+        rig.clock.now += 0.3 * period
+
+    monkeypatch.setattr(rig.loop._requests, 'answer', slow)
+    assert rig.loop.tick().due == pytest.approx(begun + period)

@@ -64,7 +64,7 @@ from soro_node.robot_node import announce_kernels
 from soro_node.transforms import TransformListener
 from soro_node.user_data import calibration_path
 
-ROOM = 0.4  # of a period; a tick that has less left publishes nothing while others may
+LEFT = 0.4  # of a period; a tick that has less left publishes nothing while others may
 PIECES = 10  # of a report, at most
 
 
@@ -192,7 +192,7 @@ class HapticRenderer(DriverNode):
         """Let the model follow, then publish copies, not necessarily of every tick."""
         self._control.after_write(tick.due - time.monotonic())
         begin = time.perf_counter()
-        late = tick.due - time.monotonic() < ROOM * self._period
+        late = tick.due - time.monotonic() < LEFT * self._period
         due = self._due(tick, self._control.haptics.loop.computed or late)
         if not due:
             return

@@ -8,6 +8,7 @@ import pytest
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import loop as haptic_loop
+from soro_mechanics.haptics import watch_kernels
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.device_kernels import NO_RESIDUAL, RESIDUAL
 from soro_mechanics.haptics.loop import HapticLoop, PATIENCE, ROOM
@@ -133,6 +134,23 @@ def test_a_solution_waits_while_slots_are_almost_over_but_not_for_ever(robot):
         loop.advance(room)
         computed.append(loop.computed)
     assert computed == [*2 * [*[False] * PATIENCE, True], *[True] * 3, False]
+
+
+@pytest.mark.parametrize('period', [2e-3, 0.5e-3])
+def test_whatever_a_tick_calls_is_called_once_before(robot, monkeypatch, period):
+    loop, called = made(HapticDevice(robot), period), set()
+    for name in ('follow_strips', 'watch_sensors', 'watch_ringing'):
+        monkeypatch.setattr(watch_kernels, name, noting(getattr(watch_kernels, name), called))
+    loop.run_once()
+    assert len(called) == 3
+
+
+def noting(kernel, called):
+    def noted(*words):
+        called.add(kernel)
+        return kernel(*words)
+
+    return noted
 
 
 def test_a_start_in_the_middle_of_a_solution_forgets_it(robot):

@@ -47,3 +47,16 @@ def test_blocks_are_nested_as_deep(tmp_path, mark):
     for _ in range(99):
         (found,) = found
     assert found == 'end'
+
+
+def test_aliases_are_as_deep_as_what_they_name(tmp_path):
+    file = tmp_path / 'deep.yaml'
+    parts = [f'a{k}: &x{k} {40 * "["}{f"*x{k - 1}" if k else 1}{40 * "]"}' for k in range(3)]
+    file.write_text('\n'.join(parts[:2]))
+    assert read_yaml(file)['a1']
+    file.write_text('\n'.join(parts))
+    with pytest.raises(RobotFileError, match='line 3 is nested deeper than 100'):
+        read_yaml(file)
+    with pytest.raises(RobotFileError, match='inside of what it names'):
+        file.write_text('a: &x [1, [*x]]')
+        read_yaml(file)

@@ -126,3 +126,37 @@ def test_a_moment_of_contradiction_is_forgiven_and_a_lasting_one_is_not():
     for tick in range(200, 225):
         rig.step(tick, lambda raw: raw + 1000.0 * (np.arange(6) == 4))
     assert not rig.watch.consistent
+
+
+@pytest.mark.parametrize(('share', 'lost'), [(0.98, False), (1.02, True)])
+def test_a_reading_that_stands_still_is_stuck_once_the_model_has_moved_far(share, lost):
+    rig = Rig()
+    limits = WatchLimits(stuck_samples=3, stuck_motion=5.0, misfit=1e9)
+    rig.watch = SensorWatch(rig.sensing, 0.002, limits)
+    here, there = (rig.device.held(np.zeros(6), f) for f in (np.zeros(5), 0.01 * np.ones(5)))
+    moves = (there.sensor - here.sensor)[1]
+    there = rig.device.held(np.zeros(6), 0.01 * np.ones(5) * share * 5.0 * SENSOR / abs(moves))
+    found = []
+    for state in [here, *4 * [there]]:
+        rig.sensing.update(state.angle, state.sensor)
+        raw = np.where(np.arange(6) == 1, 7.0, state.sensor / COUNT + 1e-3 * len(found))
+        found.append(rig.watch.update(raw, NONE, state.sensor))
+    assert found == [False, False, False, lost, False]
+    np.testing.assert_array_equal(rig.watch.good, (np.arange(6) != 1) | (not lost))
+
+
+def test_an_elongation_that_is_no_number_is_given_up():
+    rig = Rig()
+    state = rig.device.held(np.zeros(6), np.zeros(5))
+    rig.sensing.update(state.angle, state.sensor)
+    assert rig.watch.update(np.zeros(6), NONE, np.where(np.arange(6) == 3, np.nan, state.sensor))
+    np.testing.assert_array_equal(rig.watch.good, np.arange(6) != 3)
+
+
+def test_as_many_sensors_as_a_force_has_directions_contradict_nothing():
+    rig = Rig(prior=np.array([5.0, 5.0, 5.0, 0.3, 0.3]))
+    rig.step(0, faulty=np.arange(6) == 0)
+    for tick in range(1, 400):
+        rig.step(tick, lambda raw: raw + 1e5 * (np.arange(6) == 2))
+        assert not rig.watch.doubtful
+    assert rig.watch.misfit == 1.0

@@ -7,6 +7,8 @@ import pytest
 
 from soro_mechanics.haptics.flex_fit import fit_sensor, slack
 from soro_mechanics.haptics.strip_play import RECENT, StripPlay
+from soro_mechanics.haptics.watch_kernels import CATCH_UP, KNOWN, MOVES
+from soro_mechanics.haptics.watch_kernels import NOISE as NOISE_BAND
 from soro_studies.haptics.as_built import Play
 
 HALF, NOISE, PERIOD = 2e-4, 1e-5, 0.002
@@ -88,8 +90,34 @@ def test_a_leg_that_goes_back_unseen_is_not_excluded():
     assert abs(strips.apart(top - 3.0 * HALF)[0]) == pytest.approx(HALF)
 
 
-def test_readings_that_are_missing_do_no_harm():
+def test_every_sample_is_that_of_the_same_operators_on_whole_arrays():
+    """Written with numpy: clipped anchors, a slack that is caught up, a way that fades."""
+    random, half = np.random.default_rng(5), np.array([HALF, 0.5 * HALF, 0.0])
+    strips, deviation = StripPlay(half, np.array([1.0, 2.0, 3.0]) * NOISE), NOISE * np.arange(1, 4)
+    anchor, slack, way = np.full(3, np.nan), np.zeros(3), np.zeros(3)
+    readings = np.cumsum(NOISE * random.normal(scale=4.0, size=(3000, 3)), axis=0)
+    readings[random.uniform(size=readings.shape) < 0.05] = np.nan
+    readings[0] = 1e-3, np.nan, 2e-3
+    for reading in readings:
+        seconds = random.choice([PERIOD, 2.0 * PERIOD])
+        found = strips.follow(reading, seconds)
+        noise = NOISE_BAND * deviation
+        now = np.fmin(np.fmax(anchor, reading - noise), reading + noise)
+        moved, anchor = np.nan_to_num(now - anchor), now
+        slack = np.clip(slack - CATCH_UP * moved, -half, half)
+        way = max(0.0, 1.0 - seconds / RECENT) * way + np.abs(moved)
+        way = np.minimum(way, KNOWN * deviation)
+        exact = ((np.abs(slack) == half) & (way > MOVES * deviation)) | (half == 0.0)
+        np.testing.assert_array_equal(strips.exact, exact)
+        np.testing.assert_allclose(strips.slack, slack, atol=1e-15)
+        np.testing.assert_allclose(found, reading - slack, atol=1e-15)
+        np.testing.assert_allclose(strips.unseen, np.where(exact, 0.0, 2.0 / 3**0.5 * half))
+
+
+@pytest.mark.parametrize('lost', [np.nan, np.inf])
+def test_readings_that_are_missing_do_no_harm(lost):
     strips = StripPlay(np.array([HALF]), np.array([NOISE]))
     strips.follow(np.array([1e-3]), PERIOD)
-    assert np.isnan(strips.follow(np.array([np.nan]), PERIOD)).all()
+    for _ in range(2):
+        assert not np.isfinite(strips.follow(np.array([lost]), PERIOD)).any()
     assert np.isfinite(strips.follow(np.array([1e-3]), PERIOD)).all()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from statistics import median_low
 import threading
 import time
 
@@ -53,6 +54,7 @@ class MeasuredTip:
 
     def open(self) -> None:
         """Listen."""
+        self._latencies.clear()
         self._heard.open(PoseStamped, TOPIC, LOSSY)
 
     def close(self) -> None:
@@ -79,5 +81,5 @@ class MeasuredTip:
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
         latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
         self._latencies.append(max(0.0, latency))
-        self.latency = float(np.median(self._latencies))
+        self.latency = median_low(self._latencies)
         self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)

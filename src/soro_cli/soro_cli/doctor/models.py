@@ -85,11 +85,12 @@ def _equilibria(robot: Robot, solved: Solved) -> Iterator[Finding]:
         if math.isfinite(parts[case]):
             text += f'; the earliest at {parts[case]:.0%} of the way to {case}'
         yield warn(robot.model, text, 'limit the actuation, or mount it another way')
-    if odd:
-        first = solved[odd[0]].status
-        outside = Warnings.OUTSIDE_THEORY in first.warnings
-        remedy = 'the model does not describe this; are the limits right?' if outside else ''
-        yield warn(robot.model, f'{some(odd)}: {first.doubt}', remedy)
+    beyond = [c for c in odd if Warnings.OUTSIDE_THEORY in solved[c].status.warnings]
+    coarse = [c for c in odd if c not in beyond]
+    remedy = 'the model does not describe this; are the limits right?'
+    for cases, help in ((beyond, remedy), (coarse, '')):
+        if cases:
+            yield warn(robot.model, f'{some(cases)}: {solved[cases[0]].status.doubt}', help)
     if not (lost or loose or odd):
         known = all(q.status.stability is Stability.STABLE for q in solved.values())
         yield ok(robot.model, f'{"stable" if known else "converges"} at {len(solved)} actuations')

@@ -50,8 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_mechanics.robot_file.reader import describe_robot, NAME
 
     name = arguments.name
-    if not re.fullmatch(NAME, name) or yaml.safe_load(name) != name or name in robot_files():
-        rule = 'a-z first, then a-z, 0-9, _; not in `soro list`; no word of YAML (no, on, null)'
+    taken = name in robot_files() or name in ('nan', 'inf', 'infinity')
+    if not re.fullmatch(NAME, name) or yaml.safe_load(name) != name or taken:
+        rule = 'a-z first, then a-z, 0-9, _; not in `soro list`; not no, on, null or nan'
         raise UserError(f'name = {name!r}: write {rule}')
     target = unused(Path(arguments.output or f'{name}.yaml'), '--output')
     if not target.parent.is_dir():

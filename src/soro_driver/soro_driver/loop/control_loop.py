@@ -206,12 +206,13 @@ class ControlLoop:
 
     def tick(self, lateness: float = 0.0) -> Tick:
         """Do one pass (the thread calls this; tests may)."""
+        period = self.settings.period
+        self._due = self._clock() - lateness % period + period  # what was missed is not made up
         self._heed_estop()
         self._heed_stop()
         self._requests.answer()
         self._heed_estop()  # pressed while a request was carried out
         self._began = now = self._clock()
-        self._due = now - lateness + self.settings.period
         flags = np.zeros(len(self.gate.names), np.uint16)
         self._reading = None
         if not self.safety.connected:

@@ -297,7 +297,8 @@ class HapticDevice:
 def turns_about(base: Array, turned: Array, axis: Array) -> Array:
     """Return by how much rotations, (..., n, 3, 3), turn from others, (..., 3, 3), about axes.
 
-    The part along `axis`, (..., 3) in the frame of `base`, of the rotation vector, (..., n) [rad].
+    The part along `axis`, (..., 3) in the frame of `base`, of the rotation vector, (..., n) [rad],
+    which is less than half a turn.
     """
     turned = np.swapaxes(base, -1, -2)[..., None, :, :] @ turned
     # the rotation vector: its direction times the sine is half the skew part

@@ -18,6 +18,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.rendering import HapticLaw, rendering_setup, RenderingSetup
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup, SensingSetup
+from soro_mechanics.haptics.sensor_watch import SensorWatch
 from soro_mechanics.haptics.stable_limits import stable_limits
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_mechanics.robot import Robot
@@ -28,8 +29,8 @@ MODEL_PERIOD, LONGEST = 2e-3, 50e-3
 # m of the handle (its turn with the lever of the rendering problem) and rad of a motor, from the
 # linearisation. Of a hand with 3 N at 0.15 m/s 1.2 mN and 7 um are sensed wrongly then.
 FAR, FAR_TURN = 1e-3, 0.02
-# s: what 99 of 100 parts of a solution take at most. Slots that have less left, one after the
-# other, until one computes all the same.
+# s: what 99 of 100 parts of a solution take at most, or half a period where that is less. Slots
+# that have less left, one after the other, until one computes all the same.
 ROOM, PATIENCE = 0.5e-3, 4
 
 
@@ -58,6 +59,7 @@ class HapticLoop:
         lever = [1.0, 1.0, 1.0, *[rendering.length] * (ne - 3)]
         self._far = 1.0 / np.array([*[FAR_TURN] * na, *(FAR / np.array(lever))])
         self._in_parts = rendering.period < MODEL_PERIOD
+        self._room = min(ROOM, 0.5 * rendering.period)
         self._age, self._begun, self.computed = self._oldest, False, False
         self._waited = 0  # slots without room for a solution, one after the other
 
@@ -83,7 +85,7 @@ class HapticLoop:
 
         In a loop faster than `MODEL_PERIOD` a solution takes three calls, so that none is long.
         `computed` says afterwards whether this one worked on one: not where the slot has less
-        than `ROOM` left (`room` [s]), except after `PATIENCE` such slots.
+        than `ROOM` left (`room` [s]), except after `PATIENCE` such slots; each part waits anew.
 
         Returns
         -------
@@ -100,7 +102,7 @@ class HapticLoop:
         if not self._begun:
             if self._age < self._every or (self._age < self._oldest and self._near()):
                 return Code.NONE
-        self._waited = self._waited + 1 if room < ROOM else 0
+        self._waited = self._waited + 1 if room < self._room else 0
         if self._waited % (PATIENCE + 1):
             return None
         if not self._begun:
@@ -124,14 +126,16 @@ class HapticLoop:
     def run_once(self) -> None:
         """Run everything that a tick may run, at rest, so that nothing is compiled later."""
         environment = self.law.environment
-        angle = np.zeros(self.device.sizes[0])
+        angle, sensor = np.zeros(self.device.sizes[0]), self.device.ports.sensor.copy()
         self.start(angle)
         for name in ('hold', 'wall'):
             self.law.environment = VirtualEnvironment(published_environment(name, np.eye(4)))
-            for _ in range(2):
-                self.tick(angle, self.device.ports.sensor.copy())
+            for _ in range(self.law.oscillation.every + 1):
+                self.tick(angle, sensor)
                 self.advance()
             self.law.restart()
+        watch = SensorWatch(self.law.sensing, self.law.setup.period)
+        watch.update(sensor, np.zeros(len(sensor), bool), sensor)
         self.law.environment = environment
         self.start(angle)
 

@@ -42,11 +42,13 @@ class OscillationWatch:
         doubles each time that the ringing comes back.
     episodes : int
         How often it began.
+    every : int
+        Samples between two looks.
     """
 
     def __init__(self, period: float, length: float) -> None:
-        self._every = max(1, int(LOOK / period))
-        period *= self._every
+        self.every = max(1, int(LOOK / period))
+        period *= self.every
         sections = [_section(CORNER, period, turn, True) for turn in (0.125, 0.375)]
         rows = _matrix([*sections, _section(NOISE, period, 0.25, False)])
         memory, work = np.zeros((len(rows), 6)), np.zeros(len(rows))
@@ -68,7 +70,7 @@ class OscillationWatch:
         """Take how the handle moved since the last sample, shape (6,) [m, rad], and how long."""
         self._place += self._scale * moved
         self._waits, self._waited = self._waits + 1, self._waited + seconds
-        if self._waits < self._every:
+        if self._waits < self.every:
             return
         seconds, self._waits, self._waited = self._waited, 0, 0.0
         self._quiet += seconds

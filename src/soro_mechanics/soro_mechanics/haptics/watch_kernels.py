@@ -70,11 +70,9 @@ def follow_strips(p, reading, fades):
     for i in range(reading.shape[0]):
         r, old, moved, half = reading[i], p.anchor[i], 0.0, p.half[i]
         noise = NOISE * p.deviation[i]
-        if math.isnan(old):  # the first one moves nothing
-            p.anchor[i] = r - noise
-        elif not math.isnan(r):
-            p.anchor[i] = min(max(old, r - noise), r + noise)
-            moved = p.anchor[i] - old
+        if math.isfinite(r):
+            p.anchor[i] = r - noise if math.isnan(old) else min(max(old, r - noise), r + noise)
+            moved = 0.0 if math.isnan(old) else p.anchor[i] - old  # the first one moves nothing
         p.slack[i] = min(max(p.slack[i] - CATCH_UP * moved, -half), half)
         p.way[i] = min(fades * p.way[i] + abs(moved), KNOWN * p.deviation[i])
         moving = abs(p.slack[i]) == half and p.way[i] > MOVES * p.deviation[i]

@@ -205,8 +205,9 @@ class Search:
             free = step is not None  # and within the limits
             if not free:
                 step, multiplier = steps.landing_step(*task, curvature)
-                if iteration == 0 and (step is None or steps.longest(step) > HOLD):
-                    curvature = np.eye(size)  # what was known is of too far away, or of no use
+                far = step is None or steps.longest(step) > HOLD
+                if iteration == 0 and far and point.curvature is not None:  # of no use here
+                    curvature = np.eye(size)
                     step, multiplier = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:

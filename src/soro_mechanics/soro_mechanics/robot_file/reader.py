@@ -195,22 +195,28 @@ class _StrictLoader(_SafeLoader):
 
 def _check_size(text: str) -> None:
     """Raise yaml.YAMLError: a text is nested too deep, or too long with aliases written out."""
-    sizes, counts, open_anchors = dict[str | None, int](), [0], list[str | None]()
+    known: dict[str | None, tuple[int, int]] = {}  # by anchor: entries, and levels
+    anchors: list[str | None] = []
+    counts, levels = [0], [0]  # of what is open, the outermost first
     for event in yaml.parse(text, Loader=_SafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):
+            anchors.append(event.anchor)
             counts.append(1)
-            open_anchors.append(event.anchor)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            sizes[open_anchors.pop()] = counts[-1]
-            counts.append(counts.pop() + counts.pop())
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor in open_anchors:
+            levels.append(1)
+        elif isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+            count, level = 1, 0
+            if isinstance(event, yaml.CollectionEndEvent):
+                count, level = counts.pop(), levels.pop()
+                known[anchors.pop()] = count, level
+            elif not isinstance(event, yaml.AliasEvent):
+                known[event.anchor] = count, level
+            elif event.anchor in anchors:
                 raise yaml.YAMLError('an alias stands inside of what it names')
-            counts[-1] += sizes.get(event.anchor, 1)
-        elif isinstance(event, yaml.ScalarEvent):
-            sizes[event.anchor] = 1
-            counts[-1] += 1
-        if len(counts) > MAX_DEPTH + 1:
+            else:
+                count, level = known.get(event.anchor, (count, level))
+            counts[-1] += count
+            levels[-1] = max(levels[-1], level + (len(levels) > 1))
+        if len(levels) - 1 + levels[-1] > MAX_DEPTH + 1:
             line = event.start_mark.line + 1
             raise yaml.YAMLError(f'line {line} is nested deeper than {MAX_DEPTH}')
         if counts[-1] > MAX_ENTRIES:
