@@ -15,8 +15,10 @@ src/soro_system_tests/test/test_tracker.py.
 from __future__ import annotations
 
 import argparse
+from collections import deque
 from datetime import date
 import json
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -32,7 +34,7 @@ from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_studies.system.reliability_page import PAGE, write_section
 from soro_studies.system.tip_feedback import PLANTS, STIFF_FLOP, VirtualTip
 from soro_trajectory.command_stream import Phase
-from soro_trajectory.measured_tip import SMOOTHING, TipSample
+from soro_trajectory.measured_tip import MANY, TipSample
 
 LOADED = PLANTS['0.2 N that nobody knows of']
 DELAY, SPEED = 0.1, 0.01  # s, as tip_feedback found it; m/s
@@ -60,6 +62,7 @@ class TrackedTip(VirtualTip):
         rules = {p.name: p.default for p in PARAMETERS}
         self.timeout = rules['tracker_timeout']
         self.said: set[int] = set()
+        self._latencies: deque[float] = deque(maxlen=MANY)
         self._rules: TipTracker | None = None
         super().__init__(LOADED, control)
         self._rules = TipTracker(
@@ -83,8 +86,8 @@ class TrackedTip(VirtualTip):
         tip = self._rules.take(pose, known, model, now, self.now)
         if tip is None:
             return
-        measured = self.control.measured
-        measured.latency += SMOOTHING * (self.now - seen.stamp - measured.latency)
+        self._latencies.append(self.now - seen.stamp)
+        self.control.measured.latency = median_low(self._latencies)
         self._sample = TipSample(stamp, tip, True, self.now)
 
     def fresh(self) -> TipSample | None:
