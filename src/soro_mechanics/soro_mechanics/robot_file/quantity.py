@@ -111,14 +111,14 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
         raise QuantityError(f'{error}; write {wanted}') from None
     if match is None:
         raise QuantityError(f'write {wanted}')
-    if re.search('[in]', match.group(1), re.IGNORECASE):  # nan, inf
-        raise QuantityError(f'not a finite number; write {wanted}')
+    if word := re.search('nan|inf', match.group(1), re.IGNORECASE):
+        raise QuantityError(f'not a finite number: {word[0]}; write {wanted}')
     numbers = [float(x) for x in match.group(1).split()]
     unit = re.sub(r'\s+', ' ', match.group(2))
     if len(numbers) != size:
         raise QuantityError(f'{len(numbers)} numbers given; write {wanted}')
     if si_unit == '1' and unit == '':
-        return _bounded(numbers, wanted)
+        return _finite(numbers, wanted)
     if unit == '':
         raise QuantityError(f'the unit is missing; write {wanted}')
     if unit not in UNITS:
@@ -126,10 +126,12 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     dimension, factor = UNITS[unit]
     if dimension != si_unit:
         raise QuantityError(f'{unit!r} measures another dimension ({dimension}); write {wanted}')
-    return _bounded([x * factor for x in numbers], wanted)
+    return _finite([x * factor for x in numbers], wanted)
 
 
-def _bounded(numbers: list[float], wanted: str) -> tuple[float, ...]:
+def _finite(numbers: list[float], wanted: str) -> tuple[float, ...]:
+    if not all(math.isfinite(x) for x in numbers):
+        raise QuantityError(f'not a finite number; write {wanted}')
     if any(abs(x) > LARGEST for x in numbers):
         raise QuantityError(f'larger than {LARGEST:g} in SI units; write {wanted}')
     return tuple(numbers)
