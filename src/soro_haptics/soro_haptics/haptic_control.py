@@ -82,8 +82,6 @@ class HapticControl(Law):
         Ticks in a row whose command was kept, because the law found none.
     refusal : Code
         Why, in the last of them.
-    last_tick : float
-        When the last law began [s, steady clock].
     """
 
     def __init__(
@@ -113,7 +111,7 @@ class HapticControl(Law):
         self._restart_at = -math.inf
         self._computing = math.nan
         self._sampled = math.nan
-        self.last_tick = math.nan
+        self._last_tick = math.nan
         self._last_sensed = math.nan
 
     # The law -----------------------------------------------------------------------------------
@@ -121,8 +119,8 @@ class HapticControl(Law):
     def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Sense and render one sample."""
         self._sampled, self._computing, self.estimated = math.nan, math.nan, False
-        self.times.period.add(now - self.last_tick)
-        self.last_tick = now
+        self.times.period.add(now - self._last_tick)
+        self._last_tick = now
         encoder = reading.measured
         if not self._ready(encoder, accepting, now):
             return None
@@ -208,7 +206,7 @@ class HapticControl(Law):
     def disengaged(self) -> None:
         """Stay silent until a person arms the device anew."""
         self._ended, self._moving = True, False
-        self.unrendered, self.last_tick = 0, math.nan
+        self.unrendered, self._last_tick = 0, math.nan
         self.motion.end()
         self.haptics.loop.law.restart()
 
@@ -288,7 +286,7 @@ class HapticControl(Law):
     def clear_timing(self) -> None:
         """Begin the statistics of the stages anew."""
         self.times.clear()
-        self.last_tick = math.nan
+        self._last_tick = math.nan
 
     # --------------------------------------------------------------------------------------------
 

@@ -45,12 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     import yaml
 
+    from soro_cli.main import NUMBER
     from soro_cli.robot_templates import robot_text, TEMPLATES
     from soro_mechanics.robot_file.catalogue import robot_files
     from soro_mechanics.robot_file.reader import describe_robot, NAME
 
     name = arguments.name
-    taken = name in robot_files() or name in ('nan', 'inf', 'infinity')
+    taken = name in robot_files() or NUMBER.fullmatch(name)  # whose value it would be taken for
     if not re.fullmatch(NAME, name) or yaml.safe_load(name) != name or taken:
         rule = 'a-z first, then a-z, 0-9, _; not in `soro list`; not no, on, null or nan'
         raise UserError(f'name = {name!r}: write {rule}')
