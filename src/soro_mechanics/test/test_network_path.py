@@ -18,12 +18,6 @@ from soro_mechanics.models.network.kernels.path_memory_kernels import (
     ROWS,
     USED,
 )
-from soro_mechanics.models.network.kernels.platform_array_kernels import (
-    cut,
-    cut_maps,
-    maps_size,
-    values_size,
-)
 
 UNKNOWNS = 48
 DIRECTION = np.array([0.0, 0.6, 0.8])
@@ -126,35 +120,6 @@ def test_pairs_make_broyden_s_updates():
     # a full memory goes on with what it has
     memory[POINTS + 2 * pairs + 1, POSE:] = -(true @ x - wanted)
     assert correct_step(memory, pairs, True) == PAIRS
-
-
-def test_parts_of_the_flat_arrays_do_not_overlap(stewart):
-    s = stewart.model_object.equilibrium(()).layout.structure
-    n, steps, batches = (int(s.counts[k]) for k in (1, 4, 7))
-    numbers = np.concatenate(
-        [s.counts, s.rod_node, s.rod_piece, s.rod_macro, s.lane, s.joint_kind.ravel(), range(n)]
-    ).astype(np.int64)
-    values = np.zeros(values_size(n, steps, batches))
-    structure, *others = cut.py_func(numbers, values)
-    for name in ('counts', 'rod_node', 'rod_piece', 'rod_macro', 'lane', 'joint_kind'):
-        np.testing.assert_array_equal(getattr(structure, name), getattr(s, name))
-    np.testing.assert_array_equal(structure.rod_of_actuator, range(n))
-    unread = ('light_drive', 'light_shift')
-    parts = [
-        p
-        for name, p in zip(structure._fields, structure, strict=True)
-        if p.dtype == float and name not in unread
-    ]
-    for name in ('share', 'attach', 'motor_axis', 'offset', 'joint_axes', 'scale', 'body_centre'):
-        assert getattr(structure, name).shape == getattr(s, name).shape
-    parts += [p for other in others for p in other]
-    maps = np.zeros(maps_size(n))
-    for flat, cuts in ((values, parts), (maps, cut_maps.py_func(maps, n))):
-        for part in cuts:
-            part += 1.0
-        assert flat.max() == 1.0
-        assert flat.sum() == sum(p.size for p in cuts)
-    assert maps.min() == 1.0
 
 
 def wandering(count):

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.dynamics.motion import Motion
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Floats, Inputs, Integers
+from soro_mechanics.models.network.arrays import Floats, Inputs, Integers, State, Structure, Work
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 DRIVEN = ('length', 'theta', 'tension', 'section')  # linear in the values of the drives
 
 
+@by_reference
 class Drives(NamedTuple):
     """flat[place] = base + slope (drives' values); `flat` is what the inputs show parts of."""
 
@@ -31,6 +34,19 @@ class Drives(NamedTuple):
     slope: Floats  # (k, drives)
     length: Floats  # (rods,) at rest
     restiffened: NDArray[np.bool_]  # (rods,)
+
+
+@by_reference
+class Moving(NamedTuple):
+    """A network in motion."""
+
+    structure: Structure
+    inputs: Inputs
+    damped: Inputs  # with the laws of elements that resist strain rates: see `begin_step`
+    state: State
+    work: Work
+    motion: Motion
+    drives: Drives
 
 
 def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:

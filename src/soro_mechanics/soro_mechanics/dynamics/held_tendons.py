@@ -44,7 +44,7 @@ class HeldTendons:
         self._w, self._m, self._drives = w, m, drives
         self._held = np.flatnonzero(layout.tendons.held)
 
-    def __next__(self) -> Taken:
+    def take_step(self) -> Taken:
         """Drive and take a step: outcome, iterations, residual, error [m], taken."""
         s, x, m, w, state = self._layout.structure, self._x, self._m, self._w, self._state
         drive_inputs(s, x, m, self._drives, w.scratch)

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from soro_mechanics.models.network.arrays import Floats, new_state, State, Structure
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 
+@by_reference
 class Motion(NamedTuple):
     """Inertia, and how everything moved at the beginning of the present step.
 

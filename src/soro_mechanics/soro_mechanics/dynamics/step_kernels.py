@@ -273,15 +273,15 @@ def _change(mass, law, move, free, past):
 
 
 @kernel
-def take_step(s, x, damped, state, w, m, lanes):
-    """Take one step: from the prediction, and where that fails from where everything is.
+def take_step(of, lanes):
+    """Drive, and take a step: from the prediction, or if that fails from where everything is.
 
     Parameters
     ----------
-    m : Motion
-        Its `limits` as `advance` says; MOST_ERROR: the largest error of positions [m] with which
-        the step is taken; ERROR: that error per change of an acceleration [s^2]; RATIO of this
-        step and the last one; MOST: largest number of Newton steps.
+    of : Moving
+        Limits of its motion as `advance` says; MOST_ERROR: the largest error of positions [m]
+        with which the step is taken; ERROR: that error per change of an acceleration [s^2]; RATIO
+        of this step and the last one; MOST: largest number of Newton steps.
 
     Returns
     -------
@@ -292,6 +292,8 @@ def take_step(s, x, damped, state, w, m, lanes):
     taken : bool
         Otherwise the state is where it was.
     """
+    s, x, damped, state, w, m = of.structure, of.inputs, of.damped, of.state, of.work, of.motion
+    drive_inputs(s, x, m, of.drives, w.scratch)
     limits = m.limits
     most = int(limits[MOST])
     begin_step(s, x, damped, state, m)
@@ -346,15 +348,3 @@ def end_step(s, x, state, w, m):
         for e in range(2):
             for i in range(3):
                 m.joint_move[r, e, i] = state.joint[r, e, i] - m.start.joint[r, e, i]
-
-
-@kernel
-def steps(s, x, damped, state, w, m, d, lanes):
-    """Drive and take a step whenever the next one is asked for; yields what `take_step` returns.
-
-    A generator has its arguments: handing two hundred arrays over costs as much as 20 elements.
-    Whoever made it keeps the arrays, which are not counted here.
-    """
-    while True:
-        drive_inputs(s, x, m, d, w.scratch)
-        yield take_step(s, x, damped, state, w, m, lanes)

@@ -19,7 +19,7 @@ from soro_mechanics.dynamics import step_kernels as kernels
 from soro_mechanics.dynamics import step_laws
 from soro_mechanics.dynamics.contact import Ball, Solid, write_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs, weigh_nodes
-from soro_mechanics.dynamics.drives import copy_inputs, new_drives
+from soro_mechanics.dynamics.drives import copy_inputs, Moving, new_drives
 from soro_mechanics.dynamics.held_tendons import HeldTendons
 from soro_mechanics.dynamics.mesh import Inertia, moving_layout
 from soro_mechanics.dynamics.motion import new_motion
@@ -142,7 +142,7 @@ class Stepper:
             if d.kind == 'tendon'
         ]
         self._held = HeldTendons(self.layout, *self._whole[1:], self._drives) if held else None
-        self._steps = self._held or kernels.steps(*self._whole, self._drives, LANES)
+        self._moving = Moving(*self._whole, self._drives)
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
@@ -323,7 +323,9 @@ class Stepper:
                 self._weigh(self.inputs)
             self._rescale(step)
         self.inertia.write_levers(self.inputs, self.motion, again=True)
-        outcome, spent, residual, error, taken = next(self._steps)
+        held, of = self._held, self._moving
+        ended = kernels.take_step(of, LANES) if held is None else held.take_step()
+        outcome, spent, residual, error, taken = ended
         if taken:
             self._means.follow(self.inputs, self.state)
             self._last_step = step

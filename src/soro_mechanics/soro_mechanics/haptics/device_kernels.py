@@ -28,6 +28,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import (
     compose,
     se3_exp,
@@ -47,6 +48,7 @@ STEP, ELIMINATE, READ = 0.0, 1.0, 2.0
 NO_RESIDUAL = 1e300  # `evaluate` returns this where something is not finite
 
 
+@by_reference
 class Device(NamedTuple):
     """Motors (na,), sensors (ns,) and handle of a device, and what is asked of it."""
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.haptics.virtual_environment_kernels import twist_between
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import (
     Bounds,
@@ -31,6 +32,7 @@ MONITOR = 6
 Floats = NDArray[np.float64]
 
 
+@by_reference
 class Rendered(NamedTuple):
     """What one rendering knows beside the sample, and what it finds."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
@@ -26,6 +27,7 @@ RANK = 1e-8
 Floats = NDArray[np.float64]
 
 
+@by_reference
 class Ports(NamedTuple):
     """The arrays of `CondensedPorts`: na actuators, ne effector directions, ns sensors."""
 
@@ -38,6 +40,7 @@ class Ports(NamedTuple):
     sensor: Floats
 
 
+@by_reference
 class Sensed(NamedTuple):
     """What is known beside one sample, and what is made of it."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
@@ -48,6 +49,7 @@ DEPENDENT = 1e-4
 Floats = NDArray[np.float64]
 
 
+@by_reference
 class Objects(NamedTuple):
     """The objects (n,), and how they are felt."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 NOISE = 4.0  # deviations within which a reading does not move
 # By how much a leg is taken to have moved more than its strip where that begins to move back,
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
+@by_reference
 class Strips(NamedTuple):
     """Strips on their legs, all (ns,) [m]; see `StripPlay`."""
 
@@ -40,6 +42,7 @@ class Strips(NamedTuple):
     elongation: Floats  # of the legs then
 
 
+@by_reference
 class Watched(NamedTuple):
     """Sensors and what was seen of them, all (ns,); see `SensorWatch`."""
 
@@ -51,6 +54,7 @@ class Watched(NamedTuple):
     bad: Flags  # to be given up
 
 
+@by_reference
 class Ringing(NamedTuple):
     """Band-pass and what came of it, per direction (6,); see `OscillationWatch`."""
 

@@ -23,6 +23,7 @@ from soro_mechanics.models.network.kernels.lane_variation_kernels import (
     result_size,
     variation_size,
 )
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,6 +31,7 @@ Integers = NDArray[np.int64]
 # In the shapes below `slots` counts rest strains and tensions of one rod.
 
 
+@by_reference
 class Structure(NamedTuple):
     """What a robot is made of."""
 
@@ -60,6 +62,7 @@ class Structure(NamedTuple):
     scale: Floats  # characteristic length [m], characteristic force [N]
 
 
+@by_reference
 class Inputs(NamedTuple):
     """What may change from one solve to the next."""
 
@@ -93,6 +96,7 @@ class State(NamedTuple):
     tension: Floats  # (pieces, tensions) of tendons whose length is held
 
 
+@by_reference
 class Work(NamedTuple):
     """Scratch, and what the last assembly left."""
 

@@ -14,7 +14,6 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS
-from soro_mechanics.models.network.kernels import platform_array_kernels as arrays
 from soro_mechanics.models.network.kernels import platform_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.path_memory_kernels import POINTS, POSE, ROWS
@@ -23,7 +22,7 @@ MAX_STEPS = 12
 MAX_RENEWALS = 6
 JUMP = 2.0  # change of a rod's stiffness between examinations that calls for a full one
 RENEW_DISTANCE = 0.02  # travel after which maps and stability are examined again [m]
-LINE = 8  # numbers in a line of the cache
+LOADING = ('theta', 'gap', 'table', 'gravity', 'dead', 'follower')  # that a load changes
 TOLERANCE = 1e-7  # scaled residual: 4e-8 m for the benchmark robot
 
 
@@ -34,7 +33,7 @@ class Track:
     memory: Array  # see `path_memory_kernels`
     count: int  # solutions in the memory
     pairs: int  # of steps in the memory
-    maps: Array  # flat, see `platform_array_kernels`
+    maps: kernels.Maps
     made_at: Array  # position of the platform where the maps were made
     same: bool  # stability cannot have changed since the track began
     loading: Inputs
@@ -86,38 +85,20 @@ def _alike(a: Array, b: Array) -> bool:
 
 
 class _Scratch:
-    """What one thread works with: the flat arrays, and parts of them."""
+    """What one thread works with."""
 
     def __init__(self, layout: lay.Layout, base: State, rod_of_actuator: Array) -> None:
-        s = layout.structure
-        n, steps, batches = (int(s.counts[k]) for k in (1, 4, 7))
-        self.work = layout.work()
-        self.numbers = np.concatenate(
-            [
-                s.counts,
-                s.rod_node,
-                s.rod_piece,
-                s.rod_macro,
-                s.lane,
-                s.joint_kind.ravel(),
-                rod_of_actuator,
-            ]
-        )
-        space = np.zeros(arrays.values_size(n, steps, batches) + LINE)
-        away = -space.ctypes.data // space.itemsize % LINE
-        self.values = space[away:]
-        structure, self.x, self.state, _ = arrays.cut.py_func(self.numbers, self.values)
-        for name in ('share', 'attach', 'motor_axis', 'offset', 'joint_axes', 'scale'):
-            getattr(structure, name)[:] = getattr(s, name)
-        structure.body_mass[:], structure.body_centre[:] = s.body_mass, s.body_centre
-        for mine, given in zip(self.state, base, strict=True):
-            mine[:] = given
-        self.x.dilution[:] = 1.0  # rods without mass
+        s, rest = layout.structure, layout.rest
+        own = {name: getattr(rest, name).copy() for name in ('length', *LOADING)}
+        self.x = rest._replace(**own, dilution=np.ones(6))  # rods without mass
+        self.state, self.work = copy_state(base), layout.work()
+        paths = np.zeros((int(s.counts[7]), int(s.counts[4]) + 1, 12 * LANES))
+        self.platform = kernels.Platform(s, self.x, self.state, self.work, paths, rod_of_actuator)
         self.loading: Inputs | None = None
 
     def take(self, loading: Inputs) -> None:
         """Work under another load from now on."""
-        for name in ('theta', 'gap', 'table', 'gravity', 'dead', 'follower'):
+        for name in LOADING:
             getattr(self.x, name)[:] = getattr(loading, name)
         self.loading = loading
 
@@ -141,9 +122,9 @@ class PlatformSolver:
             self._local.scratch = _Scratch(self.layout, self._base, self._rod)
         return self._local.scratch
 
-    def _renew(self, scratch: _Scratch, loading: Inputs, state: State) -> Array | None:
+    def _renew(self, scratch: _Scratch, loading: Inputs, state: State) -> kernels.Maps | None:
         """Return new maps at a state and the scratch's lengths; None where singular."""
-        maps = np.zeros(arrays.maps_size(self._rods))
+        maps = kernels.new_maps(self._rods)
         x = loading._replace(length=scratch.x.length)
         s = self.layout.structure
         return maps if kernels.renew(s, x, state, scratch.work, maps, LANES) else None
@@ -175,7 +156,7 @@ class PlatformSolver:
         for _ in range(MAX_RENEWALS):
             search = kernels.Search(memory, track.count, pairs, resume, self.tolerance, MAX_STEPS)
             outcome, taken, error, pairs = kernels.reach_platform(
-                scratch.numbers, scratch.values, maps, target, search, pose, LANES
+                scratch.platform, maps, target, search, pose, LANES
             )
             steps += taken
             if outcome != kernels.STALE:
@@ -190,8 +171,7 @@ class PlatformSolver:
             if new is not None:
                 maps, made_at, pairs = new, target[:3, 3], 0
         if maps is not track.maps:
-            signature = 1 + 2 * self._rods
-            same = same and _alike(maps[:signature], track.maps[:signature])
+            same = same and _alike(maps.signature, track.maps.signature)
         length = scratch.x.length[self._rod]
         count = min(track.count + 1, POINTS)
         track = Track(memory, count, pairs, maps, made_at, same, track.loading, track.remark)

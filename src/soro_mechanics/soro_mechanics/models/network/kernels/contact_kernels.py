@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt
 from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,
 NEAR_SEGMENTS = 2  # or within so many segments
@@ -22,6 +23,7 @@ NEAR_SEGMENTS = 2  # or within so many segments
 TURN_TO_TOUCH = 2.0 * math.acos(2.0 / math.pi)
 
 
+@by_reference
 class Segments(NamedTuple):
     """The segments (n,) of all rods, one after the other, and their stations (m,)."""
 

@@ -49,6 +49,7 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 # Rows of `half`: the blocks (3, 3) of B: -J_l^-1 diagonal, -J_l^-1 corner, J_r^-1 likewise.
 CORNER, RIGHT, RIGHT_CORNER = 9 * LANES, 18 * LANES, 27 * LANES
@@ -61,6 +62,7 @@ TANGENT = 144 * LANES  # (12, 12)
 FORCE = 24 * LANES  # of the held stress (12), of the elastic one (12)
 
 
+@by_reference
 class ElementLanes(NamedTuple):
     """Arrays of eight elements; their rows are named above."""
 

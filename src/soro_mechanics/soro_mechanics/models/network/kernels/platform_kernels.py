@@ -19,6 +19,10 @@ where Y, Q, d hold the eliminated joint.
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from soro_mechanics.models.network.arrays import Inputs, State, Structure, Work
 from soro_mechanics.models.network.kernels.end_kernels import end_frame, joint_geometry
 from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
@@ -29,7 +33,6 @@ from soro_mechanics.models.network.kernels.path_memory_kernels import (
     remember,
 )
 from soro_mechanics.models.network.kernels.piece_kernels import bracket, closure, end_forces
-from soro_mechanics.models.network.kernels.platform_array_kernels import cut, cut_maps
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
 from soro_mechanics.models.network.kernels.system_kernels import (
     condense,
@@ -40,6 +43,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import compose
 
 REACHED = 0
@@ -54,6 +58,43 @@ LARGEST = 1e6  # scaled residual beyond which the attempt is lost
 UNKNOWNS = 8  # of a rod: length, joint angle, wrench (6)
 
 
+Floats = NDArray[np.float64]
+
+
+@by_reference
+class Platform(NamedTuple):
+    """What one thread solves with: the network, and where its iteration stands."""
+
+    structure: Structure
+    inputs: Inputs
+    state: State
+    work: Work
+    paths: Floats  # (batches, steps + 1, 12 LANES) of the rods
+    rod: NDArray[np.int64]  # (6,) of every actuator
+
+
+@by_reference
+class Maps(NamedTuple):
+    """Linear maps of one full assembly, per rod; names as above."""
+
+    signature: Floats  # (1 + 2 rods,) see `renew`
+    ab: Floats  # (rods, 6, 6)
+    e: Floats
+    y: Floats
+    inverse: Floats  # (6, 6) lengths per force on the platform
+    q: Floats  # (rods, 6)
+    ta: Floats
+    spin: Floats
+    d: Floats  # (rods,)
+
+
+def new_maps(n: int) -> Maps:
+    """Return maps of so many rods, nothing written yet."""
+    zeros, square = np.zeros, (n, 6, 6)
+    blocks = zeros(square), zeros(square), zeros(square), zeros((6, 6))
+    return Maps(zeros(1 + 2 * n), *blocks, *(zeros((n, 6)) for _ in range(3)), zeros(n))
+
+
 class Search(NamedTuple):
     """From where to which residual one target is sought."""
 
@@ -66,20 +107,19 @@ class Search(NamedTuple):
 
 
 @kernel
-def renew(s, x, state, w, flat_maps, lanes):
+def renew(s, x, state, w, maps, lanes):
     """Assemble fully at a state and keep what the iterations need. Returns False where singular.
 
-    `flat_maps` (maps_size(rods),) receives `Maps`. Their signature holds what stability depends
-    on: negative pivots of joints and platform, and per rod the largest entry of its first end's
-    stiffness and the sign of det Phi. Where a rod, held at both ends, becomes critical, det Phi
-    passes through zero and that stiffness through infinity.
+    The signature of the maps holds what stability depends on: negative pivots of joints and
+    platform, and per rod the largest entry of its first end's stiffness and the sign of det Phi.
+    Where a rod, held at both ends, becomes critical, det Phi passes through zero and that
+    stiffness through infinity.
     """
     if not evaluate(s, x, state, w, True, False, lanes) < 1e300:
         return False
     negative = condense(s, x, state, w, True, True)
     if negative == SINGULAR:
         return False
-    maps = cut_maps(flat_maps, s.counts[1])
     maps.signature[0] = negative + negative_pivots(w.matrix, 6, w.scratch[0:6, 0:6])
     for r in range(s.counts[1]):
         largest = 0.0
@@ -133,8 +173,9 @@ def renew(s, x, state, w, flat_maps, lanes):
 
 
 @merged_kernel
-def shape_residual(s, x, state, w, lanes):
+def shape_residual(of, lanes):
     """Integrate the shapes at a state; write closures, forces and w.balance[1]. The residual."""
+    s, x, state, w = of.structure, of.inputs, of.state, of.work
     n = s.counts[1]
     body = state.body[1]
     for r in range(n):
@@ -143,7 +184,7 @@ def shape_residual(s, x, state, w, lanes):
     fill_loads(s, x, state, w)
     for b in range(s.counts[7]):
         none = Variation(0, s.light_drive, s.light_shift[b], False)
-        integrate_lanes(w.load[b], x.table[b], s.counts[4], none, w.lanes[b], w.paths[b], lanes)
+        integrate_lanes(w.load[b], x.table[b], s.counts[4], none, w.lanes[b], of.paths[b], lanes)
     length = s.scale[0]
     size = s.scale[1]
     worst = 0.0
@@ -191,8 +232,9 @@ def relative_pose(ga, gb, h):
 
 
 @merged_kernel
-def _chord_step(s, w, maps, out):
+def _chord_step(of, maps, out):
     """Write the scaled step of lengths, joints and wrenches that the kept maps give."""
+    s, w = of.structure, of.work
     n = s.counts[1]
     length = s.scale[0]
     size = s.scale[1]
@@ -219,7 +261,7 @@ def _chord_step(s, w, maps, out):
             v -= maps.inverse[i, j] * total[j]
         back[i] = v
     for i in range(6):
-        r = s.rod_of_actuator[i]
+        r = of.rod[i]
         change = back[i]
         dq = -maps.d[r] * change
         for j in range(6):
@@ -272,11 +314,10 @@ def _predict(s, x, state, w, target, memory, count, out):
 
 
 @kernel
-def reach_platform(numbers, values, flat_maps, target, search, pose, lanes):
+def reach_platform(of, maps, target, search, pose, lanes):
     """Solve one target.
 
-    `pose` (rods, steps + 1, 4, 4) receives the shapes. `numbers`, `values` and `flat_maps`: see
-    `platform_array_kernels`.
+    `pose` (rods, steps + 1, 4, 4) receives the shapes.
 
     Returns
     -------
@@ -289,16 +330,15 @@ def reach_platform(numbers, values, flat_maps, target, search, pose, lanes):
     pairs : int
         In the memory now.
     """
-    s, x, state, w = cut(numbers, values)
-    maps = cut_maps(flat_maps, s.counts[1])
+    s, x, state = of.structure, of.inputs, of.state
     memory, pairs, most = search.memory, search.pairs, search.most
     if not search.resume:
         row = memory[POINTS + 2 * pairs, POSE:]
-        _predict(s, x, state, w, target, memory, search.count, row)
+        _predict(s, x, state, of.work, target, memory, search.count, row)
     before = 0.0
     error = 0.0
     for step in range(most + 1):
-        error = shape_residual(s, x, state, w, lanes)
+        error = shape_residual(of, lanes)
         reached = error <= search.tolerance
         if not reached:
             if step == most or not error < LARGEST:
@@ -308,13 +348,13 @@ def reach_platform(numbers, values, flat_maps, target, search, pose, lanes):
                 if rate > 1.0:
                     _move(s, x, state, memory[POINTS + 2 * pairs, POSE:], -1.0)
                 return STALE, step, error, pairs
-        _chord_step(s, w, maps, memory[POINTS + 2 * pairs + 1, POSE:])
+        _chord_step(of, maps, memory[POINTS + 2 * pairs + 1, POSE:])
         pairs = correct_step(memory, pairs, step > 0)
         corrected = memory[POINTS + 2 * pairs, POSE:]
         if not reached or _largest(corrected) <= EXTRA * error:
             _move(s, x, state, corrected, 1.0)
         if reached:
-            _write_shapes(s, state, w, pose)
+            _write_shapes(of, pose)
             remember(memory, target)
             for r in range(s.counts[1]):
                 o = POSE + UNKNOWNS * r
@@ -328,15 +368,15 @@ def reach_platform(numbers, values, flat_maps, target, search, pose, lanes):
 
 
 @merged_kernel
-def _write_shapes(s, state, w, pose):
+def _write_shapes(of, pose):
     """Write the poses of all rods along them."""
-    h = w.scratch[0:4, 0:4]
+    s, h = of.structure, of.work.scratch[0:4, 0:4]
     for r in range(s.counts[1]):
         k = r % 8
         for step in range(s.counts[4] + 1):
-            y = w.paths[r // 8, step]
+            y = of.paths[r // 8, step]
             for i in range(3):
                 for j in range(3):
                     h[i, j] = y[(3 * i + j) * 8 + k]
                 h[i, 3] = y[(9 + i) * 8 + k]
-            compose(state.node[2 * r], h, pose[r, step])
+            compose(of.state.node[2 * r], h, pose[r, step])
