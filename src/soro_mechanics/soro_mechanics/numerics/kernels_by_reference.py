@@ -20,10 +20,10 @@ from soro_mechanics.numerics.numba_start import import_numba
 
 import_numba()
 
-from llvmlite import ir  # noqa: E402
-from numba.core import types  # noqa: E402
+from numba.core import cgutils, types  # noqa: E402
 from numba.core.datamodel import models  # noqa: E402
 from numba.core.imputils import lower_getattr_generic  # noqa: E402
+from numba.core.types.containers import BaseTuple  # noqa: E402
 from numba.core.typing.templates import AttributeTemplate, infer_getattr  # noqa: E402
 from numba.extending import NativeValue, register_model, typeof_impl, unbox  # noqa: E402
 from numba.np.arrayobj import make_array, populate_array  # noqa: E402
@@ -47,7 +47,7 @@ def by_reference(plain: type[Named]) -> type[Named]:
     return cast(type[Named], type(plain.__name__, (_Reference,), contents))
 
 
-class _Reference(tuple):
+class _Reference(tuple[int]):
     """A named tuple that to Numba holds one number: the address of words that describe it."""
 
     _plain: Any  # the class of the named tuple
@@ -82,7 +82,7 @@ class _Reference(tuple):
         return self._of(self._words.copy(), {**self._asdict(), **changed}, changed)
 
 
-class ReferenceType(types.Type):  # type: ignore[misc]
+class ReferenceType(types.Type):
     """What Numba knows a named tuple by reference as: types of its fields, and their words."""
 
     def __init__(self, of: type, kinds: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _kind_of(value: Any) -> Any:
     if isinstance(value, _Reference):
         return value._kind
     if isinstance(value, tuple):
-        return types.BaseTuple.from_types(map(_kind_of, value), type(value))
+        return BaseTuple.from_types(map(_kind_of, value), type(value))
     if type(value) not in _NUMBERS:
         raise TypeError(f'no {type(value).__name__} fits into a named tuple by reference')
     return _NUMBERS[type(value)]
@@ -125,7 +125,7 @@ def _size(kind: Any) -> int:
     """Return how many words describe a field."""
     if isinstance(kind, types.Array):
         return 1 + 2 * int(kind.ndim)
-    return sum(map(_size, kind.types)) if isinstance(kind, types.BaseTuple) else 1
+    return sum(map(_size, kind.types)) if isinstance(kind, BaseTuple) else 1
 
 
 def _described(value: Any) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ def _address(kind: Any, value: Any, compiled: Any) -> Any:
 
 
 @infer_getattr
-class _Fields(AttributeTemplate):  # type: ignore[misc]
+class _Fields(AttributeTemplate):
     key = ReferenceType
 
     def generic_resolve(self, kind: Any, name: str) -> Any:
@@ -170,9 +170,9 @@ def _field(context: Any, builder: Any, kind: Any, address: Any, name: str) -> An
 
 def _words(builder: Any, address: Any, at: int) -> Iterator[Any]:
     """Read word after word; what never changes is read once, whatever is written meanwhile."""
-    first = builder.bitcast(address, ir.IntType(64).as_pointer())
+    first = builder.bitcast(address, cgutils.intp_t.as_pointer())
     while True:
-        word = builder.load(builder.gep(first, [ir.IntType(32)(at)]))
+        word = builder.load(builder.gep(first, [cgutils.int32_t(at)]))
         word.set_metadata('invariant.load', builder.module.add_metadata([]))
         yield word
         at += 1
@@ -180,7 +180,7 @@ def _words(builder: Any, address: Any, at: int) -> Iterator[Any]:
 
 def _read(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
     """Return a field out of the words that describe it."""
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, BaseTuple):
         parts = [_read(context, builder, k, words) for k in kind.types]
         return context.make_tuple(builder, kind, parts)
     word = next(words)
@@ -194,5 +194,5 @@ def _read(context: Any, builder: Any, kind: Any, words: Iterator[Any]) -> Any:
     if isinstance(kind, ReferenceType):
         return builder.inttoptr(word, context.get_value_type(kind))
     if kind == types.float64:
-        return builder.bitcast(word, ir.DoubleType())
-    return builder.trunc(word, ir.IntType(1)) if kind == types.boolean else word
+        return builder.bitcast(word, context.get_value_type(kind))
+    return cgutils.as_bool_bit(builder, word) if kind == types.boolean else word

@@ -12,7 +12,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import copy_state, Inputs, State
+from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, State
 from soro_mechanics.models.network.description.spec import LENGTHS
 from soro_mechanics.models.network.kernels import platform_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -87,7 +87,7 @@ def _alike(a: Array, b: Array) -> bool:
 class _Scratch:
     """What one thread works with."""
 
-    def __init__(self, layout: lay.Layout, base: State, rod_of_actuator: Array) -> None:
+    def __init__(self, layout: lay.Layout, base: State, rod_of_actuator: Integers) -> None:
         s, rest = layout.structure, layout.rest
         own = {name: getattr(rest, name).copy() for name in ('length', *LOADING)}
         self.x = rest._replace(**own, dilution=np.ones(6))  # rods without mass
