@@ -35,9 +35,10 @@ per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad
 """
 FAR = 0.02  # (assumed) of the body's length: more is no noise of a tracker
 LACKING = (
-    'intervals do not know of what the model lacks. A marker beside the tip (--marker-offset)? '
+    'the model may lack something. A marker beside the tip (--marker-offset)? '
     'What the actuators did before (--history hysteresis)? Friction?'
 )
+FOLLOWS = ', and follow what the robot did: an error as large sets the intervals'
 QUALITY = ('points', 'rms', 'largest', 'hysteresis', 'r_squared')  # of a fitted lambda(P)
 
 
@@ -163,8 +164,9 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         held_out = {'hold_out': arguments.hold_out, 'seed': arguments.seed}
         found = identify(space, model, observations, offsets=offsets, gravity=gravity, **held_out)
         left = found.held_after.position
-        if not arguments.json and left > FAR * body_length(robot):
-            note(f'soro: {display_units.shown(left, "m")} are left; {LACKING}')
+        if not arguments.json and (found.systematic or left > FAR * body_length(robot)):
+            how = FOLLOWS if found.systematic else ''
+            note(f'soro: {display_units.shown(left, "m")} are left{how}; {LACKING}')
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, (arguments.output or folder) / 'identification.png')
         if arguments.write and found.better and found.names:
@@ -322,7 +324,8 @@ def _result(found: Any, observations: Any, gravity: Any, actuation: Any) -> dict
             for name, f, low, high in rows
         },
         'offsets': intervals(found.offsets),
-        'level': found.level,
+        'level': None if found.systematic else found.level,
+        'systematic': found.systematic,
         'better': found.better,
         'correlation': found.correlation.tolist(),
         'actuation': {
@@ -348,9 +351,9 @@ def _tables(space: Any, found: Any) -> Iterator[Table]:
         )
         for i, name in enumerate(found.names)
     ]
-    interval = f'{found.level:.0%} interval'
-    yield '', ('parameter', 'in the file', 'identified', 'factor', interval), rows
-    yield 'offsets of the recording', ('offset', 'identified', interval), shares(found.offsets)
+    yield '', ('parameter', 'in the file', 'identified', 'factor', found.interval), rows
+    header = ('offset', 'identified', found.interval)
+    yield 'offsets of the recording', header, shares(found.offsets)
     errors = (found.before, found.after, found.held_before, found.held_after)
     yield error_table('postures', [e.position for e in errors])
 
