@@ -20,6 +20,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
+GROUP = 'soro_emulation.devices'  # entry points
 
 
 @dataclass(frozen=True)
