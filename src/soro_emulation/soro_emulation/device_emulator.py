@@ -49,11 +49,6 @@ class DeviceEmulator(ABC):
         """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""
         self._log = context.log
 
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> DeviceEmulator:
-        """Make one as the robot file says."""
-        return cls(context, now)
-
     @abstractmethod
     def start(self) -> None:
         """Listen at the endpoint. Raises InvalidInput when it is in use."""

@@ -120,7 +120,7 @@ class EmulatorNode(Node):
         )
         now = time.monotonic()
         self._log.write('started', now, robot=self._robot.name, device=driver.device, seed=seed)
-        return devices.load(driver.device, GROUP).create(context, now), driver.device
+        return devices.load(driver.device, GROUP)(context, now), driver.device
 
     def _make_tracker(self) -> EmulatedTracker:
         if self._values['rate'] <= 0.0:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 import functools
 import time
 import traceback
@@ -16,7 +16,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from soro_mechanics.analysis.trajectory import Schedule
-from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
@@ -281,14 +280,11 @@ class TrajectoryPlanner(RobotNode):
         feedback = self._feedback.fresh()
         values = self._stream.tick(feedback, now)
         stops = 0 if feedback is None else feedback.stops
-        if values is not None:
-            self._send(self._actuators, values, stops)
-        elif self._stream.take_leave():
-            self._send((), (), stops)
-
-    def _send(self, actuators: Sequence[Actuator], values: Iterable[float], stops: int) -> None:
-        """Send set-points; none at all end this node's control of the driver."""
-        message = command_message(self, actuators, values, stops, self._stamp)
+        if values is None and not self._stream.take_leave():
+            return
+        # None at all end this node's control of the driver.
+        command = ((), ()) if values is None else (self._actuators, values)
+        message = command_message(self, *command, stops, self._stamp)
         self._stamp = stamp_of(message.header)
         self._command.publish(message)
 

@@ -122,7 +122,7 @@ def of_recording(case: Case, seed: int) -> Trial:
     known = np.empty(0)
     if offsets is not None:
         known = offsets.scales * random.uniform(*OFFSET, len(offsets))
-    sensors = 0 if offsets is None else offsets.sensors
+    sensors = 0 if offsets is None else len(offsets.indices)
     run, tip = record(
         space,
         case.model,

@@ -56,11 +56,9 @@ def provenance(robot: RobotDescription) -> Iterator[Finding]:
     """Count where the numbers come from."""
     counts = Counter(origin.source for origin in robot.origins)
     text = ', '.join(f'{number} {source}' for source, number in counts.most_common())
-    unstated = [o.path for o in robot.origins if o.source == 'unstated']
-    if unstated and len(unstated) > len(robot.origins) / 2:
-        yield warn('provenance', text, 'say `source:` for more of them')
-    else:
-        yield ok('provenance', text or 'no number says where it comes from')
+    few = warn('provenance', text, 'say `source:` for more of them')
+    said = ok('provenance', text or 'no number says where it comes from')
+    yield few if counts['unstated'] > len(robot.origins) / 2 else said
 
 
 def actuators(robot: RobotDescription) -> Iterator[Finding]:
@@ -97,10 +95,8 @@ def gravity(robot: RobotDescription) -> Iterator[Finding]:
     """Size and direction of gravity."""
     size = float(np.linalg.norm(robot.gravity))
     text = ' '.join(f'{g:g}' for g in robot.gravity) + ' m/s^2'
-    if size == 0.0 or abs(size - EARTH) < 0.05:
-        yield ok('gravity', text)
-    else:
-        yield warn('gravity', text, f'its size is {size:.3g}, on earth {EARTH}')
+    odd = warn('gravity', text, f'its size is {size:.3g}, on earth {EARTH}')
+    yield ok('gravity', text) if size == 0.0 or abs(size - EARTH) < 0.05 else odd
 
 
 def hardware(robot: RobotDescription) -> Iterator[Finding]:
@@ -172,7 +168,7 @@ def emulation(robot: RobotDescription, driver: DriverSettings) -> Iterator[Findi
             own, endpoint = settings.device, derive('doctor', driver.device)
             log = EventLog('')
             context = EmulatorContext(robot, driver.section, own, endpoint, settings.seed, log)
-            load(driver.device, GROUP).create(context, 0.0).stop()  # it has not begun to listen
+            load(driver.device, GROUP)(context, 0.0).stop()  # it has not begun to listen
     except SoroError as error:
         yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
         return

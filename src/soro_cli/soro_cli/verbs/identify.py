@@ -152,8 +152,6 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         observations = rests()
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot, data.actuation())
-        unknowns = len(space.names) + (0 if offsets is None else len(offsets))
-        _check_rest(arguments, len(observations), unknowns)
         if not arguments.json:
             what = 'pose' if observations.oriented else 'position alone, orientation not measured'
             values = ' '.join(f'{g:g}' for g in gravity)
@@ -236,18 +234,6 @@ def _actuation(data: Any) -> str:
     if len(blind) == len(data.names):
         text = 'applied, none was measured'
     return f'{text}; sensor silent, left out: {", ".join(gaps)}' if gaps else text
-
-
-def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
-    """Refuse a hold-out that leaves fewer equations than unknowns."""
-    from soro_mechanics.identification.fit import split
-
-    left = len(split(postures, arguments.hold_out, arguments.seed)[0])
-    if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
-        raise UserError(
-            f'--hold-out {arguments.hold_out:g} leaves {left} of {postures} postures for the fit '
-            f'of {unknowns} numbers; hold out fewer'
-        )
 
 
 def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:

@@ -9,9 +9,9 @@ is estimated. What the data cannot tell apart is found
 in the covariance: an eigenvector with a large standard deviation names its parameters.
 
 All that holds for residuals that are noise. An F test for lack of fit asks whether they follow
-what the robot did (`Problem.suspects`). Then they do not average out, and the covariance is that of
-one residual: an error of the model as large as what is left moves a number by no more than a
-deviation of it.
+what the robot did (`Problem.suspects`). Then they do not average out, and the covariance is that
+of one residual: an error of the model as large as what is left moves a number by a deviation of it
+at most.
 """
 
 from __future__ import annotations
@@ -139,6 +139,9 @@ def identify(
     names = (*space.names, *(() if offsets is None else offsets.names))
     _check(names, data)
     train, held = split(len(data), hold_out, seed)
+    if 3 * len(train) <= len(names):
+        told = f'{hold_out:g}, which leaves {len(train)} of {len(data)} postures'
+        raise InvalidInput('hold_out', told, f'less, for {len(names)} numbers')
     problem = Problem(space, model, data.part(train), gravity, offsets, train)
     start = np.concatenate([np.ones(count), np.zeros(more)])
     bounds = [LEAST] * count + [-FARTHEST] * more, [MOST] * count + [FARTHEST] * more

@@ -102,11 +102,11 @@ class Problem:
             unit[i] = STEP
             ends = (self._compare(self._tips(x + u, found), x) for u in (unit, -unit))
             columns.append(np.subtract(*ends) / (2.0 * STEP))
-        if offsets is not None and offsets.sensors:
+        if offsets is not None and offsets.indices:
             columns += self._of_sensors(x, offsets.indices, offsets.scales)
         if offsets is not None and offsets.marker:
             turn = np.zeros(3 * len(self._data) if self._data.oriented else 0)
-            for axis, scale in enumerate(offsets.scales[offsets.sensors :]):
+            for axis, scale in enumerate(offsets.scales[-3:]):
                 along = np.array([scale * q.tip[:3, axis] for q in found])
                 columns.append(np.concatenate([along.ravel(), turn]))
         return np.array(columns).T
@@ -117,14 +117,15 @@ class Problem:
         Zeros of all sensors, and such that depend on how actuators have `moved` (postures, m), as
         friction and hysteresis do; numbers that change with time, actuation or that.
         """
-        limits = self._robot(x).limits
-        sensors = np.array(list(self._of_sensors(x, range(len(limits)), np.ptp(limits, axis=1)))).T
+        slope, limits = self.slope(x), self._robot(x).limits
+        zeros = self._of_sensors(x, range(len(limits)), np.ptp(limits, axis=1))
+        sensors = np.array(list(zeros)).reshape(-1, len(slope)).T
         told = np.column_stack([self._postures, self._data.actuation, moved])
         told -= told.mean(axis=0)
-        parts = len(sensors) // (3 * len(told))
+        parts = len(slope) // (3 * len(told))
         told, moved = (np.tile(np.repeat(z, 3, axis=0), (parts, 1)) for z in (told, moved))
-        changing = self.slope(x)[:, :, None] * told[:, None]
-        return np.hstack([sensors, sensors * moved, changing.reshape(len(told), -1)])
+        changing = (slope[:, :, None] * told[:, None]).reshape(len(slope), -1)
+        return np.hstack([sensors, sensors * moved, changing])
 
     def _of_sensors(self, x: Array, indices: Iterable[int], scales: Array) -> Iterator[Array]:
         """Return the slope by the zeros of some sensors, in scales."""

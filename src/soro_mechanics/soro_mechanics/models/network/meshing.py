@@ -39,8 +39,6 @@ class MeshReport:
     tolerance: float  # the smallest one asked for [m]
     error: float  # estimated largest error of a position along the rods and of the bodies [m]
     worst: str  # the actuation it belongs to
-    steps: int  # steps of every integrated piece
-    pieces: dict[str, int]  # pieces of every rod
 
 
 def choose_mesh(
@@ -68,8 +66,7 @@ def choose_mesh(
         worst = max(gaps, key=lambda name: gaps[name])
         error = REMAINDER * gaps[worst]
         if error <= tolerance:
-            pieces = {r.name: len(r.fractions) - 1 for r in spec.rods}
-            return spec, MeshReport(tolerance, error, worst, spec.steps, pieces)
+            return spec, MeshReport(tolerance, error, worst)
         near = {name for name, gap in gaps.items() if gap < fine.check.limit}
         spec, coarse = finer, fine
     why = f'about {error:.1e} m ({worst}) on the finest mesh'
@@ -90,8 +87,11 @@ def _refined(spec: NetworkSpec) -> NetworkSpec:
 
 
 class _Solved:
-    """The equilibria of one mesh, by case; sought next to those of a coarser one in
-    cases that are `near`: there the coarser one agrees with one that is coarser still."""
+    """The equilibria of one mesh, by case.
+
+    In those that are `near` they are sought next to the coarser mesh's, which agrees there with
+    one that is coarser still.
+    """
 
     def __init__(
         self,
