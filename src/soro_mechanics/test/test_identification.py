@@ -103,7 +103,7 @@ def test_intervals_of_few_postures_cover_the_truth_as_often_as_they_say(monkeypa
         blamed += found.systematic
     # 1 % is ten, give or take three; the quantile of a known noise would miss some thirty.
     assert missed <= 20
-    assert blamed <= 20  # noise alone, as often as it says
+    assert 2 <= blamed <= 20  # noise alone, as often as it says
 
 
 @pytest.mark.parametrize('seed', range(3))

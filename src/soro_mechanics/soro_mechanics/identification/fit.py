@@ -11,7 +11,7 @@ in the covariance: an eigenvector with a large standard deviation names its para
 All that holds for residuals that are noise. An F test for lack of fit asks whether they follow
 what the robot did (`Problem.suspects`). Then they do not average out, and the covariance is that
 of one residual: an error of the model as large as what is left moves a number by a deviation of it
-at most.
+at most. What is alike in all postures, as friction where each is begun from rest, is not seen.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def identify(
     _check(names, data)
     train, held = split(len(data), hold_out, seed)
     if 3 * len(train) <= len(names):
-        told = f'{hold_out:g}, which leaves {len(train)} of {len(data)} postures'
-        raise InvalidInput('hold_out', told, f'less, for {len(names)} numbers')
+        left = f'{len(train)} of {len(data)} postures are left for {len(names)} numbers'
+        raise InvalidInput('hold_out', hold_out, f'less: {left}')
     problem = Problem(space, model, data.part(train), gravity, offsets, train)
     start = np.concatenate([np.ones(count), np.zeros(more)])
     bounds = [LEAST] * count + [-FARTHEST] * more, [MOST] * count + [FARTHEST] * more

@@ -120,12 +120,11 @@ class Problem:
         slope, limits = self.slope(x), self._robot(x).limits
         zeros = self._of_sensors(x, range(len(limits)), np.ptp(limits, axis=1))
         sensors = np.array(list(zeros)).reshape(-1, len(slope)).T
-        told = np.column_stack([self._postures, self._data.actuation, moved])
-        told -= told.mean(axis=0)
-        parts = len(slope) // (3 * len(told))
-        told, moved = (np.tile(np.repeat(z, 3, axis=0), (parts, 1)) for z in (told, moved))
+        told = np.column_stack([moved, self._data.actuation, self._postures])
+        told = np.repeat(told - told.mean(axis=0), 3, axis=0)
+        told = np.tile(told, (len(slope) // len(told), 1))
         changing = (slope[:, :, None] * told[:, None]).reshape(len(slope), -1)
-        return np.hstack([sensors, sensors * moved, changing])
+        return np.hstack([sensors, sensors * told[:, : moved.shape[1]], changing])
 
     def _of_sensors(self, x: Array, indices: Iterable[int], scales: Array) -> Iterator[Array]:
         """Return the slope by the zeros of some sensors, in scales."""
