@@ -45,7 +45,7 @@ def bench(robot, tmp_path):
     section = read_driver_settings(robot).section
     place = Endpoint(0, tmp_path)
     context = EmulatorContext(robot, section, Section({}, 'e'), place, 1, EventLog(''))
-    emulator = Cia402Emulator.create(context, time.monotonic())
+    emulator = Cia402Emulator(context, time.monotonic())
     emulator.start()
     yield emulator, Endpoint(emulator.wire.server.port, tmp_path)
     emulator.stop()

@@ -315,7 +315,7 @@ def test_forces_are_torques_of_the_rated_one(tmp_path):
     robot = read_robot_file(file)  # noqa: F811
     section, place = read_driver_settings(robot).section, Endpoint(0, tmp_path)
     context = EmulatorContext(robot, section, Section({}, 'e'), place, 1, EventLog(''))
-    emulator = Cia402Emulator.create(context, time.monotonic())
+    emulator = Cia402Emulator(context, time.monotonic())
     emulator.start()
     device = made(robot, Endpoint(emulator.wire.server.port, tmp_path))
     try:

@@ -1,6 +1,7 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
+from importlib.metadata import entry_points
 from pathlib import Path
 import re
 import socket
@@ -11,6 +12,7 @@ import yaml
 from soro_cli.doctor import machine as doctor_machine
 from soro_cli.doctor import robot as doctor_robot
 from soro_cli.doctor.findings import Level
+from soro_emulation.device_emulator import GROUP
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.process.process_sockets import dds_ports
@@ -221,6 +223,37 @@ def test_without_a_section_the_emulator_has_defaults_but_for_muscles(tmp_path, r
     found = list(doctor_robot.hardware(read_robot_file(file)))[-1]
     assert (found.subject, found.level) == ('emulator', level)
     assert said in found.text
+
+
+EMULATED = {
+    'nidaq': 'spatial_cc',
+    'dspace': 'soft_parallel',
+    'stm32': 'pam_continuum',
+    'can': 'haptic_5dof',
+    'simulated': 'config/robots/examples/tendon_arm.yaml',
+    'ros2_control': 'config/robots/examples/tendon_arm_controllers.yaml',
+    'cia402': 'config/robots/examples/tendon_arm_drives.yaml',
+    'dynamixel': 'config/robots/examples/tendon_arm_servos.yaml',
+}
+
+
+@pytest.mark.parametrize('device', [point.name for point in entry_points(group=GROUP)])
+def test_the_section_of_every_emulated_device_is_read(tmp_path, device):
+    data = yaml.safe_load(find_robot_file(EMULATED[device]).read_text())
+    section = data.setdefault('emulator', {}).setdefault(device, {})
+    file = tmp_path / 'odd.yaml'
+    for odd, level in ({}, Level.OK), ({'nonsense': 1}, Level.FAIL):
+        section.update(odd)
+        file.write_text(yaml.safe_dump(data))
+        found = list(doctor_robot.hardware(read_robot_file(file)))[-1]
+        assert (found.subject, found.level) == ('emulator', level), found
+    assert f'emulator.{device}.nonsense' in found.text
+
+
+def test_a_device_without_an_emulator_has_none_to_check(monkeypatch):
+    monkeypatch.setattr(doctor_robot, 'entry_points', lambda group: ())
+    found = list(doctor_robot.hardware(read_robot_file(find_robot_file('pam_continuum'))))[-1]
+    assert (found.subject, found.level) == ('emulator', Level.OK)
 
 
 def test_a_client_that_is_not_installed_is_named(monkeypatch):

@@ -87,9 +87,13 @@ def test_an_actuation_that_is_not_well_is_named(tmp_path, monkeypatch, change):
         return replace(q, status=replace(q.status, **change)) if any(actuation) else q
 
     monkeypatch.setattr(Robot, 'forward', doubtful_when_driven)
-    found = findings(tmp_path)['ncm']
+    everything = findings(tmp_path)
+    found, mesh = everything['ncm'], everything.get('ncm mesh')
     assert found.level is Level.WARN
     assert 'all at maximum' in found.text
+    coarse = change.get('warnings') == Warnings.COARSE_MESH
+    assert mesh is None or (mesh.level is Level.WARN) is coarse
+    assert mesh is not None or not coarse
     outside = change.get('warnings') == Warnings.OUTSIDE_THEORY
     assert ('the model does not describe this' in found.remedy) is outside
 

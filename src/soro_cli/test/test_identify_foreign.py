@@ -125,11 +125,38 @@ def fitted(capsys, data, mapping, *more):
 def check(lab, answer, oriented):
     assert answer['better'] and answer['oriented'] is oriented
     assert answer['postures'] == POSTURES
+    assert answer['level'] == 0.99 and not answer['systematic']
     found = answer['parameters'].values()
     for truth, one in zip(lab.truth, found, strict=True):
         assert one['factor'] == pytest.approx(truth, abs=0.01)
         assert one['low'] < truth < one['high']
     assert Path(answer['picture']).is_file()
+
+
+def in_rows(lab, tmp_path):
+    """Write a table of postures and its mapping."""
+    mapping = tmp_path / 'theirs.yaml'
+    position = '[Marker X, Marker Y, Marker Z]'
+    a, b, c = 'P1 (psia)', 'P2 (mbar)', 'P3/kPa'
+    text = MAPPING.format(a=a, b=b, c=c, orientation='', position=position, time='')
+    mapping.write_text(text, encoding='utf-8')
+    return csv_file(lab, tmp_path, False), mapping
+
+
+def test_hysteresis_that_the_model_lacks_leaves_no_certain_interval(tmp_path, capsys):
+    late = Lab()
+    way = np.sign(np.diff(late.actuation, axis=0, prepend=0.0))
+    late.actuation = late.actuation + 0.01 * np.ptp(late.actuation, axis=0) * way
+    data, mapping = in_rows(late, tmp_path)
+    code, answer = fitted(capsys, data, mapping, '-o', str(tmp_path))
+    assert code == 0 and answer['systematic'] and answer['level'] is None
+    for truth, one in zip(late.truth, answer['parameters'].values(), strict=True):
+        assert one['low'] < truth < one['high']
+    words = ['identify', str(data), '--robot', 'spatial_cc', '--mapping', str(mapping)]
+    assert main([*words, '-o', str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert 'widened interval' in said.out and '99%' not in said.out
+    assert 'follow what the robot did' in said.err and '--history hysteresis' in said.err
 
 
 @pytest.mark.parametrize('times', [True, False])

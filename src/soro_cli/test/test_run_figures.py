@@ -349,7 +349,7 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
         (['--gravity', '0', '0', '9.81'], "--gravity z = '9.81'"),
         (['--hold-out', '30'], '--hold-out 30: a share between 0 and 1'),
         (['--hold-out', 'nan'], '--hold-out nan: a share between 0 and 1'),
-        (['--hold-out', '0.99'], '--hold-out 0.99 leaves 0 of 24 postures'),
+        (['--hold-out', '0.99'], 'hold_out = 0.99: expected less: 0 of 24 postures are left'),
         (['--fix', 'stiffness'], 'there are: linear, quadratic'),
         (['--parameter', 'x'], 'name=path'),
         (['--sensor-offset', 'pump'], 'actuator_1'),

@@ -42,7 +42,7 @@ def bench(robot, tmp_path):
     endpoint = Endpoint(0, tmp_path / f'dxl-{uuid.uuid4().hex[:6]}')
     section = read_driver_settings(robot).section
     context = EmulatorContext(robot, section, Section({}, 'e'), endpoint, 1, EventLog(''))
-    emulator = DynamixelEmulator.create(context, time.monotonic())
+    emulator = DynamixelEmulator(context, time.monotonic())
     emulator.start()
     yield emulator, endpoint
     emulator.stop()

@@ -20,6 +20,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
 Array = NDArray[np.float64]
+GROUP = 'soro_emulation.devices'  # entry points
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,6 @@ class DeviceEmulator(ABC):
     def __init__(self, context: EmulatorContext, now: float) -> None:
         """Make the emulator at time `now` [s, CLOCK_MONOTONIC]; nothing listens yet."""
         self._log = context.log
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> DeviceEmulator:
-        """Make one as the robot file says."""
-        return cls(context, now)
 
     @abstractmethod
     def start(self) -> None:

@@ -23,7 +23,7 @@ from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.settings import read_driver_settings
 from soro_emulation.body_process import BodyProcess
 from soro_emulation.body_time import BodyTime, SpeedWatch, WINDOW
-from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
+from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext, GROUP
 from soro_emulation.emulated_sensor import EmulatedForceSensor
 from soro_emulation.emulated_sensor import FRAME as FORCE_FRAME
 from soro_emulation.emulated_tracker import EmulatedTracker, FAULT, tracker_fault
@@ -44,7 +44,6 @@ from soro_node.qos import LATCHED
 from soro_node.robot_binding import read_description
 from soro_node.transforms import TransformListener
 
-GROUP = 'soro_emulation.devices'
 FAREWELL = 3.0  # s, a driver has to end within 2 s
 COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
 
@@ -121,7 +120,7 @@ class EmulatorNode(Node):
         )
         now = time.monotonic()
         self._log.write('started', now, robot=self._robot.name, device=driver.device, seed=seed)
-        return devices.load(driver.device, GROUP).create(context, now), driver.device
+        return devices.load(driver.device, GROUP)(context, now), driver.device
 
     def _make_tracker(self) -> EmulatedTracker:
         if self._values['rate'] <= 0.0:

@@ -19,7 +19,6 @@ from typing import Any
 from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
-from rclpy.time import Time
 from std_srvs.srv import Trigger
 
 from soro_driver.device import Array, Device, DeviceState
@@ -51,6 +50,7 @@ from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
+from soro_node.conversions import command_message
 from soro_node.diagnostics import Level, PERIOD
 from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
@@ -61,7 +61,7 @@ from soro_node.qos import LOSSY, NEWEST
 from soro_node.replies import answering, internal
 from soro_node.robot_binding import read_description
 from soro_node.robot_node import announce_kernels
-from soro_node.transforms import TransformListener
+from soro_node.transforms import stamp_of, TransformListener
 from soro_node.user_data import calibration_path
 
 LEFT = 0.4  # of a period; a tick that has less left publishes nothing while others may
@@ -398,17 +398,9 @@ class HapticRenderer(DriverNode):
         return self._heard.stops if self._heard is not None else self._latches.stops
 
     def _send(self, values: Array) -> None:
-        # Stamps give the order.
-        self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
-        actuators = self._robot.actuators
-        message = ActuatorCommand(
-            source=self._source,
-            name=[a.name for a in actuators],
-            quantity=[a.quantity_code for a in actuators],
-            value=values.tolist(),
-            stops=self._heard.armed_stops if self._heard is not None else self._latches.stops,
-        )
-        message.header.stamp = Time(nanoseconds=self._stamp).to_msg()
+        stops = self._latches.stops if self._heard is None else self._heard.armed_stops
+        message = command_message(self, self._robot.actuators, values, stops, self._stamp)
+        self._stamp = stamp_of(message.header)
         self._command.publish(message)
 
 

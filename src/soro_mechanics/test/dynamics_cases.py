@@ -33,13 +33,23 @@ def swing(spec, duration, step, wrench, start=None, gravity=STILL, tolerance=Non
     return found, stepper
 
 
-def flight(elements, step, count, wrench=None, twist=None, of=None, length=LENGTH, **options):
+def flight(
+    elements,
+    step,
+    count,
+    wrench=None,
+    twist=None,
+    of=None,
+    length=LENGTH,
+    centre=(2e-3, 0.0, 1e-3),
+    **options,
+):
     """Let a rod with a body at each end fly; return its stepper and what happened at each step."""
     one = rod(
         first=end('other'), second=end('tip'), of=of, macro=False, pieces=elements, length=length
     )
     inertia = 1e-6 * np.diag([2.0, 3.0, 4.0])
-    ends = [body(name, mass=0.01, centre=(2e-3, 0.0, 1e-3)) for name in ('other', 'tip')]
+    ends = [body(name, mass=0.01, centre=centre) for name in ('other', 'tip')]
     ends = [type(b)(b.name, b.pose, b.mass, b.centre, inertia) for b in ends]
     spec = NetworkSpec((ground(), *ends), (one,), (), 'tip', np.eye(4), 1)
     stepper = Stepper(spec, NOTHING, Options(**{**PRECISE, 'retardation': 0.0, **options}))

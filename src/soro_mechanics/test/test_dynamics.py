@@ -323,6 +323,22 @@ def test_a_step_that_finds_no_solution_leaves_everything_where_it_was():
     np.testing.assert_array_equal(stepper.tip, before)
 
 
+@pytest.mark.parametrize('turn', [1.0, -2.5, 3.0, 3.3, -5.0, 2.0 * np.pi, 9.0])
+def test_a_robot_that_turns_too_fast_for_a_step_is_not_stopped_without_a_word(turn):
+    """What a frame does in a step is known modulo one turn, whatever turned it."""
+    step = 5e-3
+    spun = [0.0, 0.0, 0.0, 0.0, 0.0, turn / step]
+    stepper, _ = flight(2, step, 0, twist=spun, centre=(0.0, 0.0, 0.0))
+    tip, before = stepper.tip, momentum(stepper)
+    report = stepper.step(step, NOTHING, np.zeros(6), STILL)
+    assert report.taken is (abs(turn) < np.pi) and report.taken is (report.code is Code.NONE)
+    np.testing.assert_allclose(momentum(stepper)[5], before[5], rtol=1e-6)
+    if report.taken:
+        c, s = np.cos(turn), np.sin(turn)
+        tip = tip @ pose(rotation=[[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(stepper.tip, tip, atol=1e-6)
+
+
 def wound():
     """Return a straight wire at rest: a motor turns its one end, its other end is held."""
     of = section(mass=MASS, shear=3e4, axial=3e4)

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import yaml
 
+from soro_mechanics.actuator_models.capstan import Capstan, tendon_wraps
+from soro_mechanics.actuator_models.hysteresis import hysteresis
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.identification.defaults import default_parameters
 from soro_mechanics.identification.fit import identify, NotIdentifiable, Observations, split
@@ -25,6 +27,7 @@ from soro_mechanics.identification.parameters import (
     places,
 )
 from soro_mechanics.identification.problem import Problem
+from soro_mechanics.numerics.lie import so3_exp
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
@@ -87,17 +90,57 @@ def test_intervals_of_few_postures_cover_the_truth_as_often_as_they_say(monkeypa
     monkeypatch.setattr(
         Problem, '_solve', lambda self, x: [SimpleNamespace(tip=tip) for tip in solve(self, x)]
     )
+    monkeypatch.setattr(Robot, 'jacobian', lambda self, q: np.eye(6, 3))
     offset = FitParameter('factor', ('body.segments.0.chambers.*.offset',))
     space = ParameterSpace(description('spatial_cc'), [offset])
-    missed, draws = 0, 1000
+    missed, blamed, draws = 0, 0, 1000
     for seed in range(draws):
         poses = np.tile(np.eye(4), (5, 1, 1))
         poses[:, :3, 3] = lever + 1e-3 * np.random.default_rng(seed).standard_normal((5, 3))
         data = Observations(lever, poses, np.zeros((5, 6)), oriented=False)
         found = identify(space, 'constant_curvature', data, seed=seed)
         missed += not found.low[0] < 1.0 < found.high[0]
+        blamed += found.systematic
     # 1 % is ten, give or take three; the quantile of a known noise would miss some thirty.
     assert missed <= 20
+    assert 2 <= blamed <= 20  # noise alone, as often as it says
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize(
+    ('friction', 'width', 'oriented'),
+    [(0.3, 0.1, True), (0.3, 0.1, False), (0.15, 0.0, True), (0.0, 0.03, True)],
+)
+def test_what_the_actuators_lose_on_their_way_is_no_stiffness(friction, width, oriented, seed):
+    """Tendons pulled and let go, two at a time, with what no parameter of the model stands for."""
+    robot = Robot(description('config/robots/examples/tendon_arm.yaml'), 'network')
+    low, high = robot.limits.T
+    lost, wrap = Capstan(friction, low), 0.0
+    past = hysteresis('play', high - low, low, width)
+    random, q, here = np.random.default_rng(seed), None, low
+    actuation, poses = [], []
+    for _ in range(30):
+        wanted = low.copy()
+        pulled = random.choice(len(low), 2, replace=False)
+        wanted[pulled] += 0.6 * (high - low)[pulled] * random.uniform(size=2)
+        for share in np.linspace(0.0, 1.0, 6)[1:]:
+            q = robot.forward(
+                lost.apply(past.apply(here + share * (wanted - here)), wrap), None, q
+            )
+            wrap = tendon_wraps(robot.model_object.spec.drives, q)
+        here = wanted
+        actuation.append(wanted)
+        poses.append(q.tip.copy())
+        poses[-1][:3, 3] += 2e-4 * random.standard_normal(3)
+        poses[-1][:3, :3] = poses[-1][:3, :3] @ so3_exp(3e-3 * random.standard_normal(3))
+    data = Observations(np.array(actuation), np.array(poses), np.zeros((30, 6)), oriented)
+    space = ParameterSpace(robot.description, default_parameters(robot))
+    found = identify(space, 'network', data, seed=seed)
+    assert found.systematic
+    assert found.low[0] < 1.0 < found.high[0]
+    equations = len(split(30, 0.3, seed)[0]) * (6 if oriented else 3)
+    as_noise = (found.high[0] - found.factors[0]) / np.sqrt(equations)
+    assert found.factors[0] - as_noise > 1.0  # would have been called certain
 
 
 def draw_truth(seed: int) -> np.ndarray:

@@ -22,6 +22,9 @@ from soro_mechanics.robot_file.quantity import changed, parse, QuantityError, un
         ('+.5 N', 'N', 0.5),
         ('2 N  m', 'N m', 2.0),
         ('358 g/m', 'kg/m', 0.358),
+        ('3 kg mm^2', 'kg m^2', 3e-6),
+        ('3 kg cm^2', 'kg m^2', 3e-4),
+        ('3 g cm^2', 'kg m^2', 3e-7),
     ],
 )
 def test_one_number(text, unit, value):

@@ -73,6 +73,7 @@ def test_bounds_are_inclusive_and_positive_is_not():
         ('text', 4, 'write a text'),
         ('texts', 'x', 'list of names'),
         ('texts', ['x', 'x'], 'twice'),
+        ('texts', [], 'at least one name'),
         ('sections', {}, 'write a list'),
         ('text', None, 'empty'),
     ],
@@ -85,7 +86,7 @@ def test_wrong_kinds_are_refused(read, value, says):
 def test_defaults_stand_in_for_what_is_missing():
     s = section()
     assert s.quantity('x', 'm', 0.5) == 0.5 and s.integer('n', 3) == 3
-    assert s.texts('names', ()) == () and s.sections('parts', ()) == []
+    assert s.sections('parts', ()) == []
 
 
 def test_origins_are_kept_with_their_path():

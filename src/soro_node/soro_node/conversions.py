@@ -362,16 +362,25 @@ def compliance_to_message(
 
 
 def command_message(
-    node: Any, actuators: Sequence[Actuator], values: Iterable[float]
+    node: Any,
+    actuators: Sequence[Actuator],
+    values: Iterable[float],
+    stops: int = 0,
+    after: int = 0,
 ) -> ActuatorCommand:
-    """Return values (m,) [SI] as the command, or target, that a node gives now."""
+    """Return values (m,) [SI] as the command, or target, that a node gives now.
+
+    Stamps give the order: it is later than the stamp `after` [ns], also where the clock is not.
+    """
     message = ActuatorCommand(
         source=node.get_fully_qualified_name(),
         name=[a.name for a in actuators],
         quantity=[a.quantity_code for a in actuators],
         value=[float(x) for x in values],
+        stops=stops,
     )
-    message.header.stamp = node.get_clock().now().to_msg()
+    stamp = max(node.get_clock().now().nanoseconds, after + 1)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
     return message
 
 

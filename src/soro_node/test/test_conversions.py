@@ -4,6 +4,7 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, Quaternion, Wrench
@@ -24,6 +25,7 @@ from soro_msgs.msg import Compliance, Configuration, Load
 from soro_node import conversions as c
 from soro_node.frames import Frames, frames_for
 from soro_node.inputs.external_wrench import ExternalWrench, wrench_at_tip
+from soro_node.transforms import stamp_of
 
 ANGLES = [0.0, 1e-12, 1e-8, 1e-4, 0.5, 2.0, math.pi - 1e-8, math.pi]
 numbers = st.floats(-3.0, 3.0)
@@ -313,3 +315,20 @@ def test_a_shape_that_was_not_found_is_nan_on_the_wire():
     pose = c.pose_to_message(np.full((4, 4), math.nan))
     numbers = (pose.position.x, pose.orientation.x, pose.orientation.w)
     assert all(math.isnan(x) for x in numbers)
+
+
+def test_commands_are_in_order_whatever_the_clock_does(robot):
+    clock = SimpleNamespace(nanoseconds=5)
+    node = SimpleNamespace(
+        get_fully_qualified_name=lambda: '/arm/planner',
+        get_clock=lambda: SimpleNamespace(now=lambda: clock),
+    )
+    stamps = [0]
+    for clock.nanoseconds in (3_000_000_007, 3_000_000_007, 1, 4_000_000_000):
+        command = c.command_message(node, robot.actuators, np.arange(3.0), 9, stamps[-1])
+        assert (command.source, command.stops) == ('/arm/planner', 9)
+        assert list(command.value) == [0.0, 1.0, 2.0]
+        assert list(command.name) == [a.name for a in robot.actuators]
+        stamps.append(stamp_of(command.header))
+    assert stamps == [0, 3_000_000_007, 3_000_000_008, 3_000_000_009, 4_000_000_000]
+    assert c.command_message(node, (), ()).name == []  # which ends a source's control

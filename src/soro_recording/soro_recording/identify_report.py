@@ -58,7 +58,7 @@ def draw_report(
     right.axvline(1.0, color='#9aa5b1', ls='--', lw=1.0)
     right.set_yticks(rows, names)
     more = '; offsets: 1 + tenths of the range or length' if found.offsets else ''
-    right.set_xlabel(f'factor on the robot file, {found.level:.0%} intervals{more}')
+    right.set_xlabel(f'factor on the robot file, {found.interval}s{more}')
     right.grid(alpha=0.3)
     return figure
 

@@ -121,7 +121,7 @@ class Link:
             1,
             EventLog(str(self.log)),
         )
-        self.emulator = SimulatedEmulator.create(context, time.monotonic())
+        self.emulator = SimulatedEmulator(context, time.monotonic())
         self.emulator.start()
         self.context = context
         self.device = SimulatedDevice(self.endpoint, len(self.rest))
@@ -223,7 +223,7 @@ def test_another_robot_and_another_driver_are_refused(link):
     link.armed()
     with pytest.raises(DeviceError, match='in use by process'):
         other.open()
-    second = SimulatedEmulator.create(link.context, time.monotonic())
+    second = SimulatedEmulator(link.context, time.monotonic())
     with pytest.raises(InvalidInput, match='without a running emulator'):
         second.start()
     link.device.write(link.rest, 1.0)  # nobody has been disturbed

@@ -21,11 +21,10 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_msgs.action import BenchProtocol, TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, TipTarget
-from soro_node.conversions import pose_from_message
+from soro_node.conversions import command_message, pose_from_message
 from soro_node.diagnostics import Level
 from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
-from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_node.inputs.estop_input import EstopInput
 from soro_node.inputs.external_wrench import settled, WrenchAt
 from soro_node.inputs.polled_feedback import PolledFeedback
@@ -37,6 +36,7 @@ from soro_node.qos import NEWEST
 from soro_node.replies import fill_code, fill_error, internal
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
+from soro_node.transforms import stamp_of
 from soro_trajectory.bench_action import BenchAction
 from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.driver_pause import pause_of_driver
@@ -138,8 +138,7 @@ class TrajectoryPlanner(RobotNode):
         """Load the robot and warm its kernels."""
         self.diagnostics.report('stream', Level.WARN, 'preparing')
         robot, table = self.load_robot(), self.table
-        self._names = [a.name for a in robot.actuators]
-        self._quantities = [a.quantity_code for a in robot.actuators]
+        self._actuators = robot.actuators
         self._feedback = PolledFeedback(self, self._binding.description, table.state_timeout)
         self._wrench = WrenchInput(self, table.wrench_timeout, self._binding)
         pause = pause_of_driver(robot.description)
@@ -281,21 +280,12 @@ class TrajectoryPlanner(RobotNode):
         feedback = self._feedback.fresh()
         values = self._stream.tick(feedback, now)
         stops = 0 if feedback is None else feedback.stops
-        if values is not None:
-            self._send(self._names, self._quantities, values.tolist(), stops)
-        elif self._stream.take_leave():
-            self._send([], [], [], stops)
-
-    def _send(
-        self, names: list[str], quantities: list[int], values: list[float], stops: int
-    ) -> None:
-        """Send set-points; none at all end this node's control of the driver."""
-        # Stamps give the order: they increase even where the clock does not.
-        self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
-        message = ActuatorCommand(
-            source=self._source, name=names, quantity=quantities, value=values, stops=stops
-        )
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, NANOSECONDS)
+        if values is None and not self._stream.take_leave():
+            return
+        # None at all end this node's control of the driver.
+        command = ((), ()) if values is None else (self._actuators, values)
+        message = command_message(self, *command, stops, self._stamp)
+        self._stamp = stamp_of(message.header)
         self._command.publish(message)
 
     def _thread_failed(self, error: Exception) -> None:

@@ -122,7 +122,7 @@ def of_recording(case: Case, seed: int) -> Trial:
     known = np.empty(0)
     if offsets is not None:
         known = offsets.scales * random.uniform(*OFFSET, len(offsets))
-    sensors = 0 if offsets is None else offsets.sensors
+    sensors = 0 if offsets is None else len(offsets.indices)
     run, tip = record(
         space,
         case.model,
@@ -229,9 +229,9 @@ def section(seeds: int, noisy: Sequence[Row], recorded: Sequence[Row]) -> str:
         'postures approached slowly and held, hysteresis off; offsets of 2 to 5 % of range and '
         f'length are recovered by {least} seeds or more:', '',
         *head, *(f'| {" | ".join(row.cells())} |' for row in recorded), '',
-        'The intervals assume that the model is right but for the fitted numbers. Against a '
-        'plant with hysteresis or other physics they are too narrow; the held-out error is the '
-        'honest figure then.',
+        'The intervals assume that the model is right but for the fitted numbers. Where what is '
+        'left follows the robot (hysteresis or other physics), they are widened to what an error '
+        'as large can do; the held-out error is the honest figure then.',
     ]) + '\n'  # fmt: skip
 
 

@@ -65,7 +65,7 @@ class VirtualRobot:
             emulator.seed,
             EventLog(log),
         )
-        self.emulator = DspaceEmulator.create(context, start)
+        self.emulator = DspaceEmulator(context, start)
         self._link = VirtualLink(self.emulator.wire, start)
         section = read_driver_settings(self.description).section
         device = DspaceDevice.from_section(section, self.description, endpoint)

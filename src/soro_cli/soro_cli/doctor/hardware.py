@@ -37,11 +37,9 @@ def usb_latency(folder: Path) -> Iterator[Finding]:
     """How long FTDI adapters keep bytes: 16 ms by default, more than a cycle."""
     for file in sorted(folder.glob('*/latency_timer')):
         name, latency = file.parent.name, int(file.read_text())
-        if latency <= MAX_LATENCY:
-            yield ok('usb latency', f'{name}: {latency} ms')
-        else:
-            remedy = f'echo {MAX_LATENCY} | sudo tee {file}'
-            yield warn('usb latency', f'{name} keeps bytes for {latency} ms', remedy)
+        remedy = f'echo {MAX_LATENCY} | sudo tee {file}'
+        slow = warn('usb latency', f'{name} keeps bytes for {latency} ms', remedy)
+        yield slow if latency > MAX_LATENCY else ok('usb latency', f'{name}: {latency} ms')
 
 
 def can_links(text: bytes) -> Iterator[Finding]:
@@ -72,11 +70,10 @@ def cards() -> Iterator[Finding]:
 
 def real_time(limit: int) -> Iterator[Finding]:
     """Whether a driver's parameter `priority` can work."""
-    if limit == resource.RLIM_INFINITY or limit > 0:
-        yield ok('priority', 'a driver may ask for real time')
-    else:
-        remedy = 'echo "$USER - rtprio 90" | sudo tee -a /etc/security/limits.conf'
-        yield warn('priority', 'no real time for this user: `priority` must stay 0', remedy)
+    remedy = 'echo "$USER - rtprio 90" | sudo tee -a /etc/security/limits.conf'
+    none = warn('priority', 'no real time for this user: `priority` must stay 0', remedy)
+    able = limit == resource.RLIM_INFINITY or limit > 0
+    yield ok('priority', 'a driver may ask for real time') if able else none
 
 
 def held(text: str) -> Iterator[Finding]:

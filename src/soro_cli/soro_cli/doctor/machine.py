@@ -22,7 +22,7 @@ from soro_node.process.process_sockets import dds_ports, sockets_of_processes
 OLDEST_PYTHON = (3, 10)
 LAST_SAFE_DOMAIN = 101  # above it the DDS ports reach those the kernel hands out
 CAN_HARDWARE_TYPE = '280'  # ARPHRD_CAN of linux/if_arp.h
-SERIAL = ('ttyUSB*', 'ttyACM*', 'rfcomm*')
+SERIAL, WANTED = ('ttyUSB*', 'ttyACM*', 'rfcomm*'), os.R_OK | os.W_OK
 
 
 def machine_findings(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -42,15 +42,11 @@ def machine_findings(environment: Mapping[str, str]) -> Iterator[Finding]:
 def python() -> Iterator[Finding]:
     """Version and headers of the interpreter."""
     text = f'Python {sys.version.split()[0]} ({sys.executable})'
-    if sys.version_info[:2] < OLDEST_PYTHON:
-        yield fail('python', text, 'Python 3.10 or newer is needed')
-    else:
-        yield ok('python', text)
+    old = sys.version_info[:2] < OLDEST_PYTHON
+    yield fail('python', text, 'Python 3.10 or newer is needed') if old else ok('python', text)
     header = Path(sysconfig.get_path('include')) / 'Python.h'
-    if header.is_file():
-        yield ok('headers', str(header))
-    else:
-        yield warn('headers', f'{header} is missing', 'install python3-dev to build messages')
+    none = warn('headers', f'{header} is missing', 'install python3-dev to build messages')
+    yield ok('headers', str(header)) if header.is_file() else none
 
 
 def compiler(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -61,10 +57,8 @@ def compiler(environment: Mapping[str, str]) -> Iterator[Finding]:
         ('cmake', '', 'cmake (or pip install cmake)'),
     ):
         path = shutil.which(environment.get(variable) or name, path=environment.get('PATH'))
-        if path:
-            yield ok(name, path)
-        else:
-            yield warn(name, 'not found', f'install {package} to build the workspace')
+        none = warn(name, 'not found', f'install {package} to build the workspace')
+        yield ok(name, path) if path else none
 
 
 def ros(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -149,10 +143,8 @@ def kernel_cache() -> Iterator[Finding]:
     root = cache_root()
     folder = root / kernel_hash()
     compiled = len(list(folder.rglob('*.nbc'))) if folder.is_dir() else 0
-    if compiled:
-        yield ok('kernels', f'{compiled} compiled in {folder}')
-    else:
-        yield warn('kernels', 'none compiled yet', 'the first start takes a minute')
+    none = warn('kernels', 'none compiled yet', 'the first start takes a minute')
+    yield ok('kernels', f'{compiled} compiled in {folder}') if compiled else none
     old = [p for p in root.glob('*') if p.is_dir() and p != folder] if root.is_dir() else []
     if len(old) > 4:
         yield warn('kernels', f'{len(old)} old caches in {root}', 'they may be deleted')
@@ -164,11 +156,9 @@ def serial_devices(folder: Path) -> Iterator[Finding]:
     if not ports:
         yield ok('serial', 'no port present (none is needed with the emulator)')
     for port in ports:
-        if os.access(port, os.R_OK | os.W_OK):
-            yield ok('serial', f'{port} can be opened')
-        else:
-            remedy = 'sudo usermod -aG dialout $USER, then log in again'
-            yield warn('serial', f'{port} may not be opened by this user', remedy)
+        remedy = 'sudo usermod -aG dialout $USER, then log in again'
+        closed = warn('serial', f'{port} may not be opened by this user', remedy)
+        yield ok('serial', f'{port} can be opened') if os.access(port, WANTED) else closed
 
 
 def can_devices(folder: Path) -> Iterator[Finding]:
@@ -178,14 +168,9 @@ def can_devices(folder: Path) -> Iterator[Finding]:
         yield ok('can', 'no interface present (none is needed with the emulator)')
     for interface in found:
         state = _first_line(interface / 'operstate')
-        if state in ('up', 'unknown'):
-            yield ok('can', f'{interface.name} is up')
-        else:
-            yield warn(
-                'can',
-                f'{interface.name} is {state}',
-                f'sudo ip link set {interface.name} up type can bitrate 1000000',
-            )
+        remedy = f'sudo ip link set {interface.name} up type can bitrate 1000000'
+        down = warn('can', f'{interface.name} is {state}', remedy)
+        yield ok('can', f'{interface.name} is up') if state in ('up', 'unknown') else down
 
 
 def ni_driver() -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from soro_cli.doctor.findings import fail, Finding, merged, ok, warn
 from soro_cli.tables import some
 from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.errors import SoroError
-from soro_mechanics.core.status import Code, Stability, Warnings
+from soro_mechanics.core.status import COARSE, Code, Stability, Warnings
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_node.display_units import limits, shown
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Solved = dict[str, Configuration]
 
 APART = 0.1  # of the length: models of the same body may differ by (assumed)
-MESH = 1e-3  # of the length: motion of the tip on a finer mesh
 STILL = 1e-3  # of the length: a tip that moves less hardly moves (assumed)
 SLENDER = 10.0  # length over thickness below which a rod is no beam
 SHORT = 1.0  # the same of other theories; they are measured on arms of 1.6 (Shi 2023)
@@ -110,7 +109,8 @@ def _mesh(robot: Robot, stable: Solved) -> Iterator[Finding]:
     if not known[worst] > 0.0:
         return  # a closed form has no mesh
     text = f'the tip moves {known[worst] * 1e3:.2g} mm on a mesh twice as fine ({worst})'
-    fine = known[worst] <= MESH * _length(stable[worst])
+    coarse = any(Warnings.COARSE_MESH in q.status.warnings for q in stable.values())
+    fine = not coarse and known[worst] <= COARSE * _length(stable[worst])
     yield ok(subject, text) if fine else warn(subject, text, remedy)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 import math
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ from soro_cli.doctor.network import check_network
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
-from soro_mechanics.robot_file.record import read_section
 from soro_node.display_units import limits
 
 if TYPE_CHECKING:
@@ -56,11 +56,9 @@ def provenance(robot: RobotDescription) -> Iterator[Finding]:
     """Count where the numbers come from."""
     counts = Counter(origin.source for origin in robot.origins)
     text = ', '.join(f'{number} {source}' for source, number in counts.most_common())
-    unstated = [o.path for o in robot.origins if o.source == 'unstated']
-    if unstated and len(unstated) > len(robot.origins) / 2:
-        yield warn('provenance', text, 'say `source:` for more of them')
-    else:
-        yield ok('provenance', text or 'no number says where it comes from')
+    few = warn('provenance', text, 'say `source:` for more of them')
+    said = ok('provenance', text or 'no number says where it comes from')
+    yield few if counts['unstated'] > len(robot.origins) / 2 else said
 
 
 def actuators(robot: RobotDescription) -> Iterator[Finding]:
@@ -97,10 +95,8 @@ def gravity(robot: RobotDescription) -> Iterator[Finding]:
     """Size and direction of gravity."""
     size = float(np.linalg.norm(robot.gravity))
     text = ' '.join(f'{g:g}' for g in robot.gravity) + ' m/s^2'
-    if size == 0.0 or abs(size - EARTH) < 0.05:
-        yield ok('gravity', text)
-    else:
-        yield warn('gravity', text, f'its size is {size:.3g}, on earth {EARTH}')
+    odd = warn('gravity', text, f'its size is {size:.3g}, on earth {EARTH}')
+    yield ok('gravity', text) if size == 0.0 or abs(size - EARTH) < 0.05 else odd
 
 
 def hardware(robot: RobotDescription) -> Iterator[Finding]:
@@ -130,7 +126,7 @@ def hardware(robot: RobotDescription) -> Iterator[Finding]:
         yield ok('wiring', f'{name}: {terminal}')
     if settings.device != SIMULATED and all(a.quantity == 'pressure' for a in robot.actuators):
         yield from unguarded(settings)
-    yield from emulation(robot, settings.device)
+    yield from emulation(robot, settings)
 
 
 def unguarded(settings: DriverSettings) -> Iterator[Finding]:
@@ -154,21 +150,25 @@ def unguarded(settings: DriverSettings) -> Iterator[Finding]:
         )
 
 
-def emulation(robot: RobotDescription, device: str) -> Iterator[Finding]:
+def emulation(robot: RobotDescription, driver: DriverSettings) -> Iterator[Finding]:
     """Section that the emulator of a device reads, and what it changes of the robot."""
+    from soro_driver.devices import load
+    from soro_driver.endpoint import derive
+    from soro_emulation.device_emulator import EmulatorContext, GROUP
     from soro_emulation.emulator_settings import read_emulator_settings  # loads the solvers
+    from soro_emulation.event_log import EventLog
     from soro_emulation.perturbation import changed_data
 
     try:
-        settings = read_emulator_settings(robot, device)
+        settings = read_emulator_settings(robot, driver.device)
         changed_data(robot, settings.body)
         if settings.body.model not in ('', *robot.models):
             raise UnknownName('emulator.body.model', settings.body.model, robot.models)
-        if device == 'stm32':
-            from soro_stm32_driver.emulator.muscle_bank import MuscleProperties
-
-            # the one part without defaults
-            read_section(settings.device, 'muscles', MuscleProperties)
+        if driver.device in {point.name for point in entry_points(group=GROUP)}:
+            own, endpoint = settings.device, derive('doctor', driver.device)
+            log = EventLog('')
+            context = EmulatorContext(robot, driver.section, own, endpoint, settings.seed, log)
+            load(driver.device, GROUP)(context, 0.0).stop()  # it has not begun to listen
     except SoroError as error:
         yield fail('emulator', str(error), 'correct it; docs/nodes/emulator.md')
         return

@@ -35,9 +35,10 @@ per posture (leg_1 [kPa], leg_2 [kPa], leg_3 [kPa], x [mm], y [mm], z [mm]). Bad
 """
 FAR = 0.02  # (assumed) of the body's length: more is no noise of a tracker
 LACKING = (
-    'intervals do not know of what the model lacks. A marker beside the tip (--marker-offset)? '
+    'the model may lack something. A marker beside the tip (--marker-offset)? '
     'What the actuators did before (--history hysteresis)? Friction?'
 )
+FOLLOWS = ', and follow what the robot did: an error as large sets the intervals'
 QUALITY = ('points', 'rms', 'largest', 'hysteresis', 'r_squared')  # of a fitted lambda(P)
 
 
@@ -151,8 +152,6 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         observations = rests()
         space = ParameterSpace(data.description, _parameters(arguments, robot))
         offsets = _offsets(arguments, robot, data.actuation())
-        unknowns = len(space.names) + (0 if offsets is None else len(offsets))
-        _check_rest(arguments, len(observations), unknowns)
         if not arguments.json:
             what = 'pose' if observations.oriented else 'position alone, orientation not measured'
             values = ' '.join(f'{g:g}' for g in gravity)
@@ -163,8 +162,9 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         held_out = {'hold_out': arguments.hold_out, 'seed': arguments.seed}
         found = identify(space, model, observations, offsets=offsets, gravity=gravity, **held_out)
         left = found.held_after.position
-        if not arguments.json and left > FAR * body_length(robot):
-            note(f'soro: {display_units.shown(left, "m")} are left; {LACKING}')
+        if not arguments.json and (found.systematic or left > FAR * body_length(robot)):
+            how = FOLLOWS if found.systematic else ''
+            note(f'soro: {display_units.shown(left, "m")} are left{how}; {LACKING}')
         figure = draw_report(data, space, model, observations, found, gravity, offsets)
         picture = save_figure(figure, (arguments.output or folder) / 'identification.png')
         if arguments.write and found.better and found.names:
@@ -234,18 +234,6 @@ def _actuation(data: Any) -> str:
     if len(blind) == len(data.names):
         text = 'applied, none was measured'
     return f'{text}; sensor silent, left out: {", ".join(gaps)}' if gaps else text
-
-
-def _check_rest(arguments: argparse.Namespace, postures: int, unknowns: int) -> None:
-    """Refuse a hold-out that leaves fewer equations than unknowns."""
-    from soro_mechanics.identification.fit import split
-
-    left = len(split(postures, arguments.hold_out, arguments.seed)[0])
-    if postures > unknowns + 3 and 3 * left <= unknowns:  # fewer postures: refused by themselves
-        raise UserError(
-            f'--hold-out {arguments.hold_out:g} leaves {left} of {postures} postures for the fit '
-            f'of {unknowns} numbers; hold out fewer'
-        )
 
 
 def _gravity(arguments: argparse.Namespace, data: Any) -> tuple[Any, str]:
@@ -322,7 +310,8 @@ def _result(found: Any, observations: Any, gravity: Any, actuation: Any) -> dict
             for name, f, low, high in rows
         },
         'offsets': intervals(found.offsets),
-        'level': found.level,
+        'level': None if found.systematic else found.level,
+        'systematic': found.systematic,
         'better': found.better,
         'correlation': found.correlation.tolist(),
         'actuation': {
@@ -348,9 +337,9 @@ def _tables(space: Any, found: Any) -> Iterator[Table]:
         )
         for i, name in enumerate(found.names)
     ]
-    interval = f'{found.level:.0%} interval'
-    yield '', ('parameter', 'in the file', 'identified', 'factor', interval), rows
-    yield 'offsets of the recording', ('offset', 'identified', interval), shares(found.offsets)
+    yield '', ('parameter', 'in the file', 'identified', 'factor', found.interval), rows
+    header = ('offset', 'identified', found.interval)
+    yield 'offsets of the recording', header, shares(found.offsets)
     errors = (found.before, found.after, found.held_before, found.held_after)
     yield error_table('postures', [e.position for e in errors])
 

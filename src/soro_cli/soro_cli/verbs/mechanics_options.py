@@ -77,7 +77,7 @@ def check_units(words: Sequence[str], known: bool = False) -> None:
 
     missing = display_units.check_units(words)
     for word in () if known else missing:
-        note(f'soro: {word!r} has no unit, as only a stretch may: {word}bar, {word}mm ...')
+        note(f'soro: {word!r} has no unit, as only a stretch may; write one, as in 0.9bar, 10mm')
 
 
 @contextmanager

@@ -226,11 +226,6 @@ class Sensing:
         na, ne, _ = self.sizes
         return self.ports.force + self.z[na : na + ne]
 
-    def expected_sensor(self) -> Array:
-        """Return the sensor values that the last estimate implies, shape (ns,)."""
-        na, ne, _ = self.sizes
-        return self.ports.sensor + self.ports.compliance[na + ne :, : na + ne] @ self.z
-
     def mean_square_residual(self) -> float:
         """Return the weighted squared residual of the last update per degree of freedom.
 

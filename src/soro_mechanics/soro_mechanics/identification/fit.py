@@ -7,6 +7,11 @@ position and orientation are estimated from the residuals (two passes). The cova
 ``(J^T W J)^-1``; intervals are simultaneous (Bonferroni), with Student's t, as the noise itself
 is estimated. What the data cannot tell apart is found
 in the covariance: an eigenvector with a large standard deviation names its parameters.
+
+All that holds for residuals that are noise. An F test for lack of fit asks whether they follow
+what the robot did (`Problem.suspects`). Then they do not average out, and the covariance is that
+of one residual: an error of the model as large as what is left moves a number by a deviation of it
+at most. What is alike in all postures, as friction where each is begun from rest, is not seen.
 """
 
 from __future__ import annotations
@@ -44,6 +49,8 @@ LOOSE = 0.15
 MAX_STEPS = 40  # of a fit; ten are many, and along what cannot be told there is no end
 SHARE = 0.3  # of the largest component: who belongs to a direction that is not identified
 LEVEL = 0.99
+SMALL = 1e-3  # of the strongest direction of suspects: what is left of one that is fitted
+CHANCE = 0.01  # that noise alone is called systematic
 
 
 class NotIdentifiable(SoroError, ValueError):
@@ -86,6 +93,7 @@ class Identification:
     noise: Errors  # standard deviations of one component, as estimated
     iterations: int
     time: float  # [s]
+    chance: float  # that noise alone follows what the robot did as much as what is left does
     # the k constant errors of the recording that were fitted too
     offsets: tuple[FoundOffset, ...] = ()
 
@@ -93,6 +101,16 @@ class Identification:
     def better(self) -> bool:
         """Whether postures that the fit has not seen are met better than before."""
         return self.held_after.position < self.held_before.position
+
+    @property
+    def systematic(self) -> bool:
+        """Whether the model lacks something: intervals are widened, and of no known level."""
+        return self.chance < CHANCE
+
+    @property
+    def interval(self) -> str:
+        """What its intervals are, for a person."""
+        return 'widened interval' if self.systematic else f'{self.level:.0%} interval'
 
 
 def identify(
@@ -121,6 +139,9 @@ def identify(
     names = (*space.names, *(() if offsets is None else offsets.names))
     _check(names, data)
     train, held = split(len(data), hold_out, seed)
+    if 3 * len(train) <= len(names):
+        left = f'{len(train)} of {len(data)} postures are left for {len(names)} numbers'
+        raise InvalidInput('hold_out', hold_out, f'less: {left}')
     problem = Problem(space, model, data.part(train), gravity, offsets, train)
     start = np.concatenate([np.ones(count), np.zeros(more)])
     bounds = [LEAST] * count + [-FARTHEST] * more, [MOST] * count + [FARTHEST] * more
@@ -147,7 +168,11 @@ def identify(
     if found.status == 0:
         raise InvalidInput('postures', len(data), f'a fit that ends within {MAX_STEPS} steps')
     _refuse_at_an_end(names, x, *bounds)
-    deviation = np.sqrt(np.diag(covariance))
+    residuals = problem.residuals(x)
+    moved = np.sign(np.diff(data.actuation, axis=0, prepend=data.actuation[:1]))[train]
+    suspects = weight[:, None] * problem.suspects(x, moved)
+    chance = _chance(weight * residuals, jacobian, suspects)
+    deviation = np.sqrt(np.diag(covariance) * (len(residuals) if chance < CHANCE else 1))
     tail = (1.0 - LEVEL) / (2 * len(x))
     width = float(student.ppf(1.0 - tail, df=len(before) - len(x))) * deviation
     other = Problem(space, model, data.part(held), gravity, offsets, held)
@@ -157,14 +182,15 @@ def identify(
         (x - width)[:count],
         (x + width)[:count],
         LEVEL,
-        covariance / np.outer(deviation, deviation),
+        covariance / np.sqrt(np.outer(np.diag(covariance), np.diag(covariance))),
         problem.errors(before),
-        problem.errors(problem.residuals(x)),
+        problem.errors(residuals),
         other.errors(other.residuals(start)),
         other.errors(other.residuals(x)),
         noise,
         iterations,
         clock.perf_counter() - begin,
+        chance,
         () if offsets is None else _in_si(offsets, x[count:], width[count:]),
     )
 
@@ -214,6 +240,24 @@ def _refuse_dependent(names: Sequence[str], jacobian: Array) -> None:
     ]
     if groups:
         raise NotIdentifiable(groups, [np.inf] * len(groups))
+
+
+def _chance(residual: Array, jacobian: Array, suspects: Array) -> float:
+    """Return the chance that noise follows suspects (n, k) as residuals (n,) of a fit do: F test.
+
+    Of many suspects the strongest directions count, a third of the degrees of freedom at most.
+    """
+    from scipy.stats import f as fisher
+
+    basis, _ = np.linalg.qr(jacobian)
+    suspects = suspects / np.maximum(np.linalg.norm(suspects, axis=0), np.finfo(float).tiny)
+    left, others = (a - basis @ (basis.T @ a) for a in (residual, suspects))
+    directions, size, _ = np.linalg.svd(others, full_matrices=False)
+    free = len(residual) - jacobian.shape[1]
+    count = min(int(np.sum(size > SMALL * size[0])), free // 3)
+    followed = float(np.sum((directions[:, :count].T @ left) ** 2))
+    rest, free = float(left @ left) - followed, free - count
+    return float(fisher.sf(followed / count * free / rest, count, free)) if count else 1.0
 
 
 def _refuse_loose(names: Sequence[str], covariance: Array, offsets: Offsets | None) -> None:

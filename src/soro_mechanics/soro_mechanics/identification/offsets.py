@@ -65,22 +65,17 @@ class Offsets:
     def __len__(self) -> int:
         return len(self.names)
 
-    @property
-    def sensors(self) -> int:
-        """Number of sensor offsets, the first ones of every vector."""
-        return len(self.indices)
-
     def actuation(self, measured: Array, values: Array) -> Array:
         """Return what the actuators did where (n, m) was measured; offsets (k,), all in SI."""
         true = measured.copy()
-        true[:, self.indices] -= values[: self.sensors]
+        true[:, self.indices] -= values[: len(self.indices)]
         return true
 
     def markers(self, tips: Array, values: Array) -> Array:
         """Return where the marker is, (n, 3) [m], from tips (n, 4, 4) and offsets (k,) in SI."""
         if not self.marker:
             return np.ascontiguousarray(tips[:, :3, 3])
-        return tips[:, :3, 3] + tips[:, :3, :3] @ values[self.sensors :]
+        return tips[:, :3, 3] + tips[:, :3, :3] @ values[-3:]
 
 
 def body_length(robot: Robot) -> float:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -101,19 +102,38 @@ class Problem:
             unit[i] = STEP
             ends = (self._compare(self._tips(x + u, found), x) for u in (unit, -unit))
             columns.append(np.subtract(*ends) / (2.0 * STEP))
-        if offsets is not None and offsets.sensors:
-            robot = self._robot(x)
-            jacobian = np.array([robot.jacobian(q) for q in found])
-            for index, scale in zip(offsets.indices, offsets.scales, strict=False):
-                twist = -STEP * scale * jacobian[:, :, index]
-                ends = (self._compare(_moved(found, t), x) for t in (twist, -twist))
-                columns.append(np.subtract(*ends) / (2.0 * STEP))
+        if offsets is not None and offsets.indices:
+            columns += self._of_sensors(x, offsets.indices, offsets.scales)
         if offsets is not None and offsets.marker:
             turn = np.zeros(3 * len(self._data) if self._data.oriented else 0)
-            for axis, scale in enumerate(offsets.scales[offsets.sensors :]):
+            for axis, scale in enumerate(offsets.scales[-3:]):
                 along = np.array([scale * q.tip[:3, axis] for q in found])
                 columns.append(np.concatenate([along.ravel(), turn]))
         return np.array(columns).T
+
+    def suspects(self, x: Array, moved: Array) -> Array:
+        """Return what residuals look like where something that is not fitted is wrong, (n, k).
+
+        Zeros of all sensors, and such that depend on how actuators have `moved` (postures, m), as
+        friction and hysteresis do; numbers that change with time, actuation or that.
+        """
+        slope, limits = self.slope(x), self._robot(x).limits
+        zeros = self._of_sensors(x, range(len(limits)), np.ptp(limits, axis=1))
+        sensors = np.array(list(zeros)).reshape(-1, len(slope)).T
+        told = np.column_stack([moved, self._data.actuation, self._postures])
+        told = np.repeat(told - told.mean(axis=0), 3, axis=0)
+        told = np.tile(told, (len(slope) // len(told), 1))
+        changing = (slope[:, :, None] * told[:, None]).reshape(len(slope), -1)
+        return np.hstack([sensors, sensors * told[:, : moved.shape[1]], changing])
+
+    def _of_sensors(self, x: Array, indices: Iterable[int], scales: Array) -> Iterator[Array]:
+        """Return the slope by the zeros of some sensors, in scales."""
+        found, robot = self._solved(x)[0], self._robot(x)
+        jacobian = np.array([robot.jacobian(q) for q in found])
+        for index, scale in zip(indices, scales, strict=False):
+            twist = -STEP * scale * jacobian[:, :, index]
+            ends = (self._compare(_moved(found, t), x) for t in (twist, -twist))
+            yield np.subtract(*ends) / (2.0 * STEP)
 
     def weights(self, noise: Errors | None) -> Array:
         """Return one weight per residual."""

@@ -181,13 +181,15 @@ class Section:
             raise self.error(key, f'expected {closest(value, tuple(choices))}')
         return value
 
-    def texts(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:
-        """Return a list of texts without repetition."""
-        value = self.raw(key, default)
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts without repetition, one or more."""
+        value = self.raw(key)
         if not isinstance(value, list | tuple) or not all(isinstance(x, str) for x in value):
             raise self.error(key, 'write a list of names')
         if len(set(value)) != len(value):
             raise self.error(key, 'a name stands twice')
+        if not value:
+            raise self.error(key, 'write at least one name')
         return tuple(value)
 
     def section(self, key: str) -> Section:

@@ -22,7 +22,7 @@ from soro_mechanics.robot_file.record import read_optional
 from soro_nidaq_driver.device import supervised
 from soro_nidaq_driver.emulator.card import Cards
 from soro_nidaq_driver.transport import resources
-from soro_nidaq_driver.wiring import read_wiring, Wiring
+from soro_nidaq_driver.wiring import read_wiring
 
 try:
     from soro_nidaq_driver.emulator.server import NidaqServer, NidaqService
@@ -38,24 +38,9 @@ FAULTS = ('none', *CHANNEL_FAULTS, 'supply', 'error', 'silent', 'late')
 class NidaqEmulator(DeviceEmulator):
     """Serves the nidaqmx client; see docs/hardware/nidaq.md for what can be broken."""
 
-    def __init__(
-        self, wiring: Wiring, bench: PneumaticBench, port: int, context: EmulatorContext
-    ) -> None:
-        self._wiring = wiring
-        self._bench = bench
-        self._log = context.log
-        self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
-        self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}
-        cards = Cards(wiring.cards, self._output, self._analog, self._line)
-        self._level = False
-        self._service = NidaqService(cards, self._volts)
-        self._server = NidaqServer(self._service, port)
-        self._address = context.endpoint.address
-
-    @classmethod
-    def create(cls, context: EmulatorContext, now: float) -> NidaqEmulator:
-        """Make cards and bench as the robot file says."""
-        wiring = read_wiring(context.wiring, context.robot)
+    def __init__(self, context: EmulatorContext, now: float) -> None:
+        super().__init__(context, now)
+        self._wiring = wiring = read_wiring(context.wiring, context.robot)
         with context.properties as section:
             properties = BenchProperties(
                 read_regulator(section),
@@ -64,10 +49,16 @@ class NidaqEmulator(DeviceEmulator):
             )
         span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
         names = tuple(c.actuator for c in wiring.channels)
-        bench = PneumaticBench(
+        self._bench = PneumaticBench(
             names, span, wiring.monitors, properties, context.seed, context.log, now
         )
-        return cls(wiring, bench, context.endpoint.port, context)
+        self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
+        self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}
+        cards = Cards(wiring.cards, self._output, self._analog, self._line)
+        self._level = False
+        self._service = NidaqService(cards, self._volts)
+        self._server = NidaqServer(self._service, context.endpoint.port)
+        self._address = context.endpoint.address
 
     def start(self) -> None:
         """Listen."""

@@ -40,7 +40,7 @@ class Rig:
         context = EmulatorContext(
             robot, settings.section, properties, self.endpoint, 7, EventLog('')
         )
-        self.emulator = CanEmulator.create(context, time.monotonic())
+        self.emulator = CanEmulator(context, time.monotonic())
         self.emulator.start()
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.tick, daemon=True)

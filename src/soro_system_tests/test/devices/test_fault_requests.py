@@ -113,7 +113,7 @@ def device_of(robot_name, make):
     properties = read_emulator_settings(robot, settings.device).device
     place = endpoint.Endpoint(0, Path('nowhere'))
     context = EmulatorContext(robot, settings.section, properties, place, 1, EventLog(''))
-    return make.create(context, 0.0)
+    return make(context, 0.0)
 
 
 WRONG = [

@@ -248,7 +248,7 @@ class Wire:
 def wire():
     port = free_port()
     context = make_context('stiff_flop', 'nidaq', port)
-    with serving(NidaqEmulator.create(context, time.monotonic())) as emulator:
+    with serving(NidaqEmulator(context, time.monotonic())) as emulator:
         made = Wire(emulator, port)
         made.check()
         yield made

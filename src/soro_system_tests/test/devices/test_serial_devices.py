@@ -39,7 +39,7 @@ class Pressures:
         context = EmulatorContext(
             robot, driver.section, emulator.device, endpoint, emulator.seed, EventLog('')
         )
-        made = DspaceEmulator.create(context, 1000.0)
+        made = DspaceEmulator(context, 1000.0)
         self.board = made._board
         self.link = VirtualLink(made.wire, 1000.0)
         section = read_driver_settings(robot).section

@@ -100,7 +100,7 @@ class Line:
         path = Path('/tmp/never_made')
         context = make_context(ROBOTS[device], device, None, path)
         self.now, self.reader = START, FrameReader()
-        self.device, self.emulator = device, EMULATORS[device].create(context, self.now)
+        self.device, self.emulator = device, EMULATORS[device](context, self.now)
         self.wire = self.emulator.wire
         self.board = self.emulator._board
         self.seq, self.heard = 0, []
@@ -227,7 +227,7 @@ def test_a_flood_is_bounded(device):
 def plugged(request):
     path = Path(f'/tmp/soro-{os.getuid()}', f'fuzz-{uuid.uuid4().hex[:8]}')
     context = make_context(ROBOTS[request.param], request.param, None, path)
-    emulator = EMULATORS[request.param].create(context, time.monotonic())
+    emulator = EMULATORS[request.param](context, time.monotonic())
     with serving(emulator):
         yield request.param, emulator, path
 

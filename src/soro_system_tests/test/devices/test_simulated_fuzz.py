@@ -58,7 +58,7 @@ def served(tmp_path_factory):
     path = Path(f'/tmp/soro-{os.getuid()}', f'fuzz-{uuid.uuid4().hex[:8]}')
     log = str(tmp_path_factory.mktemp('log') / 'log.jsonl')
     context = make_context(ROBOT, 'simulated', None, path, log)
-    emulator = SimulatedEmulator.create(context, time.monotonic())
+    emulator = SimulatedEmulator(context, time.monotonic())
     with serving(emulator):
         emulator.log_file, emulator.rest = log, emulator.actuation(time.monotonic()).copy()
         yield emulator

@@ -64,7 +64,7 @@ class MeshCheck:
     ) -> Outcome:
         """Solve on the mesh twice as fine, from this solution."""
         fine = self.finer(problem)
-        start = self._between(fine.layout, state, shape)
+        start = self.between(fine.layout, state, shape)
         return fine.newton(fine.inputs(problem), start, most, tolerance)
 
     def remark(self, error: float) -> str:
@@ -79,8 +79,8 @@ class MeshCheck:
             self._fine = Equilibrium(lay.build_layout_raw(spec, self._actuators))
         return self._fine
 
-    def _between(self, fine: lay.Layout, state: State, shape: Shape) -> State:
-        """Return a state of the finer network next to this solution."""
+    def between(self, fine: lay.Layout, state: State, shape: Shape) -> State:
+        """Return a state of a finer network next to this solution."""
         s, own = fine.structure, self._structure
         if len(s.share) == len(own.share):
             return state

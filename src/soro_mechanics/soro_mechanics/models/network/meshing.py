@@ -9,6 +9,7 @@ second power of the mesh, so the coarse mesh is off by at most 4/3 of the differ
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,9 +18,11 @@ from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import copy_state, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.linearisation import Shape, trace_shape
+from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.robot_file.reader import RobotDescription
@@ -36,10 +39,6 @@ class MeshReport:
     tolerance: float  # the smallest one asked for [m]
     error: float  # estimated largest error of a position along the rods and of the bodies [m]
     worst: str  # the actuation it belongs to
-    steps: int  # steps of every integrated piece
-    pieces: dict[str, int]  # pieces of every rod
-    compared: int  # actuations that were compared
-    unsolved: int  # actuations where a mesh found no equilibrium
 
 
 def choose_mesh(
@@ -50,7 +49,7 @@ def choose_mesh(
     Raises
     ------
     RobotFileError
-        The tolerance is not met by the finest mesh.
+        The tolerance is not met by the finest mesh, or an equilibrium to compare is not found.
     """
     asked = [r.tolerance for r in spec.rods if r.tolerance is not None]
     if not asked:
@@ -59,31 +58,23 @@ def choose_mesh(
     if any(r.macro and r.tolerance is not None for r in spec.rods):
         spec = replace(spec, steps=FIRST_STEPS)
     cases = extremes(description)
-    coarse = _solve(description, spec, cases)
+    coarse, near = _Solved(description, spec, cases), set[str]()
     for _ in range(MAX_DOUBLINGS + 1):
         finer = _refined(spec)
-        fine = _solve(description, finer, cases)
-        gaps = {
-            name: _apart(coarse[name], fine[name])
-            for name in cases
-            if coarse[name] is not None or fine[name] is not None
-        }
-        if not gaps:
-            raise _refusal(description, tolerance, 'no equilibrium was found to compare')
+        fine = _Solved(description, finer, cases, coarse, near)
+        gaps = {name: coarse.apart(fine, name) for name in cases}
         worst = max(gaps, key=lambda name: gaps[name])
         error = REMAINDER * gaps[worst]
         if error <= tolerance:
-            pieces = {r.name: len(r.fractions) - 1 for r in spec.rods}
-            unsolved = len(cases) - len(gaps)
-            report = MeshReport(tolerance, error, worst, spec.steps, pieces, len(gaps), unsolved)
-            return spec, report
+            return spec, MeshReport(tolerance, error, worst)
+        near = {name for name, gap in gaps.items() if gap < fine.check.limit}
         spec, coarse = finer, fine
-    raise _refusal(description, tolerance, f'about {error:.1e} m ({worst}) on the finest mesh')
-
-
-def _refusal(description: RobotDescription, tolerance: float, why: str) -> RobotFileError:
+    why = f'about {error:.1e} m ({worst}) on the finest mesh'
+    if lost := [name for name, gap in gaps.items() if gap == np.inf]:
+        where = f'{len(lost)} of {len(cases)} extremes ({lost[0]})'
+        why = f'no equilibrium was found at {where}; lower the limits of the actuators'
     remedy = f'cannot be met: {why}; write a larger tolerance, or a number of pieces'
-    return RobotFileError('models.network.mesh.tolerance', f'{tolerance:g} m', remedy)
+    raise RobotFileError('models.network.mesh.tolerance', f'{tolerance:g} m', remedy)
 
 
 def _refined(spec: NetworkSpec) -> NetworkSpec:
@@ -95,35 +86,47 @@ def _refined(spec: NetworkSpec) -> NetworkSpec:
     return replace(fine, rods=rods, steps=fine.steps if macro else spec.steps)
 
 
-def _solve(
-    description: RobotDescription, spec: NetworkSpec, cases: dict[str, Array]
-) -> dict[str, Shape | None]:
-    rest = np.array([a.rest for a in description.actuators])
-    layout = lay.build_layout(split_at_loads(spec, ()), len(rest))
-    solver = Equilibrium(layout)
-    found: dict[str, Shape | None] = {}
-    for name, actuation in cases.items():
-        problem = Problem(actuation, LoadCase(gravity=description.gravity))
-        outcome = solver.solve(problem, rest, None)
-        work, _ = solver.scratch
-        found[name] = (
-            trace_shape(layout, solver.inputs(problem), outcome.state, work)
-            if outcome.converged
-            else None
-        )
-    return found
+class _Solved:
+    """The equilibria of one mesh, by case.
 
+    In those that are `near` they are sought next to the coarser mesh's, which agrees there with
+    one that is coarser still.
+    """
 
-def _apart(coarse: Shape | None, fine: Shape | None) -> float:
-    """Return the largest distance of stations that both meshes have [m]."""
-    if coarse is None or fine is None:
-        return float('inf')
-    worst = 0.0
-    for r in range(len(coarse.first) - 1):
-        a = slice(coarse.first[r], coarse.first[r + 1])
-        b = slice(fine.first[r], fine.first[r + 1])
-        near = np.abs(coarse.fraction[a, None] - fine.fraction[None, b]).argmin(axis=1)
-        same = np.abs(coarse.fraction[a] - fine.fraction[b][near]) < NODE_MERGE
-        gap = coarse.pose[a, :3, 3] - fine.pose[b, :3, 3][near]
-        worst = max(worst, float(np.linalg.norm(gap[same], axis=1).max()))
-    return worst
+    def __init__(
+        self,
+        description: RobotDescription,
+        spec: NetworkSpec,
+        cases: dict[str, Array],
+        coarse: _Solved | None = None,
+        near: Set[str] = frozenset(),
+    ) -> None:
+        rest = np.array([a.rest for a in description.actuators])
+        layout = lay.build_layout(split_at_loads(spec, ()), len(rest))
+        solver, self.check = Equilibrium(layout), MeshCheck(layout)
+        self.found: dict[str, tuple[State, Shape]] = {}
+        for name, actuation in cases.items():
+            problem, outcome = Problem(actuation, LoadCase(gravity=description.gravity)), None
+            if coarse is not None and name in near:
+                start = coarse.check.between(layout, *coarse.found[name])
+                outcome = solver.newton(solver.inputs(problem), start)
+            if outcome is None or not outcome.converged:
+                outcome = solver.solve(problem, rest, None)
+            if outcome.converged:
+                state, (work, _) = copy_state(outcome.state), solver.scratch
+                shape = trace_shape(layout, solver.inputs(problem), state, work)
+                self.found[name] = state, shape
+
+    def apart(self, fine: _Solved, name: str) -> float:
+        """Return the largest distance of stations that both meshes have [m]."""
+        if name not in self.found or name not in fine.found:
+            return np.inf
+        worst, coarse, fine_shape = 0.0, self.found[name][1], fine.found[name][1]
+        for r in range(len(coarse.first) - 1):
+            a = slice(coarse.first[r], coarse.first[r + 1])
+            b = slice(fine_shape.first[r], fine_shape.first[r + 1])
+            near = np.abs(coarse.fraction[a, None] - fine_shape.fraction[None, b]).argmin(axis=1)
+            same = np.abs(coarse.fraction[a] - fine_shape.fraction[b][near]) < NODE_MERGE
+            gap = coarse.pose[a, :3, 3] - fine_shape.pose[b, :3, 3][near]
+            worst = max(worst, float(np.linalg.norm(gap[same], axis=1).max()))
+        return worst
