@@ -46,6 +46,7 @@ class Cia402Transport:
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
         self._watched = self.goal.copy()  # of WATCHED, as said
+        self._need = f'needed is {co.PROFILE}, mode of operation {wiring.mode.number}'
         self._turns = cycle([*self._every, None])  # in the last turn every one may be told
 
     def open(self) -> Identity:
@@ -73,9 +74,12 @@ class Cia402Transport:
             here = self.present if self.wiring.mode.goal is co.GOAL else 0 * self.present
             self.goal[off] = here[off]  # no power before it is where the drive is
             if not off.any():
-                return
+                break
             self._check(off, 'does not switch on')
             self.refresh([co.UP.get(state, co.DISABLE) for state in self.states()])
+        for i in self._every:  # some show it only now; in another one they wait for its set-points
+            if (shown := self._read(i, co.MODE_SHOWN)) != self.wiring.mode.number:
+                raise DeviceError(f'{self._name(i)} is in mode {shown}: {self._need}')
 
     def disarm(self) -> None:
         """Take every drive off power, and end its watch. Raises where that is not confirmed."""
@@ -198,8 +202,7 @@ class Cia402Transport:
         w, node = self.wiring, self.wiring.nodes[i]
         profile = self._read(i, co.DEVICE_TYPE) & 0xFFFF
         if profile != co.PROFILE or not self._read(i, co.MODES) >> w.mode.number - 1 & 1:
-            need = f'profile {co.PROFILE} with mode of operation {w.mode.number}'
-            raise DeviceError(f'{self._name(i)} has profile {profile}; this robot needs {need}')
+            raise DeviceError(f'{self._name(i)} has profile {profile}: {self._need}')
         self.bus.put([(co.NMT, bytes([co.PRE_OPERATIONAL, node]))])
         self._map(i, 0x1400, co.RPDO + node, (co.CONTROL, w.mode.goal))
         self._map(i, 0x1800, co.NO_REMOTE | co.TPDO + node, (co.STATUS, w.mode.present))
@@ -230,12 +233,16 @@ class Cia402Transport:
 
     def _limits(self, i: int) -> dict[Entry, int]:
         """Return what the drive shall keep to."""
-        w = self.wiring
-        if w.mode.goal is not co.GOAL:
-            self.per_count[i] = w.per_count[i] * self._read(i, co.RATED_TORQUE)
-            most = max(abs(w.minimum[i]), abs(w.maximum[i])) / abs(self.per_count[i])
-            return {co.MAX_TORQUE: math.ceil(most)}
+        w, torque = self.wiring, self.wiring.mode.goal is not co.GOAL
+        if torque:
+            if not (rated := self._read(i, co.RATED_TORQUE)):
+                raise DeviceError(f'{self._name(i)} says 0 for {co.RATED_TORQUE}: its motor data?')
+            self.per_count[i] = w.per_count[i] * rated
         ends = sorted(int(self._counts(x)[i]) for x in (w.minimum, w.maximum))
+        if max(-ends[0], ends[1]) >> 8 * w.mode.goal.size - 1:
+            raise DeviceError(f'{self._name(i)}: {ends} do not fit {w.mode.goal}: counts, ratio?')
+        if torque:
+            return {co.MAX_TORQUE: max(-ends[0], ends[1])}
         limits = {co.LOWEST: ends[0], co.HIGHEST: ends[1]}
         if w.tracking:
             window = math.ceil(w.tracking / abs(w.per_count[i]))

@@ -48,10 +48,12 @@ class Register(NamedTuple):
 
 
 RETURN_DELAY, OPERATING_MODE = Register(9, 'B'), Register(11, 'B')
+STATUS_LEVEL, ANSWERS_ALL = Register(68, 'B'), 2
 TORQUE, HARDWARE_ERROR, WATCHDOG = Register(64, 'B'), Register(70, 'B'), Register(98, 'B')
 GOAL_CURRENT, GOAL, PRESENT = Register(102, 'h'), Register(116, 'i'), Register(132, 'i')
 INDIRECT = Register(168, 'H')  # the first of the addresses that the indirect data show
-CYCLIC = (TORQUE, HARDWARE_ERROR, WATCHDOG, GOAL, PRESENT)  # read in every cycle, as one block
+# Read in every cycle, as one block; the first is zero where a restart forgot the addresses.
+CYCLIC = (STATUS_LEVEL, TORQUE, HARDWARE_ERROR, WATCHDOG, GOAL, PRESENT)
 BLOCK = struct.Struct('<' + ''.join(r.format for r in CYCLIC))
 EXTENDED_POSITION, CURRENT_BASED_POSITION = 4, 5  # operating modes
 TRIPPED = 255  # of WATCHDOG: nothing came in time; goals are refused until it is cleared

@@ -39,10 +39,10 @@ class DynamixelWiring:
     current: float
     indirect_data: int
 
-    def counts(self, values: Array) -> list[int]:
+    def counts(self, values: Array) -> NDArray[np.int64]:
         """Return goals for angles (m,) [rad], within the limits."""
         clipped = np.clip(values, self.minimum, self.maximum)
-        return np.rint((clipped - self.zero) / self.per_count).astype(int).tolist()
+        return np.rint((clipped - self.zero) / self.per_count).astype(np.int64)
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> DynamixelWiring:

@@ -107,7 +107,7 @@ def wiring(**changes):
 def test_counts_are_turns_of_4096():
     w = wiring(ratio=2, zero='0 90 deg', direction='1 -1')
     # A quarter turn of the output is half a turn of the motor; b counts the other way from 90.
-    assert w.counts(np.radians([90.0, 45.0])) == [2048, 1024]
+    assert w.counts(np.radians([90.0, 45.0])).tolist() == [2048, 1024]
     assert w.counts(np.array([99.0, 0.0]))[0] == round(2.0 * 2.0 * 4096 / (2.0 * np.pi))
 
 
