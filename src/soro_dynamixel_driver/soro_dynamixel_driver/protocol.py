@@ -59,7 +59,9 @@ EXTENDED_POSITION, CURRENT_BASED_POSITION = 4, 5  # operating modes
 TRIPPED = 255  # of WATCHDOG: nothing came in time; goals are refused until it is cleared
 WATCHDOG_STEP = 0.020  # s
 TURN = 4096  # counts of a turn
-CURRENT_STEP = 2.69e-3  # A
+POSITIONS = 1 << 20  # counts either way, which no goal reaches
+CURRENT_STEP = 2.69e-3  # A, but for these model numbers: XL330, XC330; XH430-V
+CURRENT_STEPS = dict.fromkeys(range(1190, 1250, 10), 1e-3) | dict.fromkeys((1040, 1050), 1.34e-3)
 
 
 def _crc_table() -> Iterable[int]:

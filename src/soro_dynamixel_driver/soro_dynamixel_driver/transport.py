@@ -168,7 +168,8 @@ class DynamixelTransport:
             if self._read(i, register, end) != value:  # an EEPROM wears out
                 self._write(i, register, value, end)
         if current:
-            self._write(i, dxl.GOAL_CURRENT, max(1, int(current / dxl.CURRENT_STEP)), end)
+            steps = int(current / dxl.CURRENT_STEPS.get(model, dxl.CURRENT_STEP))
+            self._write(i, dxl.GOAL_CURRENT, max(1, steps), end)
         data = struct.pack(f'<H{len(shown)}H', dxl.INDIRECT.address, *shown)
         where = struct.pack('<HH', dxl.INDIRECT.address, len(data) - 2)
         if self._request(i, Instruction.READ, where, len(data) - 2, end) != data[2:]:

@@ -111,6 +111,13 @@ def test_counts_are_turns_of_4096():
     assert w.counts(np.array([99.0, 0.0]))[0] == round(2.0 * 2.0 * 4096 / (2.0 * np.pi))
 
 
+def test_a_servo_turns_as_often_as_it_can_count():
+    # e-Manual, Goal Position(116): -1,048,575 to 1,048,575 in mode 4; 800 x 2 rad are 254.6 turns.
+    assert 1_040_000 < wiring(ratio=800).counts(np.array([2.0, 0.0]))[0] <= 1_048_575
+    with pytest.raises(RobotFileError, match='driver.dynamixel.ratio'):
+        wiring(ratio=800, zero='30 -30 deg')
+
+
 @pytest.mark.parametrize(
     ('changes', 'field'),
     [
@@ -120,6 +127,7 @@ def test_counts_are_turns_of_4096():
         ({'direction': '1 2'}, 'direction'),
         ({'baudrate': 57600}, 'baudrate'),
         ({'current': '-1 A'}, 'current'),
+        ({'ratio': 1000}, 'ratio'),
         ({'speed': 1}, 'speed'),
     ],
 )

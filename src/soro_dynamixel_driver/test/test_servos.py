@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emulated servos: the vendor's library drives them, and this driver, over the same wire."""
 
+from dataclasses import replace
 from pathlib import Path
 import time
 import uuid
@@ -16,6 +17,7 @@ from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings
 from soro_dynamixel_driver import transport
 from soro_dynamixel_driver.device import DynamixelDevice
+from soro_dynamixel_driver.emulator import device as emulated
 from soro_dynamixel_driver.emulator.device import DynamixelEmulator
 from soro_dynamixel_driver.emulator.servo import LAG, Servo
 from soro_emulation.device_emulator import EmulatorContext
@@ -283,6 +285,19 @@ def test_a_servo_that_restarted_at_rest_is_not_switched_on(device, bench, seen):
     assert error.value.fault == Fault.REBOOT
     assert not any(s.table[64] for s in bench[0].servos.values())
     assert servo.axis.value == here
+
+
+@pytest.mark.parametrize(
+    # e-Manual, Goal Current(102): XM430 2.69 mA, XH430-V350 1.34 mA, XL330 and XC330 1 mA
+    ('model', 'steps'),
+    [(1020, 185), (1040, 373), (1200, 500), (1240, 500)],
+)
+def test_a_current_is_limited_in_units_of_the_model(device, bench, monkeypatch, model, steps):
+    monkeypatch.setattr(emulated, 'MODEL', model)
+    device.transport.wiring = replace(device.wiring, current=0.5)
+    device.open()
+    assert bench[0].servos[6].table[102:104] == steps.to_bytes(2, 'little')
+    assert bench[0].servos[6].table[11] == 5
 
 
 def test_a_damaged_line_moves_nothing_wrong(device, bench):

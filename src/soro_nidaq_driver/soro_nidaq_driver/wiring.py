@@ -124,8 +124,9 @@ def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
         if found.heartbeat and not _LINE.fullmatch(found.heartbeat):
             raise section.error('heartbeat', 'write a digital line, for example Dev1/port0/line0')
         for actuator, channel in zip(robot.actuators, found.channels, strict=True):
-            if actuator.quantity != 'pressure':
-                raise section.error('channels', f'{actuator.name} is no pressure: not for nidaq')
+            if actuator.quantity != 'pressure' or actuator.minimum < 0.0:
+                remedy = 'not for nidaq, whose outputs vent at 0 V'
+                raise section.error('channels', f'{actuator.name} is no pressure, or sucks: {remedy}')
             if channel.analog and full_voltage > ANALOG_RANGE:
                 remedy = f'an analog output gives at most {ANALOG_RANGE:g} V'
                 raise section.error('full_voltage', remedy)
