@@ -97,8 +97,6 @@ class DynamixelTransport:
 
     def command(self, values: Array, ttl: float) -> None:
         """Send goals [rad] and ask for the next block; keep the servos' watchdogs at `ttl` [s]."""
-        if not np.isfinite(values).all():
-            raise DeviceError(f'set-points {values} are not finite')
         steps = min(max(math.ceil(ttl / dxl.WATCHDOG_STEP), 1), 127)
         if not np.isin(self.watchdog, (steps, dxl.TRIPPED)).all():
             self._write_all(dxl.WATCHDOG, steps)

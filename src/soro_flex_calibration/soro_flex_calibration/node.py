@@ -49,7 +49,7 @@ from soro_mechanics.haptics.flex_fit import PoorFit
 from soro_mechanics.haptics.known_weight import weigh
 from soro_msgs.action import CalibrateFlexSensors
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
-from soro_node.conversions import lists_fit
+from soro_node.conversions import command_message, lists_fit
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.lifecycle import GuardedLifecycleNode
@@ -77,7 +77,6 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         super().__init__('flex_calibration', **kwargs)
         self.table = ParameterTable(self, PARAMETERS)
         self.diagnostics = Diagnostics(self)
-        self._source = self.get_fully_qualified_name()
         self._queue = WorkerQueue(self, 'calibration', threads=2)  # the second one answers BUSY
         self._target = self.create_publisher(ActuatorCommand, 'target_actuation', NEWEST)
         self._goal = OneGoal(self, CalibrateFlexSensors)
@@ -363,15 +362,9 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         recorder.take_counts(stamp_of(message.header), np.array(message.raw), faulty)
 
     def _send(self, angle: Array) -> None:
-        actuators = self._robot.actuators
+        message = command_message(self, self._robot.actuators, angle)
+        message.stops = self._motors.stops
         self._stamp = max(self.get_clock().now().nanoseconds, self._stamp + 1)
-        message = ActuatorCommand(
-            source=self._source,
-            name=[a.name for a in actuators],
-            quantity=[a.quantity_code for a in actuators],
-            value=angle.tolist(),
-            stops=self._motors.stops,
-        )
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(self._stamp, 10**9)
         self._target.publish(message)
 

@@ -64,9 +64,8 @@ class NidaqEmulator(DeviceEmulator):
             )
         span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
         names = tuple(c.actuator for c in wiring.channels)
-        bench = PneumaticBench(
-            names, span, wiring.monitors, properties, context.seed, context.log, now
-        )
+        monitors = wiring.columns['feedback_scale'], wiring.columns['feedback_zero']
+        bench = PneumaticBench(names, span, monitors, properties, context.seed, context.log, now)
         return cls(wiring, bench, context.endpoint.port, context)
 
     def start(self) -> None:
