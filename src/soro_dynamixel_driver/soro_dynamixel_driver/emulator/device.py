@@ -13,7 +13,7 @@ from soro_dynamixel_driver.emulator.servo import FIRMWARE, LAG, MODEL, OVERLOAD,
 from soro_dynamixel_driver.protocol import BROADCAST, Instruction, Packet, PacketReader
 from soro_dynamixel_driver.wiring import read_wiring
 from soro_emulation.device_emulator import Array, EmulatorContext
-from soro_emulation.injected_fault import actuator_index
+from soro_emulation.injected_fault import actuator_index, block
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
@@ -58,12 +58,8 @@ class DynamixelEmulator(WiredEmulator):
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         servo = self.servos[self._wiring.ids[actuator_index(values, self._wiring.names)]]
-        if fault == 'none':
-            for axis in self.axes:
-                axis.blocked = False
-        elif fault == 'blocked':
-            servo.axis.blocked = True
-        elif fault == 'overload':
+        block(self.axes, fault, values, self._wiring.names)
+        if fault == 'overload':
             servo.fail(OVERLOAD)
         elif fault == 'reboot':
             servo.restart(servo.heard)
