@@ -137,7 +137,7 @@ class PacketReader:
                 continue
             length = int.from_bytes(self._pending[5:7], 'little')
             end = 7 + length
-            again = self._pending.find(HEADER, 1, end)
+            again = self._pending.find(HEADER, 1, end - 2)  # a checksum may end like one
             if len(self._pending) >= 7 and not 3 <= length <= MAX_LENGTH:
                 again = len(HEADER)
             if again > 0:  # it broke off, or its length is wrong

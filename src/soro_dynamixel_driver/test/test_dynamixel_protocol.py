@@ -83,6 +83,17 @@ def test_after_any_garbage_the_next_packet_but_one_is_read(garbage, packet):
     assert got[-1:] == [packet]
 
 
+def test_a_packet_whose_end_and_checksum_look_like_a_header_is_read():
+    # A servo that stands at -20905 counts and is told -20900.
+    data = bytes.fromhex('fffffd0003100055000201000a5caeffff57aefffffd00')
+    reader = PacketReader()
+    for _ in range(3):
+        (packet,) = reader.feed(data)
+        assert packet.pack() == data
+    assert dxl.BLOCK.unpack(packet.parameters[1:])[-2:] == (-20900, -20905)
+    assert (reader.crc_errors, reader.malformed) == (0, 0)
+
+
 @given(packets, st.data())
 def test_no_packet_with_a_wrong_bit_is_read(packet, data):
     wrong = bytearray(packet.pack())
