@@ -34,7 +34,7 @@ class Cia402Transport:
     """Keeps what the drives said, shape (m,), and when [s] that `arrived`.
 
     `words`, `present` [counts] and `errors` (codes of emergencies, 0: none) are theirs, `goal`
-    [counts] that of the last cycle; `restarted`: a drive has said so.
+    [counts] that of the last cycle; `restarted`: which have said that they did.
     """
 
     def __init__(self, wiring: Cia402Wiring, io_timeout: float, open_timeout: float) -> None:
@@ -42,7 +42,8 @@ class Cia402Transport:
         self.bus = RawCanBus(wiring.port, SEND_WITHIN, 0.3 * open_timeout)
         self._every = range(len(wiring.nodes))
         self.words, self.present, self.errors, self.goal = np.zeros((4, len(wiring.nodes)), int)
-        self.arrived, self.restarted = np.full(len(wiring.nodes), -math.inf), False
+        self.arrived = np.full(len(wiring.nodes), -math.inf)
+        self.restarted = np.zeros(len(wiring.nodes), bool)
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
         self._watched = self.goal.copy()  # of WATCHED, as said
@@ -97,7 +98,7 @@ class Cia402Transport:
     def reset(self) -> None:
         """Clear faults; set drives up again that have restarted."""
         self._end = time.monotonic() + self._open_timeout
-        if self.restarted:
+        if self.restarted.any():
             self._begin()
         for i, state in enumerate(self.states()):
             if state is State.FAULT:
@@ -142,7 +143,7 @@ class Cia402Transport:
             elif kind == co.EMERGENCY and len(data) == 8:
                 self.errors[i], _ = co.EMERGENCY_FRAME.unpack(data)
             elif kind == co.HEARTBEAT and data == bytes([co.BOOTED]):
-                self.restarted = True
+                self.restarted[i] = True
 
     def refresh(self, controls: Sequence[int] = ()) -> None:
         """Wait for every drive to answer, to control words if there are any.
@@ -192,7 +193,7 @@ class Cia402Transport:
         found = {self._configure(i) for i in self._every}
         self.bus.put([(co.NMT, bytes([co.START, node])) for node in self.wiring.nodes])
         self.refresh()
-        self.restarted, self.errors[:] = False, 0
+        self.restarted[:], self.errors[:] = False, 0
         return Identity('CiA 402', self.wiring.port.channel, ', '.join(sorted(found)))
 
     def _configure(self, i: int) -> str:

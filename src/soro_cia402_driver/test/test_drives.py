@@ -260,6 +260,7 @@ def test_a_drive_that_restarted_is_set_up_again_by_a_reset(device, bench):  # no
     bench[0].inject('reboot', {'actuator': 'far_1'})
     reading = cycle(device, np.full(6, 0.1), 1.0, lambda r: r.faults)
     assert reading.faults & Fault.REBOOT
+    assert reading.reason == 'drive 4 (far_1) has restarted'
     device.reset()
     device.arm()
     assert np.allclose(cycle(device, np.full(6, 0.2), 0.8).measured, 0.2, atol=COUNT)

@@ -56,7 +56,9 @@ class DynamixelDevice(SessionDevice):
         tripped = self._armed and bool(np.any((t.torque == 0) | (t.watchdog == TRIPPED)))
         errors, restarted = int(np.bitwise_or.reduce(t.error)), t.level == 0
         faults = int(Fault.DEVICE) | errors << DEVICE_FAULT_SHIFT if errors else 0
-        faults |= int(Fault.REBOOT) if restarted.any() else 0
+        reason = t.names(t.error)
+        if restarted.any():
+            faults, reason = faults | int(Fault.REBOOT), f'{t.names(restarted)} has restarted'
         return Reading(
             float(t.arrived.min()),
             np.where(restarted, np.nan, t.angles(t.present)),
@@ -64,5 +66,5 @@ class DynamixelDevice(SessionDevice):
             np.zeros(len(self.wiring.ids), np.uint16),
             faults,
             tripped,
-            reason=t.names((t.error != 0) | restarted),
+            reason=reason,
         )

@@ -251,7 +251,7 @@ def test_a_servo_that_restarted_is_seen_and_keeps_its_turns(device, bench):
     reading = cycle(device, goal, PATIENCE, lambda r: r.faults)
     assert reading.faults == Fault.REBOOT
     assert reading.tripped
-    assert 'far_1' in reading.reason
+    assert reading.reason == 'far_1 (servo 4) has restarted'
     # Its indirect addresses point elsewhere: what is read is no position.
     assert np.isnan(reading.measured).tolist() == [False] * 3 + [True] + [False] * 2
     device.make_safe()
