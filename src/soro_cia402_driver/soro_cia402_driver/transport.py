@@ -79,6 +79,7 @@ class Cia402Transport:
             self._check(off, 'does not switch on')
             self.refresh([co.UP.get(state, co.DISABLE) for state in self.states()])
         for i in self._every:  # some show it only now; in another one they wait for its set-points
+            self.bus.put([BEAT])
             if (shown := self._read(i, co.MODE_SHOWN)) != self.wiring.mode.number:
                 raise DeviceError(f'{self._name(i)} is in mode {shown}: {self._need}')
 
