@@ -249,7 +249,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
     def _move_and_record(
         self, handle: Any, name: str, end: GoalEnd, pause: float = 0.0
     ) -> RawRecording:
-        """Return what was measured, kept as `name`; the motors hold for `pause` before and after."""
+        """Return what was measured, kept as `name`; before and after it the motors hold."""
         table, goal = self.table, handle.request
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
