@@ -64,15 +64,11 @@ def read_wiring(section: Section, robot: RobotDescription) -> CanWiring:
         if port.framing == 'classic' and load > MAX_LOAD:
             remedy = f'too slow, {load:.0%} of the bus: lower driver.rate'
             raise section.error('bitrate', remedy)
-    speed = np.array([a.rate for a in robot.actuators])
-    return CanWiring(
-        *astuple(port), ratio, zero, direction,
-        np.array([a.minimum for a in robot.actuators]),
-        np.array([a.maximum for a in robot.actuators]),
-        speed, MAX_STEP * speed / read_rate(robot), tracking,
-        tuple(a.name for a in robot.actuators),
-        sensors, serial,
-    )  # fmt: skip
+    rows = [(a.minimum, a.maximum, a.rate) for a in robot.actuators]
+    low, high, speed = np.array(rows).T
+    turns, step = (ratio, zero, direction), MAX_STEP * speed / read_rate(robot)
+    names = tuple(a.name for a in robot.actuators), sensors
+    return CanWiring(*astuple(port), *turns, low, high, speed, step, tracking, *names, serial)
 
 
 def bus_load(motors: int, sensors: int, rate: float) -> float:

@@ -64,13 +64,16 @@ class Cia402Device(SessionDevice):
         for digit in ERROR_WORDS.keys() & {code >> 12 for code in codes}:
             faults |= 1 << DEVICE_FAULT_SHIFT + digit
         errors = ', '.join(f'0x{code:04X}' for code in codes)
+        reason = f'{t.names(failed)}: error {errors}' if errors else ''
+        if t.restarted.any():
+            reason = f'{t.names(t.restarted)} has restarted'
         acts = np.array([s is State.ENABLED for s in states]) & (t.words & co.FOLLOWS != 0)
         return Reading(
             float(t.arrived.min()),
             t.values(t.present),
             np.where(acts, t.values(t.goal), np.nan),
             np.where(t.words & co.LIMITED, int(Flag.RATE_LIMITED), 0).astype(np.uint16),
-            faults | (int(Fault.REBOOT) if t.restarted else 0),
+            faults | (int(Fault.REBOOT) if t.restarted.any() else 0),
             self._armed and any(s is not State.ENABLED for s in states),
-            reason=f'{t.names(failed)}: error {errors}' if errors else '',
+            reason=reason,
         )

@@ -34,7 +34,7 @@ class Cia402Transport:
     """Keeps what the drives said, shape (m,), and when [s] that `arrived`.
 
     `words`, `present` [counts] and `errors` (codes of emergencies, 0: none) are theirs, `goal`
-    [counts] that of the last cycle; `restarted`: a drive has said so.
+    [counts] that of the last cycle; `restarted`: which have said that they did.
     """
 
     def __init__(self, wiring: Cia402Wiring, io_timeout: float, open_timeout: float) -> None:
@@ -42,10 +42,12 @@ class Cia402Transport:
         self.bus = RawCanBus(wiring.port, SEND_WITHIN, 0.3 * open_timeout)
         self._every = range(len(wiring.nodes))
         self.words, self.present, self.errors, self.goal = np.zeros((4, len(wiring.nodes)), int)
-        self.arrived, self.restarted = np.full(len(wiring.nodes), -math.inf), False
+        self.arrived = np.full(len(wiring.nodes), -math.inf)
+        self.restarted = np.zeros(len(wiring.nodes), bool)
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
         self._watched = self.goal.copy()  # of WATCHED, as said
+        self._need = f'needed is {co.PROFILE}, mode of operation {wiring.mode.number}'
         self._turns = cycle([*self._every, None])  # in the last turn every one may be told
 
     def open(self) -> Identity:
@@ -73,9 +75,13 @@ class Cia402Transport:
             here = self.present if self.wiring.mode.goal is co.GOAL else 0 * self.present
             self.goal[off] = here[off]  # no power before it is where the drive is
             if not off.any():
-                return
+                break
             self._check(off, 'does not switch on')
             self.refresh([co.UP.get(state, co.DISABLE) for state in self.states()])
+        for i in self._every:  # some show it only now; in another one they wait for its set-points
+            self.bus.put([BEAT])
+            if (shown := self._read(i, co.MODE_SHOWN)) != self.wiring.mode.number:
+                raise DeviceError(f'{self._name(i)} is in mode {shown}: {self._need}')
 
     def disarm(self) -> None:
         """Take every drive off power, and end its watch. Raises where that is not confirmed."""
@@ -93,7 +99,7 @@ class Cia402Transport:
     def reset(self) -> None:
         """Clear faults; set drives up again that have restarted."""
         self._end = time.monotonic() + self._open_timeout
-        if self.restarted:
+        if self.restarted.any():
             self._begin()
         for i, state in enumerate(self.states()):
             if state is State.FAULT:
@@ -104,8 +110,6 @@ class Cia402Transport:
 
     def command(self, values: Array, ttl: float) -> None:
         """Send set-points [SI], and ask; the drives release after `ttl` [s] without."""
-        if not np.isfinite(values).all():
-            raise DeviceError(f'set-points {values} are not finite')
         self.goal[:] = self._counts(values)
         watch = co.HOST << 16 | max(1, round(1e3 * ttl))
         late, turn = self._watched != watch, next(self._turns)
@@ -140,7 +144,7 @@ class Cia402Transport:
             elif kind == co.EMERGENCY and len(data) == 8:
                 self.errors[i], _ = co.EMERGENCY_FRAME.unpack(data)
             elif kind == co.HEARTBEAT and data == bytes([co.BOOTED]):
-                self.restarted = True
+                self.restarted[i] = True
 
     def refresh(self, controls: Sequence[int] = ()) -> None:
         """Wait for every drive to answer, to control words if there are any.
@@ -190,7 +194,7 @@ class Cia402Transport:
         found = {self._configure(i) for i in self._every}
         self.bus.put([(co.NMT, bytes([co.START, node])) for node in self.wiring.nodes])
         self.refresh()
-        self.restarted, self.errors[:] = False, 0
+        self.restarted[:], self.errors[:] = False, 0
         return Identity('CiA 402', self.wiring.port.channel, ', '.join(sorted(found)))
 
     def _configure(self, i: int) -> str:
@@ -198,8 +202,7 @@ class Cia402Transport:
         w, node = self.wiring, self.wiring.nodes[i]
         profile = self._read(i, co.DEVICE_TYPE) & 0xFFFF
         if profile != co.PROFILE or not self._read(i, co.MODES) >> w.mode.number - 1 & 1:
-            need = f'profile {co.PROFILE} with mode of operation {w.mode.number}'
-            raise DeviceError(f'{self._name(i)} has profile {profile}; this robot needs {need}')
+            raise DeviceError(f'{self._name(i)} has profile {profile}: {self._need}')
         self.bus.put([(co.NMT, bytes([co.PRE_OPERATIONAL, node]))])
         self._map(i, 0x1400, co.RPDO + node, (co.CONTROL, w.mode.goal))
         self._map(i, 0x1800, co.NO_REMOTE | co.TPDO + node, (co.STATUS, w.mode.present))
@@ -230,12 +233,16 @@ class Cia402Transport:
 
     def _limits(self, i: int) -> dict[Entry, int]:
         """Return what the drive shall keep to."""
-        w = self.wiring
-        if w.mode.goal is not co.GOAL:
-            self.per_count[i] = w.per_count[i] * self._read(i, co.RATED_TORQUE)
-            most = max(abs(w.minimum[i]), abs(w.maximum[i])) / abs(self.per_count[i])
-            return {co.MAX_TORQUE: math.ceil(most)}
+        w, torque = self.wiring, self.wiring.mode.goal is not co.GOAL
+        if torque:
+            if not (rated := self._read(i, co.RATED_TORQUE)):
+                raise DeviceError(f'{self._name(i)} says 0 for {co.RATED_TORQUE}: its motor data?')
+            self.per_count[i] = w.per_count[i] * rated
         ends = sorted(int(self._counts(x)[i]) for x in (w.minimum, w.maximum))
+        if max(-ends[0], ends[1]) >> 8 * w.mode.goal.size - 1:
+            raise DeviceError(f'{self._name(i)}: {ends} do not fit {w.mode.goal}: counts, ratio?')
+        if torque:
+            return {co.MAX_TORQUE: max(-ends[0], ends[1])}
         limits = {co.LOWEST: ends[0], co.HIGHEST: ends[1]}
         if w.tracking:
             window = math.ceil(w.tracking / abs(w.per_count[i]))

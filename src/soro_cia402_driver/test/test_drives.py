@@ -260,6 +260,7 @@ def test_a_drive_that_restarted_is_set_up_again_by_a_reset(device, bench):  # no
     bench[0].inject('reboot', {'actuator': 'far_1'})
     reading = cycle(device, np.full(6, 0.1), 1.0, lambda r: r.faults)
     assert reading.faults & Fault.REBOOT
+    assert reading.reason == 'drive 4 (far_1) has restarted'
     device.reset()
     device.arm()
     assert np.allclose(cycle(device, np.full(6, 0.2), 0.8).measured, 0.2, atol=COUNT)
@@ -292,6 +293,30 @@ def test_no_watch_no_driver(robot, bench):  # noqa: F811
     device = made(robot, bench[1])
     del bench[0].drives[3].table._at[(0x6007, 0)]
     with pytest.raises(DeviceError, match='drive 3 .near_3. refuses 0x6007'):
+        device.open()
+    device.close()
+
+
+def test_a_drive_in_another_mode_is_not_armed(device, bench, monkeypatch):  # noqa: F811
+    drive = bench[0].drives[3]
+    show = drive._show
+
+    def keeps_its_mode():
+        show()[co.MODE_SHOWN] = 1
+        return drive.table
+
+    monkeypatch.setattr(drive, '_show', keeps_its_mode)
+    with pytest.raises(DeviceError, match='drive 3 .near_3. is in mode 1: .* mode of operation 8'):
+        device.arm()
+    device.make_safe()
+    assert states(bench[0]) == {State.SWITCH_ON_DISABLED}
+
+
+@pytest.mark.parametrize('per_count', [1e-10, -1e-10])
+def test_a_range_that_a_drive_cannot_count_is_refused(robot, bench, per_count):  # noqa: F811
+    device = made(robot, bench[1])
+    device.wiring.per_count[2] = device.transport.per_count[2] = per_count
+    with pytest.raises(DeviceError, match='near_3.*do not fit 0x607A:0'):
         device.open()
     device.close()
 
@@ -329,6 +354,10 @@ def test_forces_are_torques_of_the_rated_one(tmp_path):
         assert np.allclose(torques, [10, 20, 0, -30, -15, -5], atol=0.6)
         device.make_safe()
         wait_until(lambda: not np.any(emulator.actuation(0.0)))
+        emulator.drives[2].table[co.RATED_TORQUE] = 0  # as before it is set up
+        with pytest.raises(DeviceError, match='near_2.*0x6076'):
+            device.open()
+        device.close()
     finally:
         device.close()
         emulator.stop()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-import math
 import threading
 import time
 from typing import Any
@@ -97,7 +96,6 @@ class DriverNode(GuardedLifecycleNode):
         self._flex_publisher: Any = None
         self._stamps = MeasurementClock(self.get_clock(), self.get_logger().warning)
         self._commands = PolledSubscriptions(self)
-        self._looked = math.inf
         self.listen_to_commands()
         self.emergency_stop = EmergencyStop(self, self._latches, self._stop_at_once)
         self.offer_services()
@@ -293,7 +291,6 @@ class DriverNode(GuardedLifecycleNode):
     def _fetch_commands(self) -> None:
         """Submit the commands that have come since the last tick (in the thread of the loop)."""
         inlet, now = self._inlet, time.monotonic()
-        since, self._looked = now - self._looked, now
         for message, age in self._commands.newest_of_each(COMMAND_TOPIC, EACH):
             if inlet is None:
                 continue
@@ -304,7 +301,7 @@ class DriverNode(GuardedLifecycleNode):
                     message.value,
                     message.source,
                     stamp_nanoseconds(message),
-                    now - min(age, max(since, 0.0)),
+                    now - age,
                     message.stops,
                 )
             except SoroError as error:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
+
 from soro_driver.can_port import CanPort
 from soro_driver.device import Array, Device, DeviceError, Identity
 from soro_driver.endpoint import Endpoint
@@ -25,7 +27,7 @@ class SessionTransport(Protocol):
         """Have the device act on set-points of this session."""
 
     def command(self, values: Array, ttl: float) -> None:
-        """Send set-points, shape (m,) [SI]."""
+        """Send set-points, shape (m,) [SI]; finite."""
 
     def disarm(self) -> None:
         """Have the device go safe. Raises where that is not confirmed."""
@@ -75,6 +77,8 @@ class SessionDevice(Device):
         """Send set-points [SI]."""
         if not self._armed:
             raise DeviceError('set-points written without arming')
+        if not np.isfinite(values).all():
+            raise DeviceError(f'set-points {values} are not finite')
         self.transport.command(values, ttl)
 
     def make_safe(self) -> None:

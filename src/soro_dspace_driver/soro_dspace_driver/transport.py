@@ -76,8 +76,6 @@ class DspaceTransport:
 
     def command(self, values: Array, ttl: float) -> None:
         """Send set-points [Pa], shape (m,), that hold for `ttl` [s]. Raises DeviceError."""
-        if not np.all(np.isfinite(values)):
-            raise DeviceError(f'set-points {values} are not finite')
         milliseconds = min(max(ttl * 1e3, f1.MIN_TTL), f1.MAX_TTL)
         body = f1.Command(
             int(milliseconds / f1.TTL_COUNT), f1.CommandFlag.ENABLE, self._counts(values)

@@ -54,14 +54,17 @@ class DynamixelDevice(SessionDevice):
         if not self._armed:
             t.ask()  # while it is armed, `write` does, after the goals
         tripped = self._armed and bool(np.any((t.torque == 0) | (t.watchdog == TRIPPED)))
-        errors = int(np.bitwise_or.reduce(t.error))
+        errors, restarted = int(np.bitwise_or.reduce(t.error)), t.level == 0
         faults = int(Fault.DEVICE) | errors << DEVICE_FAULT_SHIFT if errors else 0
+        reason = t.names(t.error)
+        if restarted.any():
+            faults, reason = faults | int(Fault.REBOOT), f'{t.names(restarted)} has restarted'
         return Reading(
             float(t.arrived.min()),
-            t.angles(t.present),
+            np.where(restarted, np.nan, t.angles(t.present)),
             t.angles(t.goal),
             np.zeros(len(self.wiring.ids), np.uint16),
             faults,
             tripped,
-            reason=t.names(t.error) if errors else '',
+            reason=reason,
         )

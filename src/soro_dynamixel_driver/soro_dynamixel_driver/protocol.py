@@ -48,16 +48,20 @@ class Register(NamedTuple):
 
 
 RETURN_DELAY, OPERATING_MODE = Register(9, 'B'), Register(11, 'B')
+STATUS_LEVEL, ANSWERS_ALL = Register(68, 'B'), 2
 TORQUE, HARDWARE_ERROR, WATCHDOG = Register(64, 'B'), Register(70, 'B'), Register(98, 'B')
 GOAL_CURRENT, GOAL, PRESENT = Register(102, 'h'), Register(116, 'i'), Register(132, 'i')
 INDIRECT = Register(168, 'H')  # the first of the addresses that the indirect data show
-CYCLIC = (TORQUE, HARDWARE_ERROR, WATCHDOG, GOAL, PRESENT)  # read in every cycle, as one block
+# Read in every cycle, as one block; the first is zero where a restart forgot the addresses.
+CYCLIC = (STATUS_LEVEL, TORQUE, HARDWARE_ERROR, WATCHDOG, GOAL, PRESENT)
 BLOCK = struct.Struct('<' + ''.join(r.format for r in CYCLIC))
 EXTENDED_POSITION, CURRENT_BASED_POSITION = 4, 5  # operating modes
 TRIPPED = 255  # of WATCHDOG: nothing came in time; goals are refused until it is cleared
 WATCHDOG_STEP = 0.020  # s
 TURN = 4096  # counts of a turn
-CURRENT_STEP = 2.69e-3  # A
+POSITIONS = 1 << 20  # counts either way, which no goal reaches
+CURRENT_STEP = 2.69e-3  # A, but for these model numbers: XL330, XC330; XH430-V
+CURRENT_STEPS = dict.fromkeys(range(1190, 1250, 10), 1e-3) | dict.fromkeys((1040, 1050), 1.34e-3)
 
 
 def _crc_table() -> Iterable[int]:
@@ -133,7 +137,7 @@ class PacketReader:
                 continue
             length = int.from_bytes(self._pending[5:7], 'little')
             end = 7 + length
-            again = self._pending.find(HEADER, 1, end)
+            again = self._pending.find(HEADER, 1, end - 2)  # a checksum may end like one
             if len(self._pending) >= 7 and not 3 <= length <= MAX_LENGTH:
                 again = len(HEADER)
             if again > 0:  # it broke off, or its length is wrong

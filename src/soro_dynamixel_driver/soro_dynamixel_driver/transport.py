@@ -8,6 +8,7 @@ its answers are read in the next one.
 
 from __future__ import annotations
 
+from itertools import cycle
 import math
 import struct
 import time
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
+from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Fault, Identity
 from soro_driver.serial.link import SerialLink
 from soro_dynamixel_driver import protocol as dxl
 from soro_dynamixel_driver.protocol import Instruction, Packet, Register
@@ -24,18 +25,24 @@ from soro_dynamixel_driver.wiring import DynamixelWiring
 ANSWER, TRIES = 0.03, 16  # s for one answer; times that one servo is asked: a busy computer
 RESTART = 0.6  # s
 NEAR = 20  # counts, 1.8 degrees
+MARKS = 63  # of WATCHDOG: values from here on show which arming an answer belongs to
 ALERT = 0x80  # of an error byte: look at the hardware error
 
 
 class DynamixelTransport:
-    """Keeps the registers of `CYCLIC`, shape (m,), as last read, and when [s] they `arrived`."""
+    """Keeps the registers of `CYCLIC`, shape (m,), as last read, and when [s] they `arrived`.
+
+    Of a servo that has restarted `level` is zero, and `goal` and `present` stay as they were.
+    """
 
     def __init__(self, wiring: DynamixelWiring, io_timeout: float, open_timeout: float) -> None:
         self.wiring, self._io_timeout, self._open_timeout = wiring, io_timeout, open_timeout
         self.link = SerialLink(wiring.port, wiring.baudrate, reader=dxl.PacketReader)
-        self._block = np.zeros((5, len(wiring.ids)), int)
-        self.torque, self.error, self.watchdog, self.goal, self.present = self._block
+        self._block = np.zeros((len(dxl.CYCLIC), len(wiring.ids)), int)
+        self.level, self.torque, self.error, self.watchdog, self.goal, self.present = self._block
         self.arrived = np.full(len(wiring.ids), -math.inf)
+        self._turns, self._opened = 0 * self.present, False  # counts that a restart has taken away
+        self._marks = cycle(range(MARKS, 2 * MARKS))
         self._status: Packet | None = None
 
     def open(self) -> Identity:
@@ -45,6 +52,7 @@ class DynamixelTransport:
         end = time.monotonic() + self._open_timeout
         found = {self._configure(i, end) for i in range(len(self.wiring.ids))}
         self.disarm()
+        self._opened = True
         return Identity('dynamixel', self.wiring.port, ', '.join(sorted(found)))
 
     def close(self) -> None:
@@ -54,16 +62,19 @@ class DynamixelTransport:
     def arm(self) -> None:
         """Have the servos hold where they are, with torque."""
         end = time.monotonic() + self._open_timeout
-        self.refresh(end)
+        mark = next(self._marks)  # an answer without it may be older than the goal
+        self._look(end)
         while True:  # no torque before the goal is known to be where the servo is
             self._write_all(dxl.WATCHDOG, 0)
             self._send(dxl.sync_write(dxl.GOAL, self._each(self.present.tolist())))
-            self.refresh(end)
-            if not self.watchdog.any() and np.all(np.abs(self.goal - self.present) <= NEAR):
+            self._write_all(dxl.WATCHDOG, mark)
+            self._look(end)
+            near = np.abs(self.goal - self.present) <= NEAR
+            if np.all(near & (self.watchdog == mark)):
                 break
         while not self.torque.all():
             self._write_all(dxl.TORQUE, 1)
-            self.refresh(end)
+            self._look(end)
 
     def disarm(self) -> None:
         """Switch every torque off, and end the watchdogs. Raises where that is not confirmed."""
@@ -86,12 +97,11 @@ class DynamixelTransport:
 
     def command(self, values: Array, ttl: float) -> None:
         """Send goals [rad] and ask for the next block; keep the servos' watchdogs at `ttl` [s]."""
-        if not np.isfinite(values).all():
-            raise DeviceError(f'set-points {values} are not finite')
         steps = min(max(math.ceil(ttl / dxl.WATCHDOG_STEP), 1), 127)
         if not np.isin(self.watchdog, (steps, dxl.TRIPPED)).all():
             self._write_all(dxl.WATCHDOG, steps)
-        self._send(dxl.sync_write(dxl.GOAL, self._each(self.wiring.counts(values))))
+        goals = self.wiring.counts(values) - self._turns
+        self._send(dxl.sync_write(dxl.GOAL, self._each(goals.tolist())))
         self.ask()
 
     def ask(self) -> None:
@@ -109,7 +119,11 @@ class DynamixelTransport:
             whole = len(packet.parameters) == 1 + dxl.BLOCK.size
             if whole and packet.id in self.wiring.ids:
                 i = self.wiring.ids.index(packet.id)
-                self._block[:, i] = dxl.BLOCK.unpack(packet.parameters[1:])
+                block = dxl.BLOCK.unpack(packet.parameters[1:])
+                if block[0] == dxl.ANSWERS_ALL:
+                    self._block[:, i] = block
+                else:
+                    self._block[:-2, i] = 0
                 self.arrived[i] = arrival.time
 
     def refresh(self, end: float) -> None:
@@ -123,9 +137,17 @@ class DynamixelTransport:
             while np.any(self.arrived < since) and self.link.wait(until):
                 self.poll()
 
+    def _look(self, end: float) -> None:
+        """Refresh while arming. DeviceTimeout: it takes too long; DeviceError: one restarted."""
+        if time.monotonic() >= end:
+            raise DeviceTimeout(f'{self.names(self.torque == 0)}: no torque')
+        self.refresh(end)
+        if not self.level.all():
+            raise DeviceError(f'{self.names(self.level == 0)} has restarted', Fault.REBOOT)
+
     def angles(self, counts: Any) -> Array:
         """Return angles of the outputs (m,) [rad]."""
-        return self.wiring.zero + self.wiring.per_count * counts
+        return self.wiring.zero + self.wiring.per_count * (counts + self._turns)
 
     def names(self, which: Any) -> str:
         """Name some servos."""
@@ -141,15 +163,25 @@ class DynamixelTransport:
         self._write(i, dxl.TORQUE, 0, end)
         self._write(i, dxl.WATCHDOG, 0, end)
         for register, value in ((dxl.RETURN_DELAY, 0), (dxl.OPERATING_MODE, mode)):
-            where = struct.pack('<HH', register.address, register.size)
-            now = self._request(i, Instruction.READ, where, register.size, end)
-            if now != register.pack(value):  # an EEPROM wears out
+            if self._read(i, register, end) != value:  # an EEPROM wears out
                 self._write(i, register, value, end)
         if current:
-            self._write(i, dxl.GOAL_CURRENT, max(1, int(current / dxl.CURRENT_STEP)), end)
+            steps = int(current / dxl.CURRENT_STEPS.get(model, dxl.CURRENT_STEP))
+            self._write(i, dxl.GOAL_CURRENT, max(1, steps), end)
         data = struct.pack(f'<H{len(shown)}H', dxl.INDIRECT.address, *shown)
-        self._request(i, Instruction.WRITE, data, 0, end)
+        where = struct.pack('<HH', dxl.INDIRECT.address, len(data) - 2)
+        if self._request(i, Instruction.READ, where, len(data) - 2, end) != data[2:]:
+            if self._opened:  # it has restarted, and counts from within one turn again
+                here = self._read(i, dxl.PRESENT, end)
+                self._turns[i] += dxl.TURN * round((self.present[i] - here) / dxl.TURN)
+                self.present[i] = here
+            self._request(i, Instruction.WRITE, data, 0, end)
         return f'model {model}, firmware {firmware}'
+
+    def _read(self, i: int, register: Register, end: float) -> int:
+        where = struct.pack('<HH', register.address, register.size)
+        data = self._request(i, Instruction.READ, where, register.size, end)
+        return int(struct.unpack('<' + register.format, data)[0])
 
     def _write(self, i: int, register: Register, value: int, end: float) -> None:
         data = struct.pack('<H', register.address) + register.pack(value)

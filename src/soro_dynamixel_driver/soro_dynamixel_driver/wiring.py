@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_driver.settings import read_directions, read_rate
-from soro_dynamixel_driver.protocol import BLOCK, BROADCAST, TURN
+from soro_dynamixel_driver.protocol import BLOCK, BROADCAST, POSITIONS, TURN
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
@@ -39,10 +39,10 @@ class DynamixelWiring:
     current: float
     indirect_data: int
 
-    def counts(self, values: Array) -> list[int]:
+    def counts(self, values: Array) -> NDArray[np.int64]:
         """Return goals for angles (m,) [rad], within the limits."""
         clipped = np.clip(values, self.minimum, self.maximum)
-        return np.rint((clipped - self.zero) / self.per_count).astype(int).tolist()
+        return np.rint((clipped - self.zero) / self.per_count).astype(np.int64)
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> DynamixelWiring:
@@ -63,6 +63,8 @@ def read_wiring(section: Section, robot: RobotDescription) -> DynamixelWiring:
         load = 10 * (OVERHEAD + count * PER_SERVO) * read_rate(robot) / baudrate
         if load > MAX_LOAD:
             raise section.error('baudrate', f'{load:.0%} of the line: raise it, or lower the rate')
-    per_count = direction * 2.0 * math.pi / (TURN * ratio)
-    low, high = (np.array([getattr(a, end) for a in actuators]) for end in ('minimum', 'maximum'))
+        per_count = direction * 2.0 * math.pi / (TURN * ratio)
+        low, high = (np.array([getattr(a, e) for a in actuators]) for e in ('minimum', 'maximum'))
+        if np.abs((np.array([low, high]) - zero) / per_count).max() >= POSITIONS:
+            raise section.error('ratio', 'within 255 turns of a servo, with zero and the range')
     return DynamixelWiring(port, baudrate, names, ids, zero, per_count, low, high, current, data)

@@ -83,6 +83,17 @@ def test_after_any_garbage_the_next_packet_but_one_is_read(garbage, packet):
     assert got[-1:] == [packet]
 
 
+def test_a_packet_whose_end_and_checksum_look_like_a_header_is_read():
+    # A servo that stands at -20905 counts and is told -20900.
+    data = bytes.fromhex('fffffd0003100055000201000a5caeffff57aefffffd00')
+    reader = PacketReader()
+    for _ in range(3):
+        (packet,) = reader.feed(data)
+        assert packet.pack() == data
+    assert dxl.BLOCK.unpack(packet.parameters[1:])[-2:] == (-20900, -20905)
+    assert (reader.crc_errors, reader.malformed) == (0, 0)
+
+
 @given(packets, st.data())
 def test_no_packet_with_a_wrong_bit_is_read(packet, data):
     wrong = bytearray(packet.pack())
@@ -107,8 +118,15 @@ def wiring(**changes):
 def test_counts_are_turns_of_4096():
     w = wiring(ratio=2, zero='0 90 deg', direction='1 -1')
     # A quarter turn of the output is half a turn of the motor; b counts the other way from 90.
-    assert w.counts(np.radians([90.0, 45.0])) == [2048, 1024]
+    assert w.counts(np.radians([90.0, 45.0])).tolist() == [2048, 1024]
     assert w.counts(np.array([99.0, 0.0]))[0] == round(2.0 * 2.0 * 4096 / (2.0 * np.pi))
+
+
+def test_a_servo_turns_as_often_as_it_can_count():
+    # e-Manual, Goal Position(116): -1,048,575 to 1,048,575 in mode 4; 800 x 2 rad are 254.6 turns.
+    assert 1_040_000 < wiring(ratio=800).counts(np.array([2.0, 0.0]))[0] <= 1_048_575
+    with pytest.raises(RobotFileError, match='driver.dynamixel.ratio'):
+        wiring(ratio=800, zero='30 -30 deg')
 
 
 @pytest.mark.parametrize(
@@ -120,6 +138,7 @@ def test_counts_are_turns_of_4096():
         ({'direction': '1 2'}, 'direction'),
         ({'baudrate': 57600}, 'baudrate'),
         ({'current': '-1 A'}, 'current'),
+        ({'ratio': 1000}, 'ratio'),
         ({'speed': 1}, 'speed'),
     ],
 )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Emulated servos: the vendor's library drives them, and this driver, over the same wire."""
 
+from dataclasses import replace
 from pathlib import Path
 import time
 import uuid
@@ -9,12 +10,14 @@ import uuid
 import dynamixel_sdk as sdk
 import numpy as np
 import pytest
+import yaml
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Fault
 from soro_driver.endpoint import Endpoint
 from soro_driver.settings import read_driver_settings
 from soro_dynamixel_driver import transport
 from soro_dynamixel_driver.device import DynamixelDevice
+from soro_dynamixel_driver.emulator import device as emulated
 from soro_dynamixel_driver.emulator.device import DynamixelEmulator
 from soro_dynamixel_driver.emulator.servo import LAG, Servo
 from soro_emulation.device_emulator import EmulatorContext
@@ -25,14 +28,20 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
 from soro_rigs.ros_session import wait_until
 
-COUNT = 2.0 * np.pi / 4096
+RATIO = 14
+COUNT = 2.0 * np.pi / 4096 / RATIO
 TTL = 1.0  # s; longer than a busy computer holds a test up
 PATIENCE = 20.0  # s
 
 
 @pytest.fixture(scope='module')
-def robot():
-    file = find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_servos.yaml'
+def robot(tmp_path_factory):
+    """Read the catalogue's arm, geared: its range is more than a turn of a servo."""
+    source = find_robot_file('stiff_flop').with_name('examples') / 'tendon_arm_servos.yaml'
+    data = yaml.safe_load(source.read_text())
+    data['driver']['dynamixel']['ratio'] = RATIO
+    file = tmp_path_factory.mktemp('arm') / source.name
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
     return read_robot_file(file)
 
 
@@ -91,6 +100,17 @@ def cycle(device, values, seconds, until=lambda reading: False):
             device.write(np.array(values), TTL)
         except DeviceTimeout:
             pass  # a busy computer: the loop goes on
+        device.transport.link.wait(time.monotonic() + 0.01)
+    return reading
+
+
+def cycle_at_rest(device, until=lambda reading: True):
+    """Read until something fresh is as it shall be."""
+    since, end = time.monotonic(), time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        reading = device.read()
+        if reading.time > since and until(reading):
+            break
         device.transport.link.wait(time.monotonic() + 0.01)
     return reading
 
@@ -223,12 +243,61 @@ def test_a_hardware_error_names_the_servo_and_a_reset_clears_it(device, bench):
     assert not cycle(device, np.zeros(6), 0.3).faults
 
 
-def test_a_servo_that_restarted_is_seen(device, bench):
+def test_a_servo_that_restarted_is_seen_and_keeps_its_turns(device, bench):
+    servo, goal = bench[0].servos[4], np.full(6, 0.6)
     device.arm()
-    cycle(device, np.full(6, 0.1), 0.2)
+    cycle(device, goal, PATIENCE, lambda r: np.allclose(r.measured, goal, atol=COUNT))
     bench[0].inject('reboot', {'actuator': 'far_1'})
-    # Its indirect addresses point elsewhere: what is read says that it has no torque.
-    assert cycle(device, np.full(6, 0.1), PATIENCE, lambda r: r.tripped).tripped
+    reading = cycle(device, goal, PATIENCE, lambda r: r.faults)
+    assert reading.faults == Fault.REBOOT
+    assert reading.tripped
+    assert reading.reason == 'far_1 (servo 4) has restarted'
+    # Its indirect addresses point elsewhere: what is read is no position.
+    assert np.isnan(reading.measured).tolist() == [False] * 3 + [True] + [False] * 2
+    device.make_safe()
+    for again in range(2):
+        device.reset()
+        assert servo.table[132:136] == (round(servo.axis.value) - 4096).to_bytes(4, 'little')
+        assert np.allclose(cycle_at_rest(device).measured, goal, atol=2.0 * COUNT)
+        device.arm()
+        reading = cycle(device, goal, 0.3)
+        assert np.allclose(bench[0].actuation(time.monotonic()), goal, atol=2.0 * COUNT)
+        assert np.allclose(reading.applied, goal, atol=COUNT)
+        assert not reading.faults
+        device.make_safe()
+        if not again:  # a hardware error is cleared by a restart, which costs its turn too
+            bench[0].inject('overload', {'actuator': 'far_1'})
+            assert cycle_at_rest(device, lambda r: r.faults).faults & Fault.DEVICE
+
+
+@pytest.mark.parametrize('seen', [True, False])
+def test_a_servo_that_restarted_at_rest_is_not_switched_on(device, bench, seen):
+    servo = bench[0].servos[4]
+    device.arm()
+    cycle(device, np.full(6, 0.6), PATIENCE, lambda r: np.allclose(r.measured, 0.6, atol=COUNT))
+    device.make_safe()
+    here = servo.axis.value
+    bench[0].inject('reboot', {'actuator': 'far_1'})
+    if seen:
+        assert cycle_at_rest(device, lambda r: r.faults).faults == Fault.REBOOT
+    with pytest.raises(DeviceError, match='far_1 .servo 4. has restarted') as error:
+        device.arm()
+    assert error.value.fault == Fault.REBOOT
+    assert not any(s.table[64] for s in bench[0].servos.values())
+    assert servo.axis.value == here
+
+
+@pytest.mark.parametrize(
+    # e-Manual, Goal Current(102): XM430 2.69 mA, XH430-V350 1.34 mA, XL330 and XC330 1 mA
+    ('model', 'steps'),
+    [(1020, 185), (1040, 373), (1200, 500), (1240, 500)],
+)
+def test_a_current_is_limited_in_units_of_the_model(device, bench, monkeypatch, model, steps):
+    monkeypatch.setattr(emulated, 'MODEL', model)
+    device.transport.wiring = replace(device.wiring, current=0.5)
+    device.open()
+    assert bench[0].servos[6].table[102:104] == steps.to_bytes(2, 'little')
+    assert bench[0].servos[6].table[11] == 5
 
 
 def test_a_damaged_line_moves_nothing_wrong(device, bench):

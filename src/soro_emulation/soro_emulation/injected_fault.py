@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import json
 import math
 from typing import Any
@@ -57,3 +57,11 @@ def choice(values: dict[str, Any], key: str, default: str, names: Iterable[str])
 def actuator_index(values: dict[str, Any], names: tuple[str, ...]) -> int:
     """Return the index of the actuator that is named (default: the first)."""
     return names.index(choice(values, 'actuator', names[0], names))
+
+
+def block(axes: Sequence[Any], fault: str, values: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Have the axis of an actuator stand still ('blocked'), or none of them ('none')."""
+    if fault == 'blocked':
+        axes[actuator_index(values, names)].blocked = True
+    for axis in axes if fault == 'none' else ():
+        axis.blocked = False

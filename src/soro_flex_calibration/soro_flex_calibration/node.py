@@ -152,8 +152,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         if goal.use_recorded:
             raw = self._stored(RECORDING)
         else:
-            raw = self._move_and_record(handle, goal, end)
-            self._try(lambda: raw.save(self.path.with_name(RECORDING)))
+            raw = self._move_and_record(handle, RECORDING, end)
         _tell(handle, MOVING, 'solving the model at every reading', 0)
         material = self._material()
         recording = raw.with_model(self._model(material[0]), end.check)
@@ -182,8 +181,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         if handle.request.use_recorded:
             raw = self._stored(WEIGHED)
         else:
-            raw = self._move_and_record(handle, handle.request, end, self.table.weight_time)
-            self._try(lambda: raw.save(self.path.with_name(WEIGHED)))
+            raw = self._move_and_record(handle, WEIGHED, end, self.table.weight_time)
         _tell(handle, MOVING, 'solving the model at every reading', 0)
         force = self.table.weight * self._model(1.0).gravity
 
@@ -249,10 +247,10 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             self.get_logger().warning(f'in {self.path.parent}, not written: {error}')
 
     def _move_and_record(
-        self, handle: Any, goal: Any, end: GoalEnd, pause: float = 0.0
+        self, handle: Any, name: str, end: GoalEnd, pause: float = 0.0
     ) -> RawRecording:
-        """Return what was measured; before and after the motors hold for a pause [s]."""
-        table = self.table
+        """Return what was measured, kept as `name`; before and after it the motors hold."""
+        table, goal = self.table, handle.request
         limits = np.array([[a.minimum, a.maximum] for a in self._robot.actuators])
         random = np.random.default_rng(None if table.seed < 0 else table.seed)
         stops = extremes(
@@ -276,11 +274,11 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         try:
             motion.hold(pause, f'hang the weight on: {pause:.0f} s')
             motion.visit([*stops, limits.mean(axis=1)])
-            self._recorder = None
-            motion.hold(pause, f'take the weight off: {pause:.0f} s')
         finally:
             self._recorder = None
         raw = recorder.recording()
+        self._try(lambda: raw.save(self.path.with_name(name)))  # whatever ends what comes
+        motion.hold(pause, f'take the weight off: {pause:.0f} s')
         if raw.warning:
             self.get_logger().warning(raw.warning)
         return raw

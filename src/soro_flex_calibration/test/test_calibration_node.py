@@ -206,6 +206,27 @@ def test_a_known_weight_shows_the_modulus_and_the_next_calibration_keeps_it(rig)
     assert read_calibration(rig.file).material == known.material
 
 
+def test_what_was_measured_under_a_weight_is_kept_though_taking_it_off_is_cancelled(
+    rig, monkeypatch
+):
+    good_recording().save(rig.file.with_name(RECORDING))
+    rig.do(lambda: rig.node.set_parameters([Parameter('weight_time', value=20.0)]))
+    hold, off = node_module.CalibrationMotion.hold, threading.Event()
+
+    def held(motion, seconds, words):
+        if 'off' in words:
+            off.set()
+            hold(motion, seconds, words)
+
+    monkeypatch.setattr(node_module.CalibrationMotion, 'hold', held)
+    request = CalibrateFlexSensors.Goal(poses=4, amplitude=0.4, samples_per_pose=2)
+    goal = wait_for(rig.weigher.send_goal_async(request))
+    assert off.wait(60.0)
+    wait_for(goal.cancel_goal_async())
+    assert wait_for(goal.get_result_async()).result.error_code == Code.CANCELED
+    assert len(RawRecording.load(rig.file.with_name(WEIGHED)).angles) >= 8
+
+
 def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(rig):
     rig.robot.stuck, rig.robot.flagged = True, ActuatorState.SENSOR_FAULT
     result = rig.run(keep=True)
@@ -248,7 +269,9 @@ def test_a_disk_that_takes_no_report_costs_no_fit_and_one_that_takes_no_fit_is_n
         raise OSError(errno.ENOSPC, 'No space left on device')
 
     monkeypatch.setattr(node_module, 'write_report', full)
-    monkeypatch.setattr(rig.node, '_move_and_record', lambda *arguments: recorded)
+    for name in ('visit', 'hold'):
+        monkeypatch.setattr(node_module.CalibrationMotion, name, lambda *arguments: None)
+    monkeypatch.setattr(node_module.Recorder, 'recording', lambda recorder: recorded)
     monkeypatch.setattr(RawRecording, 'save', full)
     result = rig.run(keep=True)
     assert result.error_code == Code.NONE, result.error_message

@@ -9,8 +9,8 @@ import contextlib
 import math
 import os
 import time
-from types import ModuleType
-from typing import Any, NamedTuple
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, first_line
 from soro_mechanics.core.missing_package import how_to_install
@@ -160,26 +160,13 @@ def _open_channel(address: str, deadline: Callable[[], float]) -> tuple[Any, Any
     except ImportError as error:
         raise DeviceError(f'gRPC is not installed ({error}); {INSTALL}') from None
 
-    class Details(NamedTuple):
-        method: str
-        timeout: float | None
-        metadata: Any
-        credentials: Any
-        wait_for_ready: bool | None
-        compression: Any
-
     class Deadline(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
         """A server that is frozen must not freeze the driver."""
 
         def intercept_unary_unary(self, proceed: Any, details: Any, request: Any) -> Any:
-            limited = Details(
-                details.method,
-                deadline(),
-                details.metadata,
-                details.credentials,
-                False,
-                details.compression,
-            )
+            names = ('method', 'metadata', 'credentials', 'compression')
+            kept = {name: getattr(details, name) for name in names}
+            limited = SimpleNamespace(**kept, timeout=deadline(), wait_for_ready=False)
             return proceed(limited, request)
 
     base = grpc.insecure_channel(

@@ -47,7 +47,7 @@ def duty_of(pressure: Array, wiring: Wiring) -> Array:
     """
     duty = wiring.duties_of_pressures(pressure)
     pulses = np.where(duty < MINIMUM_DUTY, 0.0, np.minimum(duty, MAXIMUM_DUTY))
-    return np.where(wiring.analog, np.clip(duty, 0.0, 1.0), pulses)
+    return np.where(wiring.columns['analog'], np.clip(duty, 0.0, 1.0), pulses)
 
 
 class NidaqTransport:

@@ -79,37 +79,25 @@ class Wiring:
 
     def pressures_of_monitors(self, volts: Array) -> Array:
         """Return what the monitors' voltages (m,) [V] stand for [Pa]."""
-        scale, zero = self.monitors
-        return (volts - zero) * scale
+        c = self.columns
+        return (volts - c['feedback_zero']) * c['feedback_scale']
 
     def duties_of_pressures(self, pressures: Array) -> Array:
         """Return the duty cycles, or parts of the full voltage, (m,) for pressures [Pa]."""
-        scale, zero = self.commands
-        return (pressures / scale + zero) / self.full_voltage
+        c = self.columns
+        return (pressures / c['command_scale'] + c['command_zero']) / self.full_voltage
 
     def pressures_of_duties(self, duties: Array) -> Array:
         """Return the pressures (m,) [Pa] for duty cycles; below the command's zero none."""
-        scale, zero = self.commands
-        return np.maximum((duties * self.full_voltage - zero) * scale, 0.0)
+        c = self.columns
+        volts = duties * self.full_voltage - c['command_zero']
+        return np.maximum(volts * c['command_scale'], 0.0)
 
     @cached_property
-    def analog(self) -> NDArray[np.bool_]:
-        """Which channels an analog output commands, shape (m,)."""
-        return np.array([c.analog for c in self.channels])
-
-    @cached_property
-    def monitors(self) -> tuple[Array, Array]:
-        """Scales [Pa/V] and zeros [V] of all monitors, shapes (m,)."""
-        channels = self.channels
-        scales = np.array([c.feedback_scale for c in channels])
-        return scales, np.array([c.feedback_zero for c in channels])
-
-    @cached_property
-    def commands(self) -> tuple[Array, Array]:
-        """Scales [Pa/V] and zeros [V] of all command inputs, shapes (m,)."""
-        channels = self.channels
-        scales = np.array([c.command_scale for c in channels])
-        return scales, np.array([c.command_zero for c in channels])
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """`analog` and the scales and zeros of all channels, shapes (m,), by name."""
+        names = ('analog', *(key for key, _, _ in SCALES))
+        return {name: np.array([getattr(c, name) for c in self.channels]) for name in names}
 
 
 def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
@@ -124,8 +112,9 @@ def read_wiring(section: Section, robot: RobotDescription) -> Wiring:
         if found.heartbeat and not _LINE.fullmatch(found.heartbeat):
             raise section.error('heartbeat', 'write a digital line, for example Dev1/port0/line0')
         for actuator, channel in zip(robot.actuators, found.channels, strict=True):
-            if actuator.quantity != 'pressure':
-                raise section.error('channels', f'{actuator.name} is no pressure: not for nidaq')
+            if actuator.quantity != 'pressure' or actuator.minimum < 0.0:
+                remedy = f'{actuator.name} is no pressure, or sucks: nidaq vents by 0 V'
+                raise section.error('channels', remedy)
             if channel.analog and full_voltage > ANALOG_RANGE:
                 remedy = f'an analog output gives at most {ANALOG_RANGE:g} V'
                 raise section.error('full_voltage', remedy)

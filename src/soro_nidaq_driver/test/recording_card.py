@@ -108,7 +108,9 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
 class Regulated:
     """What wiring needs of a robot."""
 
-    def __init__(self, maximum: float = 1.5e5, quantity: str = 'pressure') -> None:
+    def __init__(
+        self, maximum: float = 1.5e5, quantity: str = 'pressure', minimum: float = 0.0
+    ) -> None:
         self.actuators = tuple(
-            Actuator(name, quantity, 0.0, maximum, 2e5, 0.0) for name in ('a', 'b', 'c')
+            Actuator(name, quantity, minimum, maximum, 2e5, 0.0) for name in ('a', 'b', 'c')
         )

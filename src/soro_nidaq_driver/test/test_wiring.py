@@ -53,6 +53,7 @@ def test_wrong_wiring_is_refused_with_its_path(change, path):
     assert error.value.path == path
 
 
-def test_only_pressures():
-    with pytest.raises(RobotFileError, match='no pressure'):
-        read_wiring(Section(GOOD, 'driver.nidaq'), Regulated(quantity='length'))
+@pytest.mark.parametrize('other', [{'quantity': 'length'}, {'minimum': -1e4}])
+def test_only_pressures_that_are_none_at_zero_volt(other):
+    with pytest.raises(RobotFileError, match='no pressure, or sucks'):
+        read_wiring(Section(GOOD, 'driver.nidaq'), Regulated(**other))

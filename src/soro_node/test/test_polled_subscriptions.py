@@ -54,3 +54,18 @@ def test_the_newest_of_every_publisher_is_read_once():
         assert len(read) < FLOOD / 4 if NAMED else len(read) > FLOOD
         assert all(0.0 <= age <= time.monotonic() - sent for _, age in read)
         assert polled.newest_of_each('command') == []
+
+
+def test_a_wall_clock_that_is_set_forward_makes_no_message_old(monkeypatch):
+    with RosSession() as ros:
+        polled, read = PolledSubscriptions(ros.client), []
+        ros.do(ros.client, polled.open, ActuatorCommand, 'command', COMMANDS)
+        sender = ros.do(ros.client, ros.client.create_publisher, ActuatorCommand, 'command', 1)
+        wait_until(sender.get_subscription_count)
+        since = time.monotonic()
+        polled.newest_of_each('command')
+        sender.publish(ActuatorCommand(source='a'))
+        wall = time.time_ns
+        monkeypatch.setattr(time, 'time_ns', lambda: wall() + 3_600_000_000_000)
+        wait_until(lambda: read.extend(polled.newest_of_each('command')) or read)
+        assert 0.0 <= read[0][1] <= time.monotonic() - since

@@ -134,8 +134,6 @@ class Stm32Transport:
 
     def command(self, values: Array, ttl: float, now: float | None = None) -> None:
         """Bring the muscles toward lengths (m,) [m]; the board goes safe `ttl` [s] later."""
-        if not np.all(np.isfinite(values)):
-            raise DeviceError(f'set-points {values} are not finite')
         now = self.now() if now is None else now
         self._alive_until = now + ttl
         ahead = self._ahead(values, now)

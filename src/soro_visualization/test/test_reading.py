@@ -34,13 +34,15 @@ ODD = {
     'bodies': (lambda m: m.body_name.append('platform'), 'body_name and body_pose'),
     'actuation': (lambda m: m.actuation.pop(), 'actuator_name and actuation'),
     'no backbone': (lambda m: m.backbones.clear(), 'backbones is empty'),
-    'no radius': (lambda m: setattr(m.backbones[0], 'radius', []), '3 poses and 0 radii'),
+    'no radius': (lambda m: setattr(m.backbones[0], 'radius', []), r'\[3, 0, 3\] poses'),
+    'few lengths': (lambda m: m.backbones[0].arc_length.pop(), r'\[3, 3, 2\] poses'),
     'one pose': (
         lambda m: (
             m.backbones[0].poses.__delitem__(slice(1, None)),
             m.backbones[0].radius.__delitem__(slice(1, None)),
+            m.backbones[0].arc_length.__delitem__(slice(1, None)),
         ),
-        '1 poses and 1 radii',
+        r'\[1, 1, 1\] poses',
     ),
     'thin': (lambda m: m.backbones[0].radius.__setitem__(1, 0.0), 'radius is not positive'),
     'point': (
@@ -70,6 +72,7 @@ def test_a_configuration_that_cannot_be_drawn_is_refused_with_the_field(name):
 def test_a_configuration_with_numbers_that_are_none_is_no_shape(value):
     for spoil in (
         lambda m: m.backbones[0].radius.__setitem__(0, value),
+        lambda m: m.backbones[0].arc_length.__setitem__(1, value),
         lambda m: setattr(m.wrench.force, 'x', value),
         lambda m: setattr(m.tip.orientation, 'x', value),
     ):

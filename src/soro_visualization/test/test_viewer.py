@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from fixed_shapes import shape, straight
 import numpy as np
 import pytest
-from viewer_rig import STATE
+from viewer_rig import Noted, STATE
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
@@ -82,6 +82,22 @@ def test_the_panel_says_what_the_device_does(arm):
     assert 'slowed' in text and 'sensor fault' in text
     slider = page.gui['pair_1 [bar]']
     assert (slider['min'], slider['max']) == (0.0, 1.5)
+
+
+def test_text_of_files_and_nodes_is_text_on_the_page():
+    hostile = '<img src=x onerror=alert(1)> x < 3'
+    description = replace(read_robot_file(find_robot_file('stiff_flop')), title=hostile)
+    viewer = Viewer(description, port=derived_port('test_text'), controls=Noted())
+    try:
+        viewer.show(Snapshot(shape=shape(0.5), time=1.0))
+        viewer.show_solution(None, hostile, False, True)
+        viewer.panel.sliders._say(hostile)
+        with PageClient(viewer.address) as page:
+            page.wait(lambda: page.text().count('x &lt; 3') == 3, 10.0, 'text')
+            assert '<img' not in page.text()
+            assert '<img' not in page.html()
+    finally:
+        viewer.close()
 
 
 def test_a_slider_sends_all_actuators_in_si_and_coupled_limits_hold(arm):

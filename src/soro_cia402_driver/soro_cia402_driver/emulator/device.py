@@ -15,7 +15,7 @@ from soro_cia402_driver.protocol import State
 from soro_cia402_driver.wiring import read_wiring
 from soro_emulation.bus_faults import EmulatedBus
 from soro_emulation.device_emulator import Array, EmulatorContext
-from soro_emulation.injected_fault import actuator_index, whole_number
+from soro_emulation.injected_fault import actuator_index, block, whole_number
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 
@@ -56,14 +56,10 @@ class Cia402Emulator(WiredEmulator):
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         node = self._wiring.nodes[actuator_index(values, self._wiring.names)]
-        if fault == 'none':
-            for axis in self.axes:
-                axis.blocked = False
-        elif fault == 'blocked':
-            self.drives[node].axis.blocked = True
-        elif fault == 'error':
+        block(self.axes, fault, values, self._wiring.names)
+        if fault == 'error':
             self.drives[node].fail(whole_number(values, 'code', OVERHEATED, 0xFFFF))
-        else:
+        elif fault == 'reboot':
             self._started.append(node)
 
     def _receive(self, identifier: int, data: bytes) -> Wire:

@@ -458,8 +458,8 @@ class ControlLoop:
             raise NotAllowed(f'sensor of {", ".join(bad)} is faulty')
         try:
             self.device.arm()
-        except dev.DeviceTimeout:
-            self._make_safe()  # it may be armed: perhaps only its answer was lost
+        except dev.DeviceError:
+            self._make_safe()  # it may be armed, or a part of it
             raise
         self._set_point.start_from(reading)
         self._commanded[:] = math.nan

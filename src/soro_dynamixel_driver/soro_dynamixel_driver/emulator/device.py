@@ -13,7 +13,7 @@ from soro_dynamixel_driver.emulator.servo import FIRMWARE, LAG, MODEL, OVERLOAD,
 from soro_dynamixel_driver.protocol import BROADCAST, Instruction, Packet, PacketReader
 from soro_dynamixel_driver.wiring import read_wiring
 from soro_emulation.device_emulator import Array, EmulatorContext
-from soro_emulation.injected_fault import actuator_index
+from soro_emulation.injected_fault import actuator_index, block
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
@@ -37,7 +37,7 @@ class DynamixelEmulator(WiredEmulator):
         self._wiring = w = read_wiring(context.wiring, context.robot)
         rates = np.array([2.0 * a.rate for a in context.robot.actuators]) / np.abs(w.per_count)
         rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
-        rows = zip(rest, rates.tolist(), w.per_count.tolist(), strict=True)
+        rows = zip(rest.tolist(), rates.tolist(), w.per_count.tolist(), strict=True)
         self.axes = [PositionDrive(at, rate, LAG, motor, per) for at, rate, per in rows]
         self.servos = {n: Servo(n, axis, now) for n, axis in zip(w.ids, self.axes, strict=True)}
         self.wire = SerialPty(
@@ -58,12 +58,8 @@ class DynamixelEmulator(WiredEmulator):
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         servo = self.servos[self._wiring.ids[actuator_index(values, self._wiring.names)]]
-        if fault == 'none':
-            for axis in self.axes:
-                axis.blocked = False
-        elif fault == 'blocked':
-            servo.axis.blocked = True
-        elif fault == 'overload':
+        block(self.axes, fault, values, self._wiring.names)
+        if fault == 'overload':
             servo.fail(OVERLOAD)
         elif fault == 'reboot':
             servo.restart(servo.heard)

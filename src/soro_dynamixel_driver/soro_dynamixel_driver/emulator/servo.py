@@ -24,19 +24,27 @@ class Servo:
     """A servo in position control, and its motor in counts."""
 
     def __init__(self, number: int, axis: PositionDrive, now: float) -> None:
-        self.number, self.axis, self._time = number, axis, now
-        self.restart(now)
-
-    def restart(self, now: float) -> None:
-        """Be as after power on; the shaft stays where it is."""
-        self.table = bytearray(SIZE)
-        self.heard, self._strained = now, 0.0
+        self.number, self.axis, self._time, self.table = number, axis, now, bytearray(SIZE)
         struct.pack_into('<H4xBB', self.table, 0, MODEL, FIRMWARE, self.number)
         self.set(dxl.RETURN_DELAY, 250)
         self.set(dxl.OPERATING_MODE, 3)
+        self._begin(now, 0)
+
+    def restart(self, now: float) -> None:
+        """Be as after power on; the shaft stays where it is, its whole turns are forgotten."""
+        self._begin(now, round(self.axis.value) // dxl.TURN * dxl.TURN)
+
+    def _begin(self, now: float, turns: int) -> None:
+        self.table[EEPROM_END:] = bytes(SIZE - EEPROM_END)
+        self.heard, self._strained, self._turns = now, 0.0, turns
+        self.set(dxl.STATUS_LEVEL, dxl.ANSWERS_ALL)
         for i in range(INDIRECT_COUNT):
             struct.pack_into('<H', self.table, dxl.INDIRECT.address + 2 * i, INDIRECT_DATA + i)
-        self.set(dxl.GOAL, round(self.axis.value))
+        self.set(dxl.GOAL, self._here)
+
+    @property
+    def _here(self) -> int:
+        return round(self.axis.value) - self._turns
 
     def get(self, register: Register) -> int:
         """Return a register."""
@@ -67,13 +75,13 @@ class Servo:
         self.heard += max(step - OWN_STALL, 0.0)
         if 0 < limit < dxl.TRIPPED and now - self.heard > limit * dxl.WATCHDOG_STEP:
             self.set(dxl.WATCHDOG, dxl.TRIPPED)
-            self.set(dxl.GOAL, round(self.axis.value))
+            self.set(dxl.GOAL, self._here)
         self._time = max(now, self._time)
-        self.axis.follow(self.get(dxl.GOAL), step, self.moves)
+        self.axis.follow(self.get(dxl.GOAL) + self._turns, step, self.moves)
         self._strained = self._strained + step if abs(self.axis.torque) >= 1.0 else 0.0
         if self.moves and self._strained > PATIENCE:
             self.fail(OVERLOAD)
-        self.set(dxl.PRESENT, round(self.axis.value))
+        self.set(dxl.PRESENT, self._here)
 
     def read(self, address: int, size: int) -> bytes | None:
         """Return a part of the table; None where there is none."""

@@ -49,8 +49,9 @@ class HeldTendons:
         s, x, m, w, state = self._layout.structure, self._x, self._m, self._w, self._state
         drive_inputs(s, x, m, self._drives, w.scratch)
         step_kernels.begin_step(s, x, self._damped, state, m)
-        step_kernels.predict(s, state, w, m, m.limits[step_kernels.RATIO])
-        outcome, spent, found = self.advance(int(m.limits[step_kernels.MOST]))
+        outcome, spent, found = newton_kernels.SLOW, 0, 0.0
+        if step_kernels.predict(s, state, w, m, m.limits[step_kernels.RATIO]):
+            outcome, spent, found = self.advance(int(m.limits[step_kernels.MOST]))
         if outcome != newton_kernels.CONVERGED:
             newton_kernels.copy_into(m.start, state)
             m.node_move[:] = m.body_move[:] = 0.0

@@ -13,6 +13,8 @@ A rod that is fed has nodes at fixed fractions of its length: d' is taken withou
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
 """
 
+import math
+
 from soro_mechanics.dynamics.contact_kernels import add_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.inertia_kernels import (
@@ -50,6 +52,7 @@ from soro_mechanics.numerics.kernels import kernel
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
 GAIN, KEPT, ADDED = range(3)  # places in `prony`
+MOST_TURN = 0.5 * math.pi  # about an axis of a node's own
 SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of measured [rad]
 
 
@@ -92,13 +95,18 @@ def _stay(m):
 
 @kernel
 def predict(s, state, w, m, ratio):
-    """Move the state to where the step would end if accelerations stayed; ratio: of steps."""
+    """Move the state to where the step would end if accelerations stayed; ratio: of steps.
+
+    Returns whether: a node would turn further than frames can tell otherwise.
+    """
+    most = 0.0
     copy_into(state, m.old)
     for k in range(s.counts[2]):
         for i in range(6):
             w.step_node[k, i] = -m.node_free[k, 1, i] / m.law[1, 0]
             w.step_node[k, i] += m.node_past[k, 1, i] / m.law[1, 0]
             m.node_move[k, i] = w.step_node[k, i]
+            most = larger(most, abs(w.step_node[k, i]) if i > 2 else 0.0)
     for b in range(s.counts[0]):
         for i in range(6):
             v = m.body_past[b, 1, i] - m.body_free[b, 1, i]
@@ -111,7 +119,9 @@ def predict(s, state, w, m, ratio):
     for p in range(s.counts[3]):
         for i in range(6):
             w.step_wrench[p, i] = ratio * m.wrench_move[p, i]
-    move(s, m.old, w, 1.0, state)
+    if most <= MOST_TURN:
+        move(s, m.old, w, 1.0, state)
+    return most <= MOST_TURN
 
 
 @kernel
@@ -297,8 +307,9 @@ def take_step(of, lanes):
     limits = m.limits
     most = int(limits[MOST])
     begin_step(s, x, damped, state, m)
-    predict(s, state, w, m, limits[RATIO])
-    outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
+    outcome, steps, found = SLOW, 0, 0.0
+    if predict(s, state, w, m, limits[RATIO]):
+        outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
     if outcome != CONVERGED:
         copy_into(m.start, state)
         _stay(m)

@@ -28,7 +28,7 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.drive_values import driven_values
-from soro_mechanics.models.network.equilibrium import Equilibrium, MAX_TURN, Problem
+from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
 from soro_mechanics.numerics import lie
@@ -110,7 +110,6 @@ class Stepper:
             raise InvalidInput('options.branch', given, 'a branch of 0 or more, a time above 0 s')
         balls = options.balls if options.solids else ()
         self.motion = new_motion(s, len(balls), len(options.solids))
-        self._speeds, _, self._accelerations = np.moveaxis(self.motion.node_past[:, :, 3:], 1, 0)
         write_contacts(self.layout, options.solids, balls, self.motion)
         self.inertia.write(self.motion)
         self.motion.retardation[:] = options.retardation
@@ -314,8 +313,6 @@ class Stepper:
         limits[kernels.MOST_ERROR] = most_error
         limits[kernels.ERROR] = self._error * step * step
         limits[kernels.RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
-        if step * np.abs(self._speeds + 0.5 * step * self._accelerations).max() > MAX_TURN:
-            limits[kernels.RATIO] = math.nan  # no prediction: it would lose whole turns
         if step != self._law_of:
             self._set_law(step, step_laws.generalised_alpha(step, self.options.spectral_radius))
             if self._fitted:

@@ -155,10 +155,7 @@ class Cards:
 
     def write_volts(self, task: Task, volts: float) -> None:
         """Change an analog output, which keeps the voltage; such a task starts by itself."""
-        if task.aborted:
-            raise CardError(ABORTED, 'Task was aborted by a device reset.')
-        if not task.analog:
-            raise CardError(NO_CHANNELS, 'There are no analog outputs in the task.')
+        _check(task, task.analog, 'analog outputs')
         low, high = task.limits
         if not low <= volts <= high:
             raise CardError(INVALID_VALUE, f'Requested value is not supported: {volts} V')
@@ -167,17 +164,13 @@ class Cards:
 
     def write_line(self, task: Task, level: bool) -> None:
         """Write a digital line; such a task starts by itself."""
-        if task.aborted:
-            raise CardError(ABORTED, 'Task was aborted by a device reset.')
-        if not task.line:
-            raise CardError(NO_CHANNELS, 'There are no digital lines in the task.')
+        _check(task, task.line, 'digital lines')
         task.running = True
         self._line(task.line, level)
 
     def require_running(self, task: Task) -> None:
         """Refuse work on a task that a device reset has aborted, or that was never started."""
-        if task.aborted:
-            raise CardError(ABORTED, 'Task was aborted by a device reset.')
+        _check(task)
         if not task.running:
             raise CardError(-200983, 'The task is not started.')
 
@@ -196,3 +189,10 @@ class Cards:
                 was_running = task.running
                 self.stop(task)
                 task.aborted = was_running
+
+
+def _check(task: Task, terminal: str = ' ', what: str = '') -> None:
+    if task.aborted:
+        raise CardError(ABORTED, 'Task was aborted by a device reset.')
+    if not terminal:
+        raise CardError(NO_CHANNELS, f'There are no {what} in the task.')

@@ -49,8 +49,9 @@ class NidaqEmulator(DeviceEmulator):
             )
         span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
         names = tuple(c.actuator for c in wiring.channels)
+        monitors = wiring.columns['feedback_scale'], wiring.columns['feedback_zero']
         self._bench = PneumaticBench(
-            names, span, wiring.monitors, properties, context.seed, context.log, now
+            names, span, monitors, properties, context.seed, context.log, now
         )
         self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
         self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}

@@ -50,6 +50,7 @@ class PolledSubscriptions:
         self._node = node
         self._group = PolledCallbackGroup()
         self._subscriptions: dict[str, Any] = {}
+        self._looked: dict[str, float] = {}  # when `newest_of_each` was asked last, steady clock
 
     def open(self, kind: Any, topic: str, qos: QoSProfile) -> None:
         """Listen to a topic; again is no harm."""
@@ -57,6 +58,7 @@ class PolledSubscriptions:
             self._subscriptions[topic] = self._node.create_subscription(
                 kind, topic, _unused, qos, callback_group=self._group
             )
+            self._looked[topic] = time.monotonic()
 
     def close(self, topic: str) -> None:
         """Listen no more."""
@@ -83,10 +85,15 @@ class PolledSubscriptions:
         """Return the newest messages of every publisher since the last call, with their ages [s].
 
         A flood of one publisher costs the reader little, and hides nobody else's message. Where
-        the middleware names no publishers (Jazzy) every message that waits is returned.
+        the middleware names no publishers (Jazzy) every message that waits is returned. What the
+        last call did not find has come since then, whatever was done to the wall clock.
         """
         subscription = self._subscriptions.get(topic)
-        return [] if subscription is None else take_newest_of_each(subscription, most)
+        if subscription is None:
+            return []
+        now = time.monotonic()
+        since, self._looked[topic] = now - self._looked[topic], now
+        return [(m, min(age, since)) for m, age in take_newest_of_each(subscription, most)]
 
 
 def take_all(subscription: Any) -> list[tuple[Any, float]]:

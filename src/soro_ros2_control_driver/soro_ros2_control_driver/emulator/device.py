@@ -17,7 +17,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
-from soro_emulation.injected_fault import actuator_index
+from soro_emulation.injected_fault import block
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import UnknownName
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
@@ -79,24 +79,20 @@ class Ros2ControlEmulator(DeviceEmulator):
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something."""
-        names = tuple(a.name for a in self._actuators)
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
         with self._lock:
+            block(self.axes, fault, values, tuple(a.name for a in self._actuators))
             if fault == 'none':
                 self._silent = False
-                for axis in self.axes:
-                    axis.blocked = False
                 if self._stranger is not None:
                     self._node.destroy_publisher(self._stranger)
                     self._stranger = None
-            elif fault == 'blocked':
-                self.axes[actuator_index(values, names)].blocked = True
             elif fault == 'silent':
                 self._silent = True
             elif fault == 'stranger':
                 topic = self._wiring.command_topic
                 self._stranger = self._node.create_publisher(Float64MultiArray, topic, NEWEST)
-            else:
-                raise UnknownName('fault', fault, FAULTS)
 
     def in_use(self, now: float) -> bool:
         """Whether commands come."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from soro_driver.endpoint import make_private
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
-from soro_emulation.injected_fault import actuator_index, finite, whole_number
+from soro_emulation.injected_fault import block, finite, whole_number
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_simulated_driver.emulator.bank import SimulatedBank
@@ -88,13 +88,12 @@ class SimulatedEmulator(DeviceEmulator):
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something."""
         now = time.monotonic()
+        if fault not in FAULTS:
+            raise UnknownName('fault', fault, FAULTS)
         with self._lock:
+            block(self.axes, fault, values, self._names)
             if fault == 'none':
-                for axis in self.axes:
-                    axis.blocked = False
                 self._silent_until = 0.0
-            elif fault == 'blocked':
-                self.axes[actuator_index(values, self._names)].blocked = True
             elif fault == 'silent':
                 self._silent_until = now + finite(values, 'duration', 1.0)
             elif fault == 'garbage':
@@ -105,8 +104,6 @@ class SimulatedEmulator(DeviceEmulator):
                     self._client.shutdown(socket.SHUT_RDWR)  # the serving thread finds out
                 if fault == 'reboot':
                     self._bank = self._make_bank(now)
-            else:
-                raise UnknownName('fault', fault, FAULTS)
 
     def in_use(self, now: float) -> bool:
         """Whether the actuators are armed, or one is pressurised."""

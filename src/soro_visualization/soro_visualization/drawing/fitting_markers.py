@@ -58,11 +58,9 @@ class FittingMarkers:
             rows = self._scale.colours(fitting.values, fitting.low, fitting.high)
             colours = [_rgba(tuple(row)) for row in rows.tolist()]
         if fitting.closed:
-            rows = zip(
-                tubes.positions.tolist(), tubes.quaternions.tolist(), tubes.scales.tolist(),
-                colours, strict=True,
-            )  # fmt: skip
-            return [_cylinder(fitting.name, i, *row) for i, row in enumerate(rows)]
+            sizes = tubes.scales * [2.0, 2.0, 1.0]
+            places = tubes.positions, tubes.quaternions, sizes
+            return solids(fitting.name, Marker.CYLINDER, *places, colours)
         half = 0.5 * tubes.scales[:, 2:] * axes_of(tubes.quaternions)
         ends = np.stack([tubes.positions - half, tubes.positions + half], axis=1)
         lines = line_list(fitting.name, ends, float(tubes.scales[:, 0].max()), colours[0])
@@ -79,20 +77,17 @@ def _surface(hull: Hull, number: int, pose: Array, colour: ColorRGBA) -> Marker:
     return marker
 
 
-def _cylinder(
-    name: str,
-    number: int,
-    position: list[float],
-    quaternion: list[float],
-    scale: list[float],
-    colour: ColorRGBA,
-) -> Marker:
-    marker = Marker(ns=name, id=number, type=Marker.CYLINDER, action=Marker.ADD, color=colour)
-    marker.pose.position = Point(x=position[0], y=position[1], z=position[2])
-    w, x, y, z = quaternion
-    marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
-    marker.scale = Vector3(x=2.0 * scale[0], y=2.0 * scale[1], z=scale[2])
-    return marker
+def solids(
+    name: str, kind: int, centres: Array, turns: Array, sizes: Array, colours: list[ColorRGBA]
+) -> list[Marker]:
+    """Return markers of one kind: centres, sizes (n, 3) [m], turns (n, 4) as w, x, y, z."""
+    found, rows = [], zip(points_of(centres), turns.tolist(), sizes.tolist(), colours, strict=True)
+    for i, (centre, (w, x, y, z), (a, b, c), colour) in enumerate(rows):
+        marker = Marker(ns=name, id=i, type=kind, action=Marker.ADD, color=colour)
+        marker.pose.position, marker.scale = centre, Vector3(x=a, y=b, z=c)
+        marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
+        found.append(marker)
+    return found
 
 
 def _rgba(colour: tuple[int, ...]) -> ColorRGBA:

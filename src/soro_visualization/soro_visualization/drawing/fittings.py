@@ -131,12 +131,7 @@ def _line(points: Array, radius: float) -> Cylinders:
 
 
 def _all(parts: list[Cylinders]) -> Cylinders:
-    return Cylinders(
-        np.concatenate([p.positions for p in parts]),
-        np.concatenate([p.quaternions for p in parts]),
-        np.concatenate([p.scales for p in parts]),
-        np.concatenate([p.curvature for p in parts]),
-    )
+    return Cylinders(*map(np.concatenate, zip(*(vars(p).values() for p in parts), strict=True)))
 
 
 def _cranks(structure: NetworkSpec, shape: Shape, rods: dict[str, Rod]) -> Fitting | None:

@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Quaternion, Vector3
+from geometry_msgs.msg import Vector3
 import numpy as np
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from soro_visualization.drawing.ellipsoids import Ellipsoids, quaternions_wxyz
-from soro_visualization.drawing.fitting_markers import FittingMarkers, line_list, points_of
+from soro_visualization.drawing.fitting_markers import FittingMarkers, line_list, points_of, solids
 from soro_visualization.drawing.muscles import Muscles
 from soro_visualization.drawing.shape import Rod, Shape
 
@@ -119,18 +117,7 @@ def load(shape: Shape) -> list[Marker]:
     return [arrow, text]
 
 
-def ellipsoid_markers(found: Ellipsoids) -> Iterator[Marker]:
-    """Yield a SPHERE for every ellipsoid; its axes are diameters."""
-    rows = zip(
-        points_of(found.centres),
-        quaternions_wxyz(found.rotations).tolist(),
-        (2.0 * found.half_axes).tolist(),
-        strict=True,
-    )
-    for i, (centre, (w, x, y, z), (a, b, c)) in enumerate(rows):
-        marker = Marker(ns='compliance', id=i, type=Marker.SPHERE, action=Marker.ADD)
-        marker.color = ELLIPSOID
-        marker.pose.position = centre
-        marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
-        marker.scale = Vector3(x=a, y=b, z=c)
-        yield marker
+def ellipsoid_markers(found: Ellipsoids) -> list[Marker]:
+    """Return a SPHERE for every ellipsoid; its axes are diameters."""
+    turns, axes = quaternions_wxyz(found.rotations), 2.0 * found.half_axes
+    return solids('compliance', Marker.SPHERE, found.centres, turns, axes, [ELLIPSOID] * len(axes))

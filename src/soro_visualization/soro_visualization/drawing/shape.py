@@ -125,7 +125,7 @@ def shape_from_message(message: Any) -> Shape | None:
         gravity=np.array([g.x, g.y, g.z]),
     )
     numbers = [shape.tip, *shape.bodies.values(), shape.wrench, shape.gravity]
-    numbers += [a for rod in rods for a in (rod.positions, rod.quaternions, rod.radius)]
+    numbers += [a for r in rods for a in (r.positions, r.quaternions, r.radius, r.arc_length)]
     if not all(np.isfinite(a).all() for a in numbers):
         return None
     if not 0.0 < shape.extent < np.inf:
@@ -137,11 +137,11 @@ def _check(backbones: Sequence[Any]) -> None:
     if not backbones:
         raise ValueError('backbones is empty, expected at least one')
     for backbone in backbones:
-        poses, radii = len(backbone.poses), len(backbone.radius)
-        if poses < 2 or radii != poses:
+        counts = [len(x) for x in (backbone.poses, backbone.radius, backbone.arc_length)]
+        if counts[0] < 2 or len(set(counts)) > 1:
             raise ValueError(
-                f'backbone {backbone.name!r} has {poses} poses and {radii} radii, expected as '
-                'many of both, at least two'
+                f'backbone {backbone.name!r} has {counts} poses, radii and arc lengths, expected '
+                'as many of each, at least two'
             )
         if min(backbone.radius) <= 0.0:
             raise ValueError(f'backbone {backbone.name!r}: a radius is not positive')

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 import time
 from typing import Any
 
@@ -170,8 +171,7 @@ class ActuatorSliders:
         return held
 
     def _say(self, text: str) -> None:
-        html = f'<small style="color:{WARNING}">&nbsp; {text}</small>'
-        self._note.content = html if text else ''
+        self._note.content = _small(text, WARNING) if text else ''
 
     def _table(self, readout: ActuatorReadout) -> str:
         if len(self._actuators) > FOLDED:
@@ -210,7 +210,7 @@ class ViewerPanel:
         self.on_task: Callable[[str], None] = lambda task: None
         self.on_end: Callable[[], None] = lambda: None  # a target of the gizmo ends
         self._head = gui.add_html('')
-        self._title = robot.title
+        self._title = escape(robot.title)
         if controls is not None:
             self._stop = gui.add_button(
                 'STOP', color='red', hint='driver/stop: vents, now; key: Esc'
@@ -253,8 +253,7 @@ class ViewerPanel:
 
     def say(self, text: str, good: bool = True) -> None:
         """Show the outcome of the last request."""
-        colour = 'inherit' if good else WARNING
-        self._answer.content = f'<small style="color:{colour}">&nbsp; {text}</small>'
+        self._answer.content = _small(text, 'inherit' if good else WARNING)
 
     def _add_target(self, gui: Any, controls: Controls) -> None:
         with gui.add_folder('Target'):
@@ -353,3 +352,7 @@ class ViewerPanel:
         assert self.sliders is not None
         self.sliders.forget_target()
         self.on_end()
+
+
+def _small(text: str, colour: str) -> str:
+    return f'<small style="color:{colour}">&nbsp; {escape(text)}</small>'
