@@ -14,7 +14,8 @@ from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 
-class Plain(NamedTuple):
+@by_reference
+class Pair(NamedTuple):
     row: np.ndarray
     count: int
 
@@ -34,7 +35,7 @@ class Outer(NamedTuple):
     index: np.ndarray
     mask: np.ndarray
     block: np.ndarray
-    plain: Plain
+    pair: Pair
     inner: Inner
 
 
@@ -57,7 +58,7 @@ def made(seed: int = 0) -> Outer:
         rng.integers(-9, 9, 4),
         rng.random(6) < 0.5,
         rng.normal(size=(2, 3, 4)),
-        Plain(rng.normal(size=(1, 3)), 7),
+        Pair(rng.normal(size=(1, 3)), 7),
         Inner(rng.normal(size=(0, 2)), False),
     )
 
@@ -77,9 +78,9 @@ def _sum_into(o, out):
     for i in range(part.shape[0]):
         for j in range(part.shape[1]):
             out[5] += (10 * i + j) * part[i, j]
-    for j in range(o.plain.row.shape[1]):
-        out[6] += (j + 1) * o.plain.row[0, j]
-    out[7] = o.plain.count
+    for j in range(o.pair.row.shape[1]):
+        out[6] += (j + 1) * o.pair.row[0, j]
+    out[7] = o.pair.count
     out[8] = 10 * o.inner.values.shape[0] + o.inner.values.shape[1]
     out[9] = 1.0 if o.inner.on else 0.0
     out[10] = o.share
@@ -104,8 +105,8 @@ def expected(o: Outer) -> np.ndarray:
     weights = 10 * np.arange(3)[:, None] + np.arange(2)
     sums = [weighed(o.vector), weighed(o.index), weighed(o.mask), (weights * part).sum()]
     rest = [
-        weighed(o.plain.row[0]),
-        o.plain.count,
+        weighed(o.pair.row[0]),
+        o.pair.count,
         10 * len(o.inner.values) + 2,
         o.inner.on,
         o.share,
@@ -126,7 +127,7 @@ def test_a_kernel_sees_every_field():
         {'share': 0.25},
         {'vector': np.arange(9.0), 'mask': np.ones(2, bool)},
         {'block': np.arange(60.0).reshape(2, 3, 10)},
-        {'plain': Plain(np.ones((1, 5)), -1)},
+        {'pair': Pair(np.ones((1, 5)), -1)},
         {'inner': Inner(np.zeros((3, 2)), True)},
     ],
 )
@@ -191,9 +192,18 @@ def test_it_reads_like_a_named_tuple():
     o = made()
     assert list(o)[1] == o.number and [*o._asdict()][3] == 'vector'
     assert o._asdict() == dict(zip(o._asdict(), o, strict=True))
+    assert len(o) == len([*o]) and o[3] is o.vector and o[-1] is o.inner and o[5:7] == (*o,)[5:7]
+    assert o == o and o != made()
     for wrong in ({'nothing': 1}, {'flag': True}):
         with pytest.raises(TypeError):
             Outer(*o, **wrong)
+
+
+def test_a_field_is_not_assigned():
+    o = made()
+    with pytest.raises(AttributeError):
+        o.vector = np.ones(3)
+    assert seen(o) == pytest.approx(expected(made()), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -206,8 +216,7 @@ def test_it_reads_like_a_named_tuple():
         {'number': 1.5},
         {'flag': 1},
         {'share': 1},
-        {'inner': Plain(np.ones((1, 2)), 1)},
-        {'plain': Plain(np.ones(2), 1)},
+        {'inner': Pair(np.ones((1, 2)), 1)},
     ],
 )
 def test_a_field_of_another_type_is_refused(changed):

@@ -122,3 +122,18 @@ def test_it_waits_twice_as_long_when_the_ringing_comes_back():
     assert watch.slow and watch.episodes == 2
     watch.reset()
     assert not watch.slow and watch.patience == PATIENCE
+
+
+def test_a_watch_that_was_reset_is_as_a_new_one():
+    def when(watch):
+        place = 1e-3 * np.sin(2.0 * np.pi * 12.0 * np.arange(0.0, 1.0, PERIOD))
+        for k, step in enumerate(np.diff(place, prepend=0.0)):
+            watch.update(np.array([step, 0.0, 0.0, 0.0, 0.0, 0.0]), PERIOD)
+            if watch.slow:
+                return k
+        return None
+
+    before, new = OscillationWatch(PERIOD, LENGTH), OscillationWatch(PERIOD, LENGTH)
+    assert when(before) == when(new) is not None
+    before.reset()
+    assert when(before) == when(OscillationWatch(PERIOD, LENGTH))

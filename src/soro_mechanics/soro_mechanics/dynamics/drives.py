@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,10 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
     own = copy_inputs(x)
     parts = np.split(made.flat, ends)
     shown = {n: a.reshape(getattr(x, n).shape) for n, a in zip(DRIVEN, parts, strict=True)}
-    return made, Inputs(**{**own._asdict(), **shown})
+    return made, own._replace(**shown)
 
 
 def copy_inputs(x: Inputs) -> Inputs:
     """Return inputs of their own."""
-    own: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in x]
-    return Inputs(*own)
+    arrays = {name: a.copy() for name, a in x._asdict().items() if isinstance(a, np.ndarray)}
+    return x._replace(**arrays)

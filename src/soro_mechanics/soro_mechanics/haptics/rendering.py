@@ -119,13 +119,15 @@ class Rendering:
             np.zeros(kernels.rendering_workspace(na, ne)),
             np.zeros(na, np.int64),
         )
+        self.ports, self.port_arrays = ports, Ports(*vars(ports).values())
         self.linearise(ports)
 
     def linearise(self, ports: CondensedPorts) -> None:
         """Take a new linearisation; `ports` of the same sizes, kept as in `Sensing.linearise`."""
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
-        self.ports, self.port_arrays = ports, Ports(*vars(ports).values())
+        if ports is not self.ports:
+            self.ports, self.port_arrays = ports, Ports(*vars(ports).values())
         np.multiply(ports.axes, ports.axes, out=self._squares)
         np.dot(self._metric, self._squares, out=self.weight)
 

@@ -143,6 +143,7 @@ class Sensing:
             index=np.zeros(nz, np.int64),
         )
         self.code, self.bounded = Code.NO_STATE, False
+        self.ports, self.port_arrays = ports, kernels.Ports(*vars(ports).values())
         self.use(np.ones(na, bool), np.ones(ns, bool))
         self.linearise(ports)
 
@@ -154,7 +155,8 @@ class Sensing:
         """
         if ports.sizes != self.sizes:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
-        self.ports, self.port_arrays = ports, kernels.Ports(*vars(ports).values())
+        if ports is not self.ports:
+            self.ports, self.port_arrays = ports, kernels.Ports(*vars(ports).values())
         self.z[:] = 0.0
         state, low = self.arrays.state, self.arrays.low
         state[: self.sizes[0]] = ports.torque

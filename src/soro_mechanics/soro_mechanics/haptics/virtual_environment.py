@@ -128,7 +128,7 @@ class VirtualEnvironment:
         self._state = np.zeros((n, kernels.STATE))
         axes = np.eye(4) if neutral is None else pose_array('neutral', neutral)
         feel = ContactFeel() if feel is None else feel
-        felt = np.array(astuple(feel))  # in the order of the kernels
+        felt = np.array(astuple(feel), float)  # in the order of the kernels
         if not np.all(np.isfinite(felt)) or np.any(felt < 0.0):
             raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
         for key in ('default_damping', 'longest_lead', 'coupling'):

@@ -163,11 +163,7 @@ def fused_kernel(function: Any) -> Any:
 
 
 def merged_kernel(function: Any) -> Any:
-    """Like `fused_kernel`, merged into the loop that calls it.
-
-    A call hands over every array of a structure on the stack, 4 kB and a microsecond for all of
-    the network's: merged, once for every rod or element.
-    """
+    """Like `fused_kernel`, merged into the loop that calls it."""
     return _as_kernel(njit(**_OPTIONS, fastmath={'contract'}, forceinline=True)(function))
 
 

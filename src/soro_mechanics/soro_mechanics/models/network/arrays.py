@@ -85,6 +85,7 @@ class Inputs(NamedTuple):
     heavy: bool
 
 
+@by_reference
 class State(NamedTuple):
     """What equilibrium determines."""
 

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The linearised network in one call, because each call hands over arrays for microseconds."""
+"""The linearised network in one call."""
 
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
