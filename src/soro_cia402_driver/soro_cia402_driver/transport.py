@@ -47,7 +47,7 @@ class Cia402Transport:
         self.per_count, self._end = wiring.per_count.copy(), 0.0
         self._answer: tuple[int, Answer] | None = None
         self._watched = self.goal.copy()  # of WATCHED, as said
-        self._need = f'needed is {co.PROFILE}, mode of operation {wiring.mode.number}'
+        self._need = f'needed is profile {co.PROFILE}, mode of operation {wiring.mode.number}'
         self._turns = cycle([*self._every, None])  # in the last turn every one may be told
 
     def open(self) -> Identity:
@@ -239,10 +239,11 @@ class Cia402Transport:
                 raise DeviceError(f'{self._name(i)} says 0 for {co.RATED_TORQUE}: its motor data?')
             self.per_count[i] = w.per_count[i] * rated
         ends = sorted(int(self._counts(x)[i]) for x in (w.minimum, w.maximum))
-        if max(-ends[0], ends[1]) >> 8 * w.mode.goal.size - 1:
+        most = max(-ends[0], ends[1])
+        if not 0 < most < 1 << 8 * w.mode.goal.size - 1:
             raise DeviceError(f'{self._name(i)}: {ends} do not fit {w.mode.goal}: counts, ratio?')
         if torque:
-            return {co.MAX_TORQUE: max(-ends[0], ends[1])}
+            return {co.MAX_TORQUE: most}
         limits = {co.LOWEST: ends[0], co.HIGHEST: ends[1]}
         if w.tracking:
             window = math.ceil(w.tracking / abs(w.per_count[i]))

@@ -147,8 +147,10 @@ class PacketReader:
             if len(self._pending) < max(end, 10):
                 break
             block = bytes(self._pending[:end])
-            del self._pending[:end]
-            if crc16(block[:-2]) != int.from_bytes(block[-2:], 'little'):
+            good = crc16(block[:-2]) == int.from_bytes(block[-2:], 'little')
+            new = -1 if good else self._pending.find(HEADER, 1, end + 3)  # it lost its last bytes
+            del self._pending[: new if 0 < new < end else end]
+            if not good:
                 self.crc_errors += 1
                 continue
             self.frames += 1

@@ -26,6 +26,7 @@ ANSWER, TRIES = 0.03, 16  # s for one answer; times that one servo is asked: a b
 RESTART = 0.6  # s
 NEAR = 20  # counts, 1.8 degrees
 MARKS = 63  # of WATCHDOG: values from here on show which arming an answer belongs to
+MOST_MOVED = 0.25  # turns without power, beyond which whole ones cannot be told
 ALERT = 0x80  # of an error byte: look at the hardware error
 
 
@@ -52,6 +53,8 @@ class DynamixelTransport:
         end = time.monotonic() + self._open_timeout
         found = {self._configure(i, end) for i in range(len(self.wiring.ids))}
         self.disarm()
+        if not self.level.all():
+            raise DeviceError(f'{self.names(self.level == 0)}: restarted, or indirect_data?')
         self._opened = True
         return Identity('dynamixel', self.wiring.port, ', '.join(sorted(found)))
 
@@ -173,7 +176,12 @@ class DynamixelTransport:
         if self._request(i, Instruction.READ, where, len(data) - 2, end) != data[2:]:
             if self._opened:  # it has restarted, and counts from within one turn again
                 here = self._read(i, dxl.PRESENT, end)
-                self._turns[i] += dxl.TURN * round((self.present[i] - here) / dxl.TURN)
+                turns = (self.present[i] - here) / dxl.TURN
+                if abs(turns - round(turns)) > MOST_MOVED:
+                    raise DeviceError(
+                        f'{self.wiring.names[i]} was turned without power: where is it?'
+                    )
+                self._turns[i] += dxl.TURN * round(turns)
                 self.present[i] = here
             self._request(i, Instruction.WRITE, data, 0, end)
         return f'model {model}, firmware {firmware}'

@@ -94,6 +94,13 @@ def test_a_packet_whose_end_and_checksum_look_like_a_header_is_read():
     assert (reader.crc_errors, reader.malformed) == (0, 0)
 
 
+@given(packets, packets, st.integers(1, 5))
+def test_a_packet_that_lost_its_end_does_not_cost_the_next_one(first, second, lost):
+    reader = PacketReader()
+    assert reader.feed(first.pack()[:-lost]) == []
+    assert reader.feed(second.pack()) == [second]
+
+
 @given(packets, st.data())
 def test_no_packet_with_a_wrong_bit_is_read(packet, data):
     wrong = bytearray(packet.pack())

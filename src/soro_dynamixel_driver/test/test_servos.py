@@ -270,6 +270,28 @@ def test_a_servo_that_restarted_is_seen_and_keeps_its_turns(device, bench):
             assert cycle_at_rest(device, lambda r: r.faults).faults & Fault.DEVICE
 
 
+@pytest.mark.parametrize(('moved', 'told'), [(900, True), (1500, False)])
+def test_whole_turns_are_kept_where_a_servo_hardly_moved_without_power(device, bench, moved, told):
+    servo, goal = bench[0].servos[4], np.full(6, 0.6)
+    device.arm()
+    cycle(device, goal, PATIENCE, lambda r: np.allclose(r.measured, goal, atol=COUNT))
+    bench[0].inject('reboot', {'actuator': 'far_1'})
+    cycle(device, goal, PATIENCE, lambda r: r.faults)
+    device.make_safe()
+    servo.axis.value += moved
+    if told:
+        device.reset()
+    else:
+        with pytest.raises(DeviceError, match='far_1 was turned without power'):
+            device.reset()
+
+
+def test_registers_that_are_not_shown_are_named(device, bench):
+    device.transport.wiring = replace(device.wiring, indirect_data=208)
+    with pytest.raises(DeviceError, match='servo 4.*indirect_data'):
+        device.open()
+
+
 @pytest.mark.parametrize('seen', [True, False])
 def test_a_servo_that_restarted_at_rest_is_not_switched_on(device, bench, seen):
     servo = bench[0].servos[4]

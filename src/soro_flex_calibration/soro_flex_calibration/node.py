@@ -276,9 +276,11 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             motion.visit([*stops, limits.mean(axis=1)])
         finally:
             self._recorder = None
-        raw = recorder.recording()
-        self._try(lambda: raw.save(self.path.with_name(name)))  # whatever ends what comes
-        motion.hold(pause, f'take the weight off: {pause:.0f} s')
+        try:
+            raw = recorder.recording()
+            self._try(lambda: raw.save(self.path.with_name(name)))  # whatever ends what comes
+        finally:
+            motion.hold(pause, f'take the weight off: {pause:.0f} s')
         if raw.warning:
             self.get_logger().warning(raw.warning)
         return raw

@@ -42,12 +42,12 @@ def flight(
     of=None,
     length=LENGTH,
     centre=(2e-3, 0.0, 1e-3),
+    tip=None,
     **options,
 ):
     """Let a rod with a body at each end fly; return its stepper and what happened at each step."""
-    one = rod(
-        first=end('other'), second=end('tip'), of=of, macro=False, pieces=elements, length=length
-    )
+    first, second = end('other'), tip or end('tip')
+    one = rod(first=first, second=second, of=of, macro=False, pieces=elements, length=length)
     inertia = 1e-6 * np.diag([2.0, 3.0, 4.0])
     ends = [body(name, mass=0.01, centre=centre) for name in ('other', 'tip')]
     ends = [type(b)(b.name, b.pose, b.mass, b.centre, inertia) for b in ends]

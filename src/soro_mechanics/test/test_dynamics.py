@@ -339,6 +339,18 @@ def test_a_robot_that_turns_too_fast_for_a_step_is_not_stopped_without_a_word(tu
     np.testing.assert_allclose(stepper.tip, tip, atol=1e-6)
 
 
+@pytest.mark.parametrize('turn', [1.0, 2.5, 3.3, 2.0 * np.pi, 9.0])
+def test_nor_is_a_body_that_turns_too_fast_on_its_joint(turn):
+    step = 5e-3
+    ball = end('tip', joint='spherical')
+    stepper, _ = flight(2, step, 0, centre=(0.0, 0.0, 0.0), tip=ball)
+    speed = stepper.motion.body_past[stepper.layout.tip_body, 0]
+    speed[5] = turn / step
+    report = stepper.step(step, NOTHING, np.zeros(6), STILL)
+    assert report.taken is (turn < np.pi)
+    assert speed[5] == pytest.approx(turn / step, rel=1e-6)
+
+
 def wound():
     """Return a straight wire at rest: a motor turns its one end, its other end is held."""
     of = section(mass=MASS, shear=3e4, axial=3e4)

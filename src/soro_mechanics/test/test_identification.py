@@ -17,7 +17,13 @@ from soro_mechanics.actuator_models.capstan import Capstan, tendon_wraps
 from soro_mechanics.actuator_models.hysteresis import hysteresis
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.identification.defaults import default_parameters
-from soro_mechanics.identification.fit import identify, NotIdentifiable, Observations, split
+from soro_mechanics.identification.fit import (
+    identify,
+    last_ways,
+    NotIdentifiable,
+    Observations,
+    split,
+)
 from soro_mechanics.identification.offsets import Offsets
 from soro_mechanics.identification.parameters import (
     Change,
@@ -536,3 +542,22 @@ def test_slopes_are_those_of_robots_that_are_solved_anew(name, model, reach):
         unit[i] = 2e-3
         anew = (problem.residuals(x + unit) - problem.residuals(x - unit)) / 4e-3
         assert np.linalg.norm(slope[:, i] - anew) < 1e-4 * np.linalg.norm(anew)
+
+
+def test_data_without_any_error_are_not_systematic():
+    robot = Robot(description('spatial_cc'), 'constant_curvature')
+    low, high = robot.limits.T
+    asked = low + (high - low) * np.random.default_rng(0).uniform(size=(12, len(low)))
+    poses = np.array([robot.forward(a).tip for a in asked])
+    space = ParameterSpace(robot.description, default_parameters(robot))
+    for oriented in (True, False):
+        data = Observations(asked, poses, np.zeros((12, 6)), oriented)
+        found = identify(space, 'constant_curvature', data)
+        assert found.factors == pytest.approx(1.0, abs=1e-6)
+
+
+def test_an_actuator_that_is_held_goes_the_way_it_came():
+    noise = 1e-3 * np.array([0.0, 1.0, -1.0, 1.0, -1.0, 0.0])
+    given = np.array([[0, 0], [1, 0], [1, 2], [1, 1], [0.5, 1], [0.5, 1]])
+    ways = [[0, 0], [1, 0], [1, 1], [1, -1], [-1, -1], [-1, -1]]
+    assert last_ways(given + noise[:, None]).tolist() == ways

@@ -209,7 +209,7 @@ def lanes(wrench, weight, steps=40, length=0.5):
     table[:, 9:12] = np.array([30.0, 20.0, 40.0])[:, None]
     table[:, 12] = 0.1
     drive = lane_kernels.unit_drive(True, 0)
-    work = np.zeros((4, lane_kernels.work_size(9)))
+    work = np.zeros((4, (lane_kernels.BASE + lane_kernels.COLUMN * 9) * lane_kernels.LANES))
     load, table = load.ravel(), table.reshape(2 * steps + 1, -1)
     columns = lane_kernels.Variation(9, drive, np.zeros(9 * 48), True)
     path = np.zeros((steps + 1, 0))

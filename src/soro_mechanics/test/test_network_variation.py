@@ -50,7 +50,7 @@ def integrated(at, steps, columns=0):
     """Return what `integrate_lanes` leaves."""
     shift = np.zeros((COLUMNS, 6, LANES))
     shift[9] = BEND[:, None]
-    work = np.zeros((4, lane_kernels.work_size(columns)))
+    work = np.zeros((4, (BASE + COLUMN * columns) * LANES))
     drive = lane_kernels.unit_drive(True, 1)
     carried = lane_kernels.Variation(columns, drive, shift.ravel(), True)
     path = np.zeros((steps + 1, 0))

@@ -169,12 +169,6 @@ class Playback:
         """Length of the recording [s]."""
         return self._recording.duration
 
-    def pause_at(self, at: float) -> None:
-        """Show one moment [s since start] until somebody plays on."""
-        with self._lock:
-            self._playing, self._at = False, at
-        self._play.value, self._slider.value = False, round(at, 3)
-
     def run(self, ended: threading.Event) -> None:
         """Show the recording until told to end."""
         last = time.monotonic()

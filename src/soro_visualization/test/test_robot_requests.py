@@ -52,7 +52,7 @@ class Node:
         )
 
     def get_clock(self):
-        return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=Time))
+        return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=Time, nanoseconds=0))
 
     def get_fully_qualified_name(self):
         return '/arm/visualization'

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,11 +84,13 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
     )
     own = copy_inputs(x)
     parts = np.split(made.flat, ends)
-    shown = {n: a.reshape(getattr(x, n).shape) for n, a in zip(DRIVEN, parts, strict=True)}
+    shown: dict[str, Any] = {
+        n: a.reshape(getattr(x, n).shape) for n, a in zip(DRIVEN, parts, strict=True)
+    }
     return made, own._replace(**shown)
 
 
 def copy_inputs(x: Inputs) -> Inputs:
     """Return inputs of their own."""
-    arrays = {name: a.copy() for name, a in x._asdict().items() if isinstance(a, np.ndarray)}
-    return x._replace(**arrays)
+    fields: dict[str, Any] = x._asdict()
+    return x._replace(**{n: a.copy() for n, a in fields.items() if isinstance(a, np.ndarray)})

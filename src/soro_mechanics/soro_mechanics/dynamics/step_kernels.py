@@ -52,7 +52,7 @@ from soro_mechanics.numerics.kernels import kernel
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
 GAIN, KEPT, ADDED = range(3)  # places in `prony`
-MOST_TURN = 0.5 * math.pi  # about an axis of a node's own
+MOST_TURN = 0.5 * math.pi  # about an axis of a frame's own
 SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of measured [rad]
 
 
@@ -97,7 +97,7 @@ def _stay(m):
 def predict(s, state, w, m, ratio):
     """Move the state to where the step would end if accelerations stayed; ratio: of steps.
 
-    Returns whether: a node would turn further than frames can tell otherwise.
+    Returns whether: a frame would turn further than frames can tell otherwise.
     """
     most = 0.0
     copy_into(state, m.old)
@@ -112,6 +112,7 @@ def predict(s, state, w, m, ratio):
             v = m.body_past[b, 1, i] - m.body_free[b, 1, i]
             w.step_body[b, i] = v / m.law[1, 0]
             m.body_move[b, i] = w.step_body[b, i]
+            most = larger(most, abs(w.step_body[b, i]) if i > 2 else 0.0)
     for r in range(s.counts[1]):
         for e in range(2):
             for i in range(3):
@@ -304,8 +305,7 @@ def take_step(of, lanes):
     """
     s, x, damped, state, w, m = of.structure, of.inputs, of.damped, of.state, of.work, of.motion
     drive_inputs(s, x, m, of.drives, w.scratch)
-    limits = m.limits
-    most = int(limits[MOST])
+    limits, most = m.limits, int(m.limits[MOST])
     begin_step(s, x, damped, state, m)
     outcome, steps, found = SLOW, 0, 0.0
     if predict(s, state, w, m, limits[RATIO]):

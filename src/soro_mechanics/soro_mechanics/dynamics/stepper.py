@@ -324,7 +324,7 @@ class Stepper:
             self._rescale(step)
         self.inertia.write_levers(self.inputs, self.motion, again=True)
         held, of = self._held, self._moving
-        ended = kernels.take_step(of, LANES) if held is None else held.take_step()
+        ended = held.take_step() if held else kernels.take_step(of, LANES)
         outcome, spent, residual, error, taken = ended
         if taken:
             self._means.follow(self.inputs, self.state)

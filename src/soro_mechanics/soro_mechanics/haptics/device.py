@@ -160,8 +160,7 @@ class HapticDevice:
         """
         solution = self.structure, self._inputs, self._work, self._state
         ends = self.tolerance, LOOP_STEPS
-        status = kernels.go_on(*solution, self._parts, self._arrays, ends, whole)
-        return CODES[status]
+        return CODES[kernels.go_on(*solution, self._parts, self._arrays, ends, whole)]
 
     @property
     def iterations(self) -> int:

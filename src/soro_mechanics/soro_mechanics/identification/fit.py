@@ -50,6 +50,7 @@ MAX_STEPS = 40  # of a fit; ten are many, and along what cannot be told there is
 SHARE = 0.3  # of the largest component: who belongs to a direction that is not identified
 LEVEL = 0.99
 SMALL = 1e-3  # of the strongest direction of suspects: what is left of one that is fitted
+MOVED = 0.02  # of an actuator's range in the data: less is held, and noise of its sensor
 CHANCE = 0.01  # that noise alone is called systematic
 
 
@@ -169,8 +170,7 @@ def identify(
         raise InvalidInput('postures', len(data), f'a fit that ends within {MAX_STEPS} steps')
     _refuse_at_an_end(names, x, *bounds)
     residuals = problem.residuals(x)
-    moved = np.sign(np.diff(data.actuation, axis=0, prepend=data.actuation[:1]))[train]
-    suspects = weight[:, None] * problem.suspects(x, moved)
+    suspects = weight[:, None] * problem.suspects(x, last_ways(data.actuation)[train])
     chance = _chance(weight * residuals, jacobian, suspects)
     deviation = np.sqrt(np.diag(covariance) * (len(residuals) if chance < CHANCE else 1))
     tail = (1.0 - LEVEL) / (2 * len(x))
@@ -201,6 +201,15 @@ def _in_si(offsets: Offsets, values: Array, width: Array) -> tuple[FoundOffset, 
         FoundOffset(name, unit, float(s * v), float(s * (v - w)), float(s * (v + w)))
         for name, unit, s, v, w in rows
     )
+
+
+def last_ways(actuation: Array) -> Array:
+    """Return which way every actuator went last, shape (n, m): 1, -1, or 0 before it has moved."""
+    way = np.diff(actuation, axis=0, prepend=actuation[:1])
+    way = np.where(np.abs(way) > MOVED * np.ptp(actuation, axis=0), np.sign(way), 0.0)
+    for i in range(1, len(way)):
+        way[i] = np.where(way[i] == 0.0, way[i - 1], way[i])
+    return way
 
 
 def split(count: int, share: float, seed: int) -> tuple[Array, Array]:
@@ -256,7 +265,7 @@ def _chance(residual: Array, jacobian: Array, suspects: Array) -> float:
     free = len(residual) - jacobian.shape[1]
     count = min(int(np.sum(size > SMALL * size[0])), free // 3)
     followed = float(np.sum((directions[:, :count].T @ left) ** 2))
-    rest, free = float(left @ left) - followed, free - count
+    rest, free = max(float(left @ left) - followed, np.finfo(float).tiny), free - count
     return float(fisher.sf(followed / count * free / rest, count, free)) if count else 1.0
 
 

@@ -31,14 +31,14 @@ from numba.np.arrayobj import make_array, populate_array  # noqa: E402
 from numba.np.numpy_support import from_dtype  # noqa: E402
 
 Named = TypeVar('Named')
-_FIRST = ctypes.c_char.from_buffer
+_FIRST: Any = ctypes.c_char.from_buffer
 _NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64}
 
 
 def by_reference(plain: type[Named]) -> type[Named]:
-    """Let kernels get a named tuple of C-contiguous arrays, numbers and such tuples by reference.
+    """Let kernels get a named tuple of arrays, numbers and such tuples by reference.
 
-    Every one made has fields of the same types and numbers of dimensions. Kernels may write to its
+    Every one made has fields of the same types, dimensions and layout. Kernels may write to its
     arrays, and return none of them; Python keeps it while they run.
     """
     named = {n: getattr(plain, n) for n in ('__doc__', '__module__', '__qualname__')}
@@ -124,9 +124,7 @@ class ReferenceType(types.Type):
 
 def _kind_of(value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError('an array in a named tuple by reference has to be C-contiguous')
-        return _array(value.dtype, value.ndim)
+        return _array(value.dtype, value.ndim, 'C' if value.flags.c_contiguous else 'A')
     if isinstance(value, _Reference):
         return value._kind
     if type(value) not in _NUMBERS:
@@ -135,8 +133,8 @@ def _kind_of(value: Any) -> Any:
 
 
 @functools.cache
-def _array(dtype: np.dtype, dimensions: int) -> Any:
-    return types.Array(from_dtype(dtype), dimensions, 'C')
+def _array(dtype: np.dtype, dimensions: int, layout: Any) -> Any:
+    return types.Array(from_dtype(dtype), dimensions, layout)
 
 
 def _described(value: Any) -> tuple[int, ...]:

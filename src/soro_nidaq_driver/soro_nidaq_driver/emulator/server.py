@@ -230,16 +230,13 @@ class NidaqServer:
     """Listens on loopback and serves one `NidaqService`."""
 
     def __init__(self, service: NidaqService, port: int) -> None:
-        self._service = service
-        self._address = f'127.0.0.1:{port}'
-        self._server = grpc.server(
-            ThreadPoolExecutor(THREADS, thread_name_prefix='nidaq'),
-            options=(('grpc.so_reuseport', 0),),
-        )
-        nidaqmx_pb2_grpc.add_NiDAQmxServicer_to_server(service, self._server)
+        self._service, self._address = service, f'127.0.0.1:{port}'
 
     def start(self) -> None:
         """Listen."""
+        threads = ThreadPoolExecutor(THREADS, thread_name_prefix='nidaq')
+        self._server = grpc.server(threads, options=(('grpc.so_reuseport', 0),))
+        nidaqmx_pb2_grpc.add_NiDAQmxServicer_to_server(self._service, self._server)
         try:
             bound = self._server.add_insecure_port(self._address)
         except RuntimeError:

@@ -55,10 +55,10 @@ class PolledSubscriptions:
     def open(self, kind: Any, topic: str, qos: QoSProfile) -> None:
         """Listen to a topic; again is no harm."""
         if topic not in self._subscriptions:
+            self._looked[topic] = time.monotonic()
             self._subscriptions[topic] = self._node.create_subscription(
                 kind, topic, _unused, qos, callback_group=self._group
             )
-            self._looked[topic] = time.monotonic()
 
     def close(self, topic: str) -> None:
         """Listen no more."""

@@ -69,11 +69,10 @@ def choose_mesh(
             return spec, MeshReport(tolerance, error, worst)
         near = {name for name, gap in gaps.items() if gap < fine.check.limit}
         spec, coarse = finer, fine
-    why = f'about {error:.1e} m ({worst}) on the finest mesh'
+    why = f'about {error:.1e} m ({worst}) on the finest mesh; write a larger tolerance'
     if lost := [name for name, gap in gaps.items() if gap == np.inf]:
-        where = f'{len(lost)} of {len(cases)} extremes ({lost[0]})'
-        why = f'no equilibrium was found at {where}; lower the limits of the actuators'
-    remedy = f'cannot be met: {why}; write a larger tolerance, or a number of pieces'
+        why = f'no equilibrium at {len(lost)} of {len(cases)} extremes ({lost[0]}); lower limits'
+    remedy = f'cannot be met: {why}, or write a number of pieces'
     raise RobotFileError('models.network.mesh.tolerance', f'{tolerance:g} m', remedy)
 
 

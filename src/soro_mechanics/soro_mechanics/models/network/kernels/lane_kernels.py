@@ -297,11 +297,6 @@ def integrate_lanes(load, tables, steps, v, work, path, lanes):
             path[i + 1, j] = y[j]
 
 
-def work_size(columns: int) -> int:
-    """Return the length of one row of `work` for so many columns."""
-    return (BASE + COLUMN * columns) * LANES
-
-
 def unit_drive(heavy: bool, shifts: int) -> np.ndarray:
     """Return `drive` for the six wrench components, the weight if any, and rest strains."""
     drive = np.zeros((6 + 3 * heavy + shifts, 9))

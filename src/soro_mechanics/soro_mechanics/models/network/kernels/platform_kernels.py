@@ -20,9 +20,8 @@ where Y, Q, d hold the eliminated joint.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from soro_mechanics.models.network.arrays import Inputs, State, Structure, Work
+from soro_mechanics.models.network.arrays import Floats, Inputs, Integers, State, Structure, Work
 from soro_mechanics.models.network.kernels.end_kernels import end_frame, joint_geometry
 from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
@@ -58,9 +57,6 @@ LARGEST = 1e6  # scaled residual beyond which the attempt is lost
 UNKNOWNS = 8  # of a rod: length, joint angle, wrench (6)
 
 
-Floats = NDArray[np.float64]
-
-
 @by_reference
 class Platform(NamedTuple):
     """What one thread solves with: the network, and where its iteration stands."""
@@ -70,7 +66,7 @@ class Platform(NamedTuple):
     state: State
     work: Work
     paths: Floats  # (batches, steps + 1, 12 LANES) of the rods
-    rod: NDArray[np.int64]  # (6,) of every actuator
+    rod: Integers  # (6,) of every actuator
 
 
 @by_reference
