@@ -92,5 +92,5 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
 
 def copy_inputs(x: Inputs) -> Inputs:
     """Return inputs of their own."""
-    fields: dict[str, Any] = x._asdict()
-    return x._replace(**{n: a.copy() for n, a in fields.items() if isinstance(a, np.ndarray)})
+    own: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in x]
+    return Inputs(*own)
