@@ -178,9 +178,8 @@ class DynamixelTransport:
                 here = self._read(i, dxl.PRESENT, end)
                 turns = (self.present[i] - here) / dxl.TURN
                 if abs(turns - round(turns)) > MOST_MOVED:
-                    raise DeviceError(
-                        f'{self.wiring.names[i]} was turned without power: where is it?'
-                    )
+                    why = 'was turned without power: put it where it was, or start the driver anew'
+                    raise DeviceError(f'{self.wiring.names[i]} {why}')
                 self._turns[i] += dxl.TURN * round(turns)
                 self.present[i] = here
             self._request(i, Instruction.WRITE, data, 0, end)

@@ -135,13 +135,8 @@ class Playback:
         self._said: set[str] = set()
         gui = viewer.server.gui
         with gui.add_folder('Time', order=-1.0):
-            self._slider = gui.add_slider(
-                'time [s]',
-                min=0.0,
-                max=max(round(recording.duration, 3), 0.001),
-                step=0.001,
-                initial_value=0.0,
-            )
+            end = max(round(recording.duration, 3), 0.001)
+            self._slider = gui.add_slider('time [s]', 0.0, end, step=0.001, initial_value=0.0)
             self._play = gui.add_checkbox('play', initial_value=True)
             speed = gui.add_dropdown('speed', SPEEDS, initial_value='1')
 
@@ -168,6 +163,12 @@ class Playback:
     def duration(self) -> float:
         """Length of the recording [s]."""
         return self._recording.duration
+
+    def pause_at(self, at: float) -> None:
+        """Show one moment [s since start] until somebody plays on."""
+        with self._lock:
+            self._playing, self._at = False, at
+        self._play.value, self._slider.value = False, round(at, 3)
 
     def run(self, ended: threading.Event) -> None:
         """Show the recording until told to end."""

@@ -231,6 +231,7 @@ class NidaqServer:
 
     def __init__(self, service: NidaqService, port: int) -> None:
         self._service, self._address = service, f'127.0.0.1:{port}'
+        self._server: Any = None  # one that never listens aborts a process that is interrupted
 
     def start(self) -> None:
         """Listen."""
@@ -242,14 +243,12 @@ class NidaqServer:
         except RuntimeError:
             bound = 0
         if not bound:
-            raise InvalidInput(
-                'endpoint',
-                self._address,
-                'a free port: is an emulator of the same namespace running? (parameter port)',
-            )
+            free = 'a free port: is an emulator of the same namespace running? (parameter port)'
+            raise InvalidInput('endpoint', self._address, free)
         self._server.start()
 
     def stop(self) -> None:
         """Stop listening; calls under way are given up."""
         self._service.be_silent(False)
-        self._server.stop(grace=None).wait(1.0)
+        if self._server is not None:
+            self._server.stop(grace=None).wait(1.0)
