@@ -15,9 +15,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.dynamics import step_kernels
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
-from soro_mechanics.dynamics.drives import Drives
-from soro_mechanics.dynamics.motion import Motion
-from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.dynamics.drives import Moving
 from soro_mechanics.models.network.kernels import newton_kernels, system_kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.layout import Layout
@@ -30,25 +28,15 @@ Taken = tuple[int, int, float, float, bool]
 class HeldTendons:
     """Takes steps as `step_kernels.take_step` does, with the tensions among the unknowns."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        x: Inputs,
-        damped: Inputs,
-        state: State,
-        w: Work,
-        m: Motion,
-        drives: Drives,
-    ) -> None:
-        self._layout, self._x, self._damped, self._state = layout, x, damped, state
-        self._w, self._m, self._drives = w, m, drives
+    def __init__(self, layout: Layout, of: Moving) -> None:
+        self._layout, self._of = layout, of
         self._held = np.flatnonzero(layout.tendons.held)
 
     def take_step(self) -> Taken:
         """Drive and take a step: outcome, iterations, residual, error [m], taken."""
-        s, x, m, w, state = self._layout.structure, self._x, self._m, self._w, self._state
-        drive_inputs(s, x, m, self._drives, w.scratch)
-        step_kernels.begin_step(s, x, self._damped, state, m)
+        s, x, damped, state, w, m, drives = self._of
+        drive_inputs(s, x, m, drives, w.scratch)
+        step_kernels.begin_step(s, x, damped, state, m)
         outcome, spent, found = newton_kernels.SLOW, 0, 0.0
         if step_kernels.predict(s, state, w, m, m.limits[step_kernels.RATIO]):
             outcome, spent, found = self.advance(int(m.limits[step_kernels.MOST]))
@@ -70,8 +58,8 @@ class HeldTendons:
 
     def advance(self, most: int) -> tuple[int, int, float]:
         """Solve for the end of a step that was begun: outcome, iterations, scaled residual."""
-        layout, x, damped, state = self._layout, self._x, self._damped, self._state
-        s, tendons, w, m, held = layout.structure, layout.tendons, self._w, self._m, self._held
+        s, x, damped, state, w, m, _ = self._of
+        layout, tendons, held = self._layout, self._layout.tendons, self._held
         length, force = s.scale
         wanted, soft = tendons.rest[held] - x.pull[:, 0], tendons.soft[held]
         system_kernels.clear_slots(w)

@@ -134,15 +134,15 @@ class Stepper:
         self._started = False
         self._means = Means(self.layout)
         self.mesh_error = math.nan  # m, of the tip at the start; see `robot_motion.stepper`
-        self._whole = s, self.inputs, self._damped, self.state, self.work, self.motion
+        arrays = self.inputs, self._damped, self.state, self.work, self.motion
+        self._moving = Moving(s, *arrays, self._drives)
         held = self.layout.tendons.actuators[self.layout.tendons.held].tolist()
         self._pulls = [
             (k, held.index(d.actuator))
             for k, d in enumerate(self.layout.spec.drives)
             if d.kind == 'tendon'
         ]
-        self._held = HeldTendons(self.layout, *self._whole[1:], self._drives) if held else None
-        self._moving = Moving(*self._whole, self._drives)
+        self._held = HeldTendons(self.layout, self._moving) if held else None
 
     def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
@@ -249,7 +249,7 @@ class Stepper:
         # round-off hides the residual of so short a step
         self._limits[kernels.TRUSTED] = math.inf
         if self._held is None:
-            outcomes = [kernels.advance(*self._whole, 1, LANES)[0] for _ in range(2)]
+            outcomes = [kernels.advance(*self._moving[:-1], 1, LANES)[0] for _ in range(2)]
         else:
             outcomes = [self._held.advance(MAX_ITERATIONS)[0]]
         self._limits[kernels.TRUSTED] = self._trusted

@@ -162,7 +162,8 @@ def identify(
         x, iterations = found.x, iterations + int(found.nfev)
         noise = problem.noise(x)
         weight = problem.weights(noise)
-    jacobian = weight[:, None] * problem.slope(x)
+    slope = problem.slope(x)
+    jacobian = weight[:, None] * slope
     _refuse_dependent(names, jacobian)
     covariance: Array = np.linalg.inv(jacobian.T @ jacobian).astype(np.float64)
     _refuse_loose(names, covariance, offsets)
@@ -170,7 +171,7 @@ def identify(
         raise InvalidInput('postures', len(data), f'a fit that ends within {MAX_STEPS} steps')
     _refuse_at_an_end(names, x, *bounds)
     residuals = problem.residuals(x)
-    suspects = weight[:, None] * problem.suspects(x, last_ways(data.actuation)[train])
+    suspects = weight[:, None] * problem.suspects(x, slope, last_ways(data.actuation)[train])
     chance = _chance(weight * residuals, jacobian, suspects)
     deviation = np.sqrt(np.diag(covariance) * (len(residuals) if chance < CHANCE else 1))
     tail = (1.0 - LEVEL) / (2 * len(x))

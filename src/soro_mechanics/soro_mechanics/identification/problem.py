@@ -111,13 +111,14 @@ class Problem:
                 columns.append(np.concatenate([along.ravel(), turn]))
         return np.array(columns).T
 
-    def suspects(self, x: Array, moved: Array) -> Array:
+    def suspects(self, x: Array, slope: Array, moved: Array) -> Array:
         """Return what residuals look like where something that is not fitted is wrong, (n, k).
 
         Zeros of all sensors, and such that depend on how actuators have `moved` (postures, m), as
-        friction and hysteresis do; numbers that change with time, actuation or that.
+        friction and hysteresis do; numbers, of this `slope` at x, that change with time,
+        actuation or that.
         """
-        slope, limits = self.slope(x), self._robot(x).limits
+        limits = self._robot(x).limits
         zeros = self._of_sensors(x, range(len(limits)), np.ptp(limits, axis=1))
         sensors = np.array(list(zeros)).reshape(-1, len(slope)).T
         told = np.column_stack([moved, self._data.actuation, self._postures])

@@ -191,8 +191,8 @@ class Cards:
                 task.aborted = was_running
 
 
-def _check(task: Task, terminal: str = ' ', what: str = '') -> None:
+def _check(task: Task, terminal: str = '', what: str = '') -> None:
     if task.aborted:
         raise CardError(ABORTED, 'Task was aborted by a device reset.')
-    if not terminal:
+    if what and not terminal:
         raise CardError(NO_CHANNELS, f'There are no {what} in the task.')
