@@ -148,7 +148,8 @@ class PacketReader:
                 break
             block = bytes(self._pending[:end])
             good = crc16(block[:-2]) == int.from_bytes(block[-2:], 'little')
-            new = -1 if good else self._pending.find(HEADER, 1, end + 3)  # it lost its last bytes
+            # It lost its last bytes; read all the same where those are how the next one begins.
+            new = self._pending.find(HEADER, end - 3 if good else 1, end + 3)
             del self._pending[: new if 0 < new < end else end]
             if not good:
                 self.crc_errors += 1
