@@ -102,23 +102,31 @@ class Link:
     def within(self, seconds: float) -> Iterator[None]:
         """Limit the time of all remote calls inside; the next one raises DeviceTimeout then.
 
-        It counts from the first call: before it, the client may load for half a second.
+        One of them may take all of it: to reset a card takes longer than to read it. It counts
+        from the first call: before it, the client may load for half a second.
         """
         self._limit, self._end = seconds, math.nan
         try:
             yield
+        except import_client().errors.RpcError:
+            self._left()  # where the time is over, that is the reason
+            raise
         finally:
             self._limit, self._end = math.inf, math.inf
 
     def _next_deadline(self) -> float:
         """Return the longest time of the next remote call [s]. Raises DeviceTimeout."""
-        now = time.monotonic()
         if math.isnan(self._end):
-            self._end = now + self._limit
-        if now >= self._end:
+            self._end = time.monotonic() + self._limit
+        left = self._left()
+        return self._deadline if math.isinf(left) else left
+
+    def _left(self) -> float:
+        left = self._end - time.monotonic()
+        if left <= 0.0:
             text = f'the device server answers too slowly: not done after {self._limit:g} s'
-            raise DeviceTimeout(text)
-        return self._deadline
+            raise DeviceTimeout(text) from None
+        return left
 
     def options(self, name: str = '') -> Any:
         """Return the `grpc_options` of a device or a named task; None for this computer's."""

@@ -220,6 +220,16 @@ def test_opening_over_a_slow_link_has_an_end(card, wiring, monkeypatch):
     assert len(card.calls) > 2 * calls
 
 
+def test_a_card_that_takes_long_to_be_reset_is_opened(card, wiring, monkeypatch):
+    monkeypatch.setattr(module, 'OPEN_TIMEOUT', 20.0)  # for calls that are all as slow
+    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.02)
+    card.delay = 0.03  # longer than a reading may take
+    slow.open()
+    with pytest.raises(DeviceTimeout, match='DEADLINE_EXCEEDED'):
+        slow.read()
+    slow.close()
+
+
 def test_a_limit_on_several_calls_is_said_in_a_sentence(card):
     link = client.Link(f'127.0.0.1:{card.port}', 5.0)
     system = client.import_client().system
