@@ -135,8 +135,10 @@ def test_states_by_sdo_and_a_restart(network, drive):
         drive.controlword = State402.CW_COMMANDS_CODE.get(state, 0)
         drive.controlword = {'SWITCH ON DISABLED': 0}.get(state, State402.CW_COMMANDS_CODE[state])
         assert drive.sdo[0x6041].raw & State402.SW_MASK[state][0] == State402.SW_MASK[state][1]
+    heard = []  # from now on: the library's own wait may begin when it has come already
+    drive.nmt.add_heartbeat_callback(heard.append)
     drive.nmt.state = 'RESET'
-    drive.nmt.wait_for_bootup(2.0)
+    wait_until(lambda: 0 in heard, 10.0)
 
 
 def test_a_lost_heartbeat_releases_or_fails_as_told(network, drive):
