@@ -22,7 +22,7 @@ from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.atomic_write import write_whole
 
 MAX_SAMPLES = 1_000_000
-SUFFIXES = ('.npz', '.csv')
+SUFFIXES = {'.npz': b'actuator_name.npy', '.csv': b'# robot: '}  # and how files of ours begin
 
 
 def bounds(robot: Robot, lower: Any, upper: Any) -> tuple[Array, Array]:
@@ -142,20 +142,22 @@ def _flat_extent(points: Array) -> float:
 def check_file(save_to: str) -> Path | None:
     """Return where to save, or None for an empty name; refuse before any work is done.
 
-    InvalidInput: another suffix than .npz or .csv, or a folder that is not there or cannot be
-    written.
+    InvalidInput: another suffix than .npz or .csv, a folder that is not there or cannot be
+    written, or a file there that is no workspace: what others have measured is not replaced.
     """
     if not save_to:
         return None
     try:
         path = Path(save_to).expanduser().resolve()
-        path.exists()
+        there = path.read_bytes()[:100] if path.exists() else None
     except (OSError, RuntimeError, ValueError) as error:  # too long, no such user, a zero byte
         raise InvalidInput('save_to', save_to, f'the name of a file ({error})') from None
     if path.suffix not in SUFFIXES:
         raise InvalidInput('save_to', save_to, 'a file name that ends with .npz or .csv')
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise InvalidInput('save_to', save_to, f'a folder that can be written, not {path.parent}')
+    if there is not None and SUFFIXES[path.suffix] not in there:
+        raise InvalidInput('save_to', save_to, f'another name: {path.name} is no saved workspace')
     return path
 
 

@@ -188,6 +188,16 @@ def test_files_hold_what_was_computed(robot, tmp_path):
     assert len(rows) == 1 + len(samples)
     assert [float(x) for x in rows[1][3:6]] == pytest.approx(cloud.tip[0, :3, 3], abs=1e-9)
     assert sorted(p.name for p in tmp_path.iterdir()) == ['cloud.csv', 'cloud.npz']
+    assert [analysis.check_file(str(file)) for file in (npz, text)] == [npz, text]  # once more
+
+
+@pytest.mark.parametrize('name', ['pulls.csv', 'cloud.npz'])
+def test_a_file_that_is_no_workspace_is_not_replaced(name, tmp_path):
+    for content in (b'', b'force [N], x [mm]\n1, 2\n', b'PK\3\4' + bytes(26) + b'tips.npy'):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InvalidInput) as error:
+            analysis.check_file(str(tmp_path / name))
+        assert error.value.field == 'save_to' and name in str(error.value)
 
 
 def test_wrong_file_names_are_refused(tmp_path):

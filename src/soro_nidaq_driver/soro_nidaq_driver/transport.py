@@ -21,6 +21,7 @@ from soro_nidaq_driver.wiring import Channel, LOCAL, Wiring
 
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
+RESET_TIMEOUT = 0.5  # s, of all cards (assumed): to reset one takes longer than to read it
 OPEN_TIMEOUT = 1.5  # s, of all calls of opening, up to a hundred: who asks the loop waits 2 s
 SERVER_PORT = 31763  # where NI's device server listens unless it is told otherwise
 
@@ -174,11 +175,11 @@ class NidaqTransport:
     def reset(self) -> None:
         """Abort every task on the cards and bring all outputs to their idle state."""
         self._close_tasks()
-        with translated('reset'):
+        assert self._link is not None  # who could not stop an output is connected
+        with translated('reset'), self._link.within(RESET_TIMEOUT):
             nidaqmx = import_client()
-            options = None if self._link is None else self._link.options()
             for name in self.wiring.cards:
-                nidaqmx.system.Device(name, grpc_options=options).reset_device()
+                nidaqmx.system.Device(name, grpc_options=self._link.options()).reset_device()
             self._duty[:] = 0.0
 
     def take(self) -> None:

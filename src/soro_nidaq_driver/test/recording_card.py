@@ -40,7 +40,7 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
         self.errors: dict[str, int] = {}
         self.block = threading.Event()
         self.block.set()
-        self.delay = 0.0  # s that every call takes
+        self.delay, self.delays = 0.0, {}  # s that every call takes, and some by name
         self.tasks: set[str] = set()
         self._inputs: dict[str, list[str]] = {}
         self.server = grpc.server(ThreadPoolExecutor(4))
@@ -61,7 +61,7 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
     def _serve(self, name: str):
         def serve(request: Any, context: grpc.ServicerContext) -> Any:
             self.block.wait()
-            threading.Event().wait(self.delay)
+            threading.Event().wait(self.delays.get(name, self.delay))
             self.calls.append((name, request))
             if name in self.errors:
                 context.set_trailing_metadata((('ni-error', str(self.errors[name])),))

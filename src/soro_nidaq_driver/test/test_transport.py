@@ -220,10 +220,9 @@ def test_opening_over_a_slow_link_has_an_end(card, wiring, monkeypatch):
     assert len(card.calls) > 2 * calls
 
 
-def test_a_card_that_takes_long_to_be_reset_is_opened(card, wiring, monkeypatch):
-    monkeypatch.setattr(module, 'OPEN_TIMEOUT', 20.0)  # for calls that are all as slow
-    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.02)
-    card.delay = 0.03  # longer than a reading may take
+def test_a_card_that_takes_long_to_be_reset_is_opened(card, wiring):
+    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
+    card.delays = {'ResetDevice': 0.15, 'ReadAnalogF64': 0.15}
     slow.open()
     with pytest.raises(DeviceTimeout, match='DEADLINE_EXCEEDED'):
         slow.read()
@@ -393,8 +392,10 @@ def test_a_counter_that_cannot_be_stopped_gets_its_card_reset(card, device):
     device.write(np.array([BAR, 0.0, 0.0]), 0.2)
     card.calls.clear()
     card.errors['StopTask'] = -200088
-    with pytest.raises(DeviceError):
+    card.delays['ResetDevice'] = 0.1  # longer than another call may take
+    with pytest.raises(DeviceError) as error:
         device.make_safe()
+    assert type(error.value) is DeviceError  # the counter's: the cards have been reset
     assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
 
 
