@@ -61,10 +61,11 @@ class _Reference(tuple[int]):
         given = plain._asdict()
         if cls._kind is None:
             cls._kind = ReferenceType(cls, {name: _kind_of(v) for name, v in given.items()})
+        words = array.array('q')
         for name, value in given.items():
             cls._kind.place(name, value)
-        words = [word for value in plain for word in _described(value)]
-        return cls._of(array.array('q', words), given)
+            words.extend(_described(value))
+        return cls._of(words, given)
 
     @classmethod
     def _of(cls, words: array.array[int], given: dict[str, Any]) -> _Reference:
@@ -94,10 +95,11 @@ class _Reference(tuple[int]):
         return {name: values[name] for name in self._plain._fields}
 
     def _replace(self, **changed: Any) -> _Reference:
-        kind, words = cast(ReferenceType, self._kind), self._words[:]
+        kind, words, given = cast(ReferenceType, self._kind), self._words[:], self._asdict()
         for name, value in changed.items():
-            words[kind.place(name, value)] = array.array('q', _described(value))
-        return self._of(words, {**self._asdict(), **changed})
+            if value is not given.get(name):
+                words[kind.place(name, value)] = array.array('q', _described(value))
+        return self._of(words, {**given, **changed})
 
 
 class ReferenceType(types.Type):

@@ -16,14 +16,18 @@ from soro_mechanics.numerics.curve_kernels import curve_value, place_of
 from soro_mechanics.numerics.monotone_curve import curve_at
 
 
+def driven_range(drive: DriveSpec, at: float) -> tuple[float, float]:
+    """Return what a drive makes of its actuator's value, before any offset, and the slope."""
+    return (at, 1.0) if drive.curve is None else curve_value(*drive.cubic, at)
+
+
 def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
     """Return the value of every drive and its slope by the actuator."""
-    value, gain, at = [], [1.0] * len(drives), actuation.tolist()
-    for k, d in enumerate(drives):
-        a = at[d.actuator]
-        if d.curve is not None:
-            a, gain[k] = curve_value(*d.cubic, a)
-        value.append(a + d.offset)
+    value, gain, at = [], [], actuation.tolist()
+    for d in drives:
+        driven, slope = driven_range(d, at[d.actuator])
+        value.append(driven + d.offset)
+        gain.append(slope)
     return np.array(value), np.array(gain)
 
 
@@ -41,7 +45,7 @@ def _by_actuator(drives: Sequence[DriveSpec], actuation: Array) -> Array:
     out = np.array([actuation, np.ones(len(actuation))])
     for d in drives:
         if d.curve is not None:
-            out[:, d.actuator] = curve_value(*d.cubic, actuation[d.actuator])
+            out[:, d.actuator] = driven_range(d, actuation[d.actuator])
     return out
 
 

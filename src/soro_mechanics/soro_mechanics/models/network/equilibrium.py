@@ -16,7 +16,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
-from soro_mechanics.models.network.drive_values import driven_ranges
+from soro_mechanics.models.network.drive_values import driven_range
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
@@ -66,7 +66,7 @@ class Equilibrium:
     def __init__(self, layout: lay.Layout) -> None:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
-        self._turned = {d.actuator for d in layout.spec.drives if d.kind == 'angle'}
+        self._turning = [d for d in layout.spec.drives if d.kind == 'angle']
         self.level = 0  # of `Layout.levels`, on which stability was last told
         self._local = threading.local()
         self.posed: Any = None  # an inverse problem: what all of this network have in common
@@ -239,11 +239,12 @@ class Equilibrium:
         A solution holds frames, and a frame does not tell one turn of a motor from two: from a
         state that is farther away the rods would be twisted by the turn that is left over.
         """
-        if not self._turned:
+        if not self._turning:
             return 1.0
-        drives = self.layout.spec.drives
-        a, b = (driven_ranges(drives, x).tolist() for x in (before, after))
-        largest = max(abs(b[k] - a[k]) for k in self._turned)
+        ends, largest = (before.tolist(), after.tolist()), 0.0
+        for d in self._turning:
+            a, b = (driven_range(d, x[d.actuator])[0] for x in ends)
+            largest = max(largest, abs(b - a))
         return 1.0 if largest <= MAX_TURN else MAX_TURN / largest
 
     def same_mesh(self, other: Equilibrium) -> bool:
