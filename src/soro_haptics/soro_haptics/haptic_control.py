@@ -330,4 +330,5 @@ class HapticControl(Law):
         sensors = reading.sensors
         if sensors is None:
             return guard.missing()
-        return guard.before(sensors.raw, (sensors.flags & Flag.SENSOR_FAULT) != 0)
+        numbers = np.isfinite(sensors.raw)  # of a wire they are, of a message perhaps not
+        return guard.before(sensors.raw, ((sensors.flags & Flag.SENSOR_FAULT) != 0) | ~numbers)

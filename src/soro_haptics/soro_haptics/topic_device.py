@@ -27,6 +27,8 @@ from soro_driver.device import (
     SensorReading,
 )
 from soro_driver.endpoint import Endpoint
+from soro_driver.safety.not_allowed import NotAllowed
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState, FlexState
@@ -153,6 +155,8 @@ class TopicDevice(Device):
         if heard is None or state not in self._driven:
             found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
             raise DeviceError(f'the driver is {found}: call driver/clear_fault first')
+        if heard.command_source:  # also one of the same name, which the driver would obey too
+            raise NotAllowed(f'{heard.command_source} commands the driver: stop it', Code.BUSY)
         self._armed, self.armed_stops = True, heard.stops
 
     def make_safe(self) -> None:
