@@ -74,6 +74,7 @@ class HapticRenderer(DriverNode):
     node_name = 'haptic_renderer'
     parameters = PARAMETERS
     loop_reports = True
+    once_active = 'active: choose what the hand feels (set_environment, soro haptics)'
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None

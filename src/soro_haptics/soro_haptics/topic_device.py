@@ -18,7 +18,6 @@ import numpy as np
 from soro_driver.device import (
     Array,
     Device,
-    DeviceError,
     DeviceLost,
     DeviceState,
     Fault,
@@ -154,7 +153,7 @@ class TopicDevice(Device):
         state = None if heard is None else heard.device_state
         if heard is None or state not in self._driven:
             found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
-            raise DeviceError(f'the driver is {found}: call driver/clear_fault first')
+            raise NotAllowed(f'the driver is {found}: call driver/clear_fault first', Code.BUSY)
         if heard.command_source:  # also one of the same name, which the driver would obey too
             raise NotAllowed(f'{heard.command_source} commands the driver: stop it', Code.BUSY)
         self._armed, self.armed_stops = True, heard.stops

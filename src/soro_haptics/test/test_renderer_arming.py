@@ -9,7 +9,8 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from recorded_rig import nominal_calibration
 from std_srvs.srv import Trigger
 
-from soro_driver.device import DeviceError, DeviceState
+from soro_driver.device import DeviceState
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.environment_messages import object_to_message
 from soro_haptics.topic_device import TopicDevice
 from soro_mechanics.core.status import Code
@@ -95,8 +96,9 @@ def test_a_driver_in_its_safe_state_is_driven_unless_that_releases_the_motors(re
     assert device.read().tripped == released
     device.make_safe()
     if released:
-        with pytest.raises(DeviceError, match='SAFE: call driver/clear_fault'):
+        with pytest.raises(NotAllowed, match='SAFE: call driver/clear_fault') as refused:
             device.arm()
+        assert refused.value.code is Code.BUSY, 'whoever clears both, one after the other, waits'
     device.take_state(heard(DeviceState.ACTIVE))
     device.arm()
     assert not device.read().tripped
