@@ -181,7 +181,7 @@ class CalibrationMotion:
             if recorder.samples > have:
                 have, end = recorder.samples, time.monotonic() + FOLLOW_PATIENCE
             elif time.monotonic() > end:
-                raise SoroError(NO_PAIRS, Code.NO_STATE)
+                raise SoroError(f'no {NO_PAIRS}', Code.NO_STATE)
 
     def _send_checked(self, angle: Array) -> None:
         self.end.check()

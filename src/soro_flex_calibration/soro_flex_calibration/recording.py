@@ -26,7 +26,7 @@ MORE_STEPS = 10  # updates where one does not converge
 # What NumPy raises for files that are no archive of arrays, or lack some.
 UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, BadZipFile)
 # What a pose without samples lacks.
-NO_PAIRS = 'readings: flex_state with the stamps of actuator_state; does the device read flex sensors?'
+NO_PAIRS = 'flex_state with the stamps of actuator_state; does the device read flex sensors?'
 WAITING = 50  # halves of a sample whose other half has not come yet
 
 

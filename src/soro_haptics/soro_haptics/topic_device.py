@@ -126,16 +126,9 @@ class TopicDevice(Device):
             raise DeviceLost('no actuator_state')
         faults = state.faults & ~int(Fault.COMMUNICATION)
         fallen = state.device_state not in self._driven or state.stops != self.armed_stops
-        return Reading(
-            time_,
-            np.array(state.measured, float),
-            np.array(state.applied, float),
-            np.array(state.flags, np.uint16),
-            int(faults),
-            self._armed and fallen,
-            flex,
-            time_,
-        )
+        measured, applied = np.array([state.measured, state.applied], float)
+        flags, tripped = np.array(state.flags, np.uint16), self._armed and fallen
+        return Reading(time_, measured, applied, flags, int(faults), tripped, flex, time_)
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points."""

@@ -65,6 +65,17 @@ def test_over_topics_the_renderer_has_a_way_of_its_own_to_be_cleared(ros, monkey
     assert not ros.call(Trigger, 'haptic_renderer/clear_fault', Trigger.Request()).success
 
 
+@pytest.mark.parametrize('topics', [False, True])
+def test_diagnostics_name_all_that_has_to_be_cleared(active, monkeypatch, topics):
+    node, _ = active
+    node._topics = topics
+    node._loop.stop('a test')
+    monkeypatch.setattr(node._loop.safety, 'faults', 1)
+    (said,) = (s.message for s in node.statuses(node._loop) if s.name == 'device')
+    assert 'call driver/clear_fault' in said
+    assert ('then /arm/haptic_renderer/clear_fault' in said) == topics
+
+
 def heard(state, stops=0):
     numbers = {'measured': [0.0], 'applied': [0.0], 'flags': [0]}
     return ActuatorState(name=['motor'], device_state=int(state), stops=stops, **numbers)

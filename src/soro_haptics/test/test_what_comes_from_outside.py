@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What streams, drivers and devices give, or do not give, pushes no hand and hides no sensor."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from recorded_rig import Rig, STILL
+from recorded_rig import haptics, Rig, STILL
 
 from soro_driver.device import DeviceState
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.haptic_report import sensor_status
 from soro_haptics.topic_device import TopicDevice
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.virtual_environment import published_environment, VirtualEnvironment
 from soro_msgs.msg import ActuatorState
@@ -45,6 +48,18 @@ def test_what_a_stream_adds_goes_on_where_another_environment_comes(plant):
     np.testing.assert_allclose(rig.control.environment.live.wrench, wrench, atol=1e-3)
     rig.control.armed()
     assert not rig.control.environment.live.wrench.any(), 'after a stop nobody has asked for it'
+
+
+def test_an_environment_within_the_limits_of_an_earlier_calibration_is_not_rendered(plant):
+    rig = Rig(plant).armed()
+    control, wall = rig.control, VirtualEnvironment(published_environment('wall', np.eye(4)))
+    before = control.haptics.limits
+    control.replace_haptics(replace(haptics(), limits=replace(before, resisting=1.0)))
+    with pytest.raises(InvalidInput, match='last calibration') as refused:
+        control.replace_environment(wall, before)
+    assert refused.value.code is Code.BUSY and control.environment is not wall
+    control.replace_environment(wall, control.haptics.limits)
+    assert control.environment is wall
 
 
 @pytest.mark.parametrize('value', [np.nan, np.inf])

@@ -352,7 +352,7 @@ def test_energy_monitor_limits_an_active_environment():
 
 
 def test_what_later_contacts_get_anew_is_no_energy_beyond_the_allowance():
-    """Hands that tap get some of the allowance each time; one that gets more is told all the same."""
+    """Hands that tap get some of the allowance each time; more than that is told all the same."""
     monitor, pull = EnergyMonitor(setup(energy=0.02)), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 
     def gets(energy):

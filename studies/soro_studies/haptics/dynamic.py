@@ -40,7 +40,7 @@ from soro_studies.haptics.virtual_bench import (
     calibrated_report,
     VirtualBench,
 )
-from soro_studies.haptics.z_width import PULL, z_width
+from soro_studies.haptics.z_width import z_width
 from soro_studies.json_rows import store_rows
 
 COLUMNS = {

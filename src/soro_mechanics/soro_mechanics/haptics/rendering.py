@@ -196,7 +196,7 @@ class EnergyMonitor:
 
     @property
     def lowest(self) -> float:
-        """Least value of `received` and what was renewed [J]: passive above minus the allowance."""
+        """Least of `received` and what was renewed [J]: passive above minus the allowance."""
         return min(self._least, float(self.state[kernels.LOWEST]) + self._renewed)
 
     @property
