@@ -51,8 +51,9 @@ COLUMNS = {
 IDEAL, AS_BUILT = 'ideal', 'as built'
 ARM = hand('arm', 0.05, 4.0, 400.0)  # as stiff as the hand of the ideal bench; the rest assumed
 BEYOND = 10.0 * STIFFEST  # N/m: no limit was found
-# Where strips slide, whether a pull dies out hangs on the noise too: a search with one noise found
-# 339 or 471 N/m, and strode over 413, where it does not, to the second. Stride of the search then.
+# Where strips slide, whether a pull dies out hangs on the noise too: one noise rings at 362 N/m
+# and not at 388, another not below 500. A search with one noise found 339 and 471 N/m; strides of
+# 1.3 led it over 413, where that noise rings, to the second. Stride of the search then.
 NOISES, FINE, LUCKIEST = (1, 2, 3, 4), 1.15, 'with the luckiest noise'
 SPRINGS, SPEED, TICKS = (120.0, 320.0), 0.1, 500  # N/m, m/s, of a sensed direction
 DIRECTIONS = 'x', 'y', 'z', 'turn 1', 'turn 2'
@@ -217,7 +218,7 @@ def write_dynamic_page(name: str, store: Path, page: Path) -> None:
         'but the last); limits for a fingertip, energy monitor, rest rule and guard at the '
         f"renderer's defaults, that [cap]({name}_held.md) stiffness. Where strips slide, motors "
         f'are on a [leash]({name}_drift.md), and Z-width is the least of {len(NOISES)} runs with '
-        'other noise: what strips conceal lets it differ. '
+        'other noise: with what strips conceal, chance decides whether a pull dies out. '
         f'All numbers: [{store.name}]({store.name}).\n\n'
         f'{tables}\n',
         encoding='utf-8',
