@@ -31,14 +31,15 @@ class Drivers:
 
     def add(self, space: str, success: bool = True) -> None:
         for service in ('stop', 'clear_fault'):
-            name = f'{space}/driver/{service}'
+            self.offer(f'{space}/driver/{service}', 'SAFE', success)
 
-            def answer(request, response, name=name):
-                self.asked.append(name)
-                response.success, response.message = success, 'SAFE'
-                return response
+    def offer(self, name: str, message: str, success: bool = True) -> None:
+        def answer(request, response):
+            self.asked.append(name)
+            response.success, response.message = success, message
+            return response
 
-            self._ros.do(self._ros.client, self._ros.client.create_service, Trigger, name, answer)
+        self._ros.do(self._ros.client, self._ros.client.create_service, Trigger, name, answer)
 
 
 @pytest.fixture
@@ -107,3 +108,15 @@ def test_a_viewer_that_waits_for_a_driver_is_no_robot(ros, drivers, capsys):
     said = capsys.readouterr().err
     assert 'nobody offers /gone/driver/stop (running: /left)' in said
     assert 'emergency stop' in said
+
+
+def test_a_renderer_over_topics_is_cleared_after_its_driver_and_no_other(ros, drivers, capsys):
+    for space in ('/left', '/right'):
+        drivers.add(space)
+        drivers.offer(f'{space}/haptic_renderer/clear_fault', 'active: choose')
+    assert main(['stop', '--clear', '-n', 'left']) == 0
+    order = ['/left/driver/clear_fault', '/left/haptic_renderer/clear_fault']
+    assert drivers.asked == order
+    assert capsys.readouterr().out == '/left: active: choose\n'
+    assert main(['stop', '-n', 'left']) == 0, 'stopping asks the driver alone'
+    assert drivers.asked == [*order, '/left/driver/stop']

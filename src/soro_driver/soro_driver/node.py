@@ -68,6 +68,7 @@ class DriverNode(GuardedLifecycleNode):
     exit_code = 0  # of the process, where nothing else went wrong: 1 with outputs not made safe
     node_name = 'driver'
     parameters = PARAMETERS
+    once_active = 'active: send a new target'
     loop_reports = False  # in its ticks, by `tell`: a turn of the executor costs a fast one 2 ms
 
     def __init__(self, device: str = '', **kwargs: Any) -> None:
@@ -348,7 +349,7 @@ class DriverNode(GuardedLifecycleNode):
             return response
         refusal = self._arm_again()
         response.success = refusal is None
-        response.message = 'active: send a new target' if self.active else 'cleared, not active'
+        response.message = self.once_active if self.active else 'cleared, not active'
         if refusal is not None:
             response.message = f'cleared, but not armed: {refusal}'
         return response
@@ -371,7 +372,7 @@ class DriverNode(GuardedLifecycleNode):
         elif starting.pending:
             response.message = 'starting'
         else:
-            response.message = 'active: send a new target' if self.active else 'configured'
+            response.message = self.once_active if self.active else 'configured'
         return response
 
     def _arm_again(self) -> SoroError | None:

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from soro_flex_calibration.motor_path import MotorPath
-from soro_flex_calibration.recording import Recorder
+from soro_flex_calibration.recording import NO_PAIRS, Recorder
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
@@ -181,7 +181,7 @@ class CalibrationMotion:
             if recorder.samples > have:
                 have, end = recorder.samples, time.monotonic() + FOLLOW_PATIENCE
             elif time.monotonic() > end:
-                raise SoroError('actuator_state and flex_state with equal stamps', Code.NO_STATE)
+                raise SoroError(f'no {NO_PAIRS}', Code.NO_STATE)
 
     def _send_checked(self, angle: Array) -> None:
         self.end.check()

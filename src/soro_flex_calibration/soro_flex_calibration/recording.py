@@ -25,6 +25,8 @@ MAX_STEP = 0.05  # rad, of a motor: two or three assemblies at the published dev
 MORE_STEPS = 10  # updates where one does not converge
 # What NumPy raises for files that are no archive of arrays, or lack some.
 UNREADABLE = (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, BadZipFile)
+# What a pose without samples lacks.
+NO_PAIRS = 'flex_state with the stamps of actuator_state; does the device read flex sensors?'
 WAITING = 50  # halves of a sample whose other half has not come yet
 
 
@@ -167,8 +169,7 @@ class Recorder:
         """Return everything recorded."""
         with self._lock:
             if not self._angles:
-                expected = 'actuator_state and flex_state with equal stamps'
-                raise InvalidInput('samples', 0, expected, Code.NO_STATE)
+                raise InvalidInput('samples', 0, NO_PAIRS, Code.NO_STATE)
             taken = datetime.now(timezone.utc).isoformat(sep=' ', timespec='seconds')
             return RawRecording(
                 self._names,

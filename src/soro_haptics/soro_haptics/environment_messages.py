@@ -24,21 +24,11 @@ def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[Vir
     """
     objects = []
     for i, m in enumerate(messages):
+        size = [m.size.x, m.size.y, m.size.z]
+        feel = m.stiffness, m.rotational_stiffness, m.damping, m.friction, m.follows_goal
         try:
-            objects.append(
-                VirtualObject(
-                    m.name,
-                    m.shape,
-                    m.control,
-                    pose_from_message(m.pose),
-                    [m.size.x, m.size.y, m.size.z],
-                    m.stiffness,
-                    m.rotational_stiffness,
-                    m.damping,
-                    m.friction,
-                    m.follows_goal,
-                )
-            )
+            pose = pose_from_message(m.pose)
+            objects.append(VirtualObject(m.name, m.shape, m.control, pose, size, *feel))
         except InvalidInput as error:
             field = f'objects[{i}].{error.field}'
             raise InvalidInput(field, error.value, error.expected, error.code) from None

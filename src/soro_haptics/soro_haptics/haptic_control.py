@@ -234,20 +234,24 @@ class HapticControl(Law):
         """What the hand can feel."""
         return self.haptics.loop.law.environment
 
-    def replace_environment(self, environment: VirtualEnvironment) -> None:
-        """Swap the environment.
+    def replace_environment(
+        self, environment: VirtualEnvironment, limits: StableLimits | None = None
+    ) -> None:
+        """Swap the environment, which is within `limits`.
 
         Raises
         ------
         NotAllowed
             Not in control: what is rendered next is chosen after arming, not before.
         InvalidInput
-            BUSY: the hand leans on the present one, or the motors follow a target.
+            BUSY: the hand leans on the present one, the motors follow a target, or a calibration
+            with other limits has come meanwhile.
         """
         self._check_in_control()
-        if self._moving:
+        if self._moving or limits not in (None, self.haptics.limits):
             names = [o.name for o in environment.objects]
-            raise InvalidInput('environment', names, MOTION_OVER, Code.BUSY)
+            expected = MOTION_OVER if self._moving else 'the limits of the last calibration'
+            raise InvalidInput('environment', names, expected, Code.BUSY)
         if self._streams is not None:
             self._streams.begin(environment)
         self.haptics.loop.law.replace_environment(environment, self._rest_force)
@@ -330,4 +334,5 @@ class HapticControl(Law):
         sensors = reading.sensors
         if sensors is None:
             return guard.missing()
-        return guard.before(sensors.raw, (sensors.flags & Flag.SENSOR_FAULT) != 0)
+        numbers = np.isfinite(sensors.raw)  # of a wire they are, of a message perhaps not
+        return guard.before(sensors.raw, ((sensors.flags & Flag.SENSOR_FAULT) != 0) | ~numbers)

@@ -56,9 +56,9 @@ PARAMETERS = (
         minimum=1e-3, maximum=10.0, read_only=True,
     ),
     Parameter(
-        'rest_force', 0.15, 'N', 'a sensed force below this, and what the sensors may err by '
-        'beyond it, moves nothing that no object moves: a handle that nobody holds stays where '
-        'it is',
+        'rest_force', 0.15, 'N', 'a sensed force or added_wrench below this, and what the sensors '
+        'may err by beyond it, moves nothing that no object moves: a handle that nobody holds '
+        'stays where it is',
         minimum=0.0, maximum=5.0, read_only=True,
     ),
     Parameter(

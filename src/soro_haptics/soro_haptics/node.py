@@ -9,6 +9,7 @@ lifecycle and services; only what decides the set-points is different. Topics ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 import gc
 import math
 import sys
@@ -65,6 +66,7 @@ from soro_node.transforms import stamp_of, TransformListener
 from soro_node.user_data import calibration_path
 
 LEFT = 0.4  # of a period; a tick that has less left publishes nothing while others may
+CLEAR = 'driver/clear_fault'
 PIECES = 10  # of a report, at most
 
 
@@ -74,6 +76,7 @@ class HapticRenderer(DriverNode):
     node_name = 'haptic_renderer'
     parameters = PARAMETERS
     loop_reports = True
+    once_active = 'active: choose what the hand feels (set_environment, soro haptics)'
 
     def __init__(self, **kwargs: Any) -> None:
         self._control: HapticControl | None = None
@@ -177,7 +180,8 @@ class HapticRenderer(DriverNode):
 
     def statuses(self, loop: ControlLoop) -> Iterator[Status]:
         """Yield what the driver says, and the hand, the environment and the timing."""
-        yield from super().statuses(loop)
+        for status in super().statuses(loop):
+            yield replace(status, message=status.message.replace(CLEAR, self._clearing))
         self._streams.wrench.report()
         if self._control is not None:
             for status in (sensor_status, rendering_status, timing_status):
@@ -277,17 +281,16 @@ class HapticRenderer(DriverNode):
         VirtualEnvironment(objects)  # what is wrong with it is said first, in any state
         loop = self._loop
         if loop is None or self._control is None or not self.active:
-            first = f'driver/clear_fault, then {self._source}/' if self._topics else 'driver/'
             why = self._starting.text if loop is None else loop.safety.reason
             raise NotActive(
                 f'{self._source} is not active ({why or "not armed"}): after a fault or a stop '
-                f'call {first}clear_fault'
+                f'call {self._clearing}'
             )
-        environment, limited = self._control.haptics.limits.environment(objects)
+        control, limits = self._control, self._control.haptics.limits
+        environment, limited = limits.environment(objects)
         if loop.safety.state is DeviceState.SAFE:
-            first = f'{self._source if self._topics else "driver"}/clear_fault'
-            raise NotActive(f'{loop.safety.reason}: look why, then call {first}')
-        loop.between_ticks(lambda: self._control.replace_environment(environment))
+            raise NotActive(f'{loop.safety.reason}: look why, then call {self._clearing}')
+        loop.between_ticks(lambda: control.replace_environment(environment, limits))
         response.error_message = limited
         said = f'; {limited}' if limited else ''
         self.get_logger().info(f'environment: {words_of(environment)}{said}')
@@ -392,6 +395,10 @@ class HapticRenderer(DriverNode):
         took = time.monotonic() - begin
         self.get_logger().info(f'{self._robot.name}: model ready in {took:.1f} s, {what}')
         return haptics
+
+    @property
+    def _clearing(self) -> str:
+        return f'{CLEAR}, then {self._source}/clear_fault' if self._topics else CLEAR
 
     @property
     def _stops(self) -> int:

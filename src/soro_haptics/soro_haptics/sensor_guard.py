@@ -26,6 +26,8 @@ FROZEN_MOTION = 100.0  # deviations of an encoder
 # any size are needed. Of one measurement more than unknowns, 2 is five deviations; a device as
 # built stays below 1.
 PATIENT = WatchLimits(misfit=2.0, misfit_time=0.2, loudest=2.2)
+UNCALIBRATED = 'flex sensors are not calibrated'
+UNREAD = 'the device reads no flex sensors'
 # Forces of a hand worth seeing, for the count of directions that can be seen [N, N m].
 WORTH_SEEING = np.array([1.0, 1.0, 1.0, 0.05, 0.05])
 
@@ -131,7 +133,7 @@ class SensorGuard:
         self._same[:], self.reason = 0, ''
         self._apply()
         if not self.calibrated:
-            self._give_up(np.ones(len(self.names), bool), 'flex sensors are not calibrated')
+            self._give_up(np.ones(len(self.names), bool), UNCALIBRATED)
         self._count_directions()
 
     def pause(self, paused: bool) -> None:
@@ -148,6 +150,7 @@ class SensorGuard:
         np.subtract(raw, self._offset, out=self.elongation)
         self.elongation *= self._gain
         if not self.calibrated:
+            self.reason = UNCALIBRATED
             return False
         self.came = False
         if self._waits:
@@ -177,6 +180,8 @@ class SensorGuard:
         lost, self.came = self._watch.good.copy(), False
         if lost.any():
             self._give_up(lost, f'{self._named(lost)}: no readings')
+        elif not self.calibrated:
+            self.reason = UNREAD
         return bool(lost.any())
 
     def after(self, encoder: Array, elongation: Array, odd: int = -1) -> bool:

@@ -18,7 +18,6 @@ import numpy as np
 from soro_driver.device import (
     Array,
     Device,
-    DeviceError,
     DeviceLost,
     DeviceState,
     Fault,
@@ -27,6 +26,8 @@ from soro_driver.device import (
     SensorReading,
 )
 from soro_driver.endpoint import Endpoint
+from soro_driver.safety.not_allowed import NotAllowed
+from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState, FlexState
@@ -125,16 +126,9 @@ class TopicDevice(Device):
             raise DeviceLost('no actuator_state')
         faults = state.faults & ~int(Fault.COMMUNICATION)
         fallen = state.device_state not in self._driven or state.stops != self.armed_stops
-        return Reading(
-            time_,
-            np.array(state.measured, float),
-            np.array(state.applied, float),
-            np.array(state.flags, np.uint16),
-            int(faults),
-            self._armed and fallen,
-            flex,
-            time_,
-        )
+        measured, applied = np.array([state.measured, state.applied], float)
+        flags, tripped = np.array(state.flags, np.uint16), self._armed and fallen
+        return Reading(time_, measured, applied, flags, int(faults), tripped, flex, time_)
 
     def write(self, values: Array, ttl: float) -> None:
         """Send set-points."""
@@ -152,7 +146,9 @@ class TopicDevice(Device):
         state = None if heard is None else heard.device_state
         if heard is None or state not in self._driven:
             found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
-            raise DeviceError(f'the driver is {found}: call driver/clear_fault first')
+            raise NotAllowed(f'the driver is {found}: call driver/clear_fault first', Code.BUSY)
+        if heard.command_source:  # also one of the same name, which the driver would obey too
+            raise NotAllowed(f'{heard.command_source} commands the driver: stop it', Code.BUSY)
         self._armed, self.armed_stops = True, heard.stops
 
     def make_safe(self) -> None:

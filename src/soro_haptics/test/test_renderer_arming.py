@@ -9,7 +9,8 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from recorded_rig import nominal_calibration
 from std_srvs.srv import Trigger
 
-from soro_driver.device import DeviceError, DeviceState
+from soro_driver.device import DeviceState
+from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics.environment_messages import object_to_message
 from soro_haptics.topic_device import TopicDevice
 from soro_mechanics.core.status import Code
@@ -64,6 +65,17 @@ def test_over_topics_the_renderer_has_a_way_of_its_own_to_be_cleared(ros, monkey
     assert not ros.call(Trigger, 'haptic_renderer/clear_fault', Trigger.Request()).success
 
 
+@pytest.mark.parametrize('topics', [False, True])
+def test_diagnostics_name_all_that_has_to_be_cleared(active, monkeypatch, topics):
+    node, _ = active
+    node._topics = topics
+    node._loop.stop('a test')
+    monkeypatch.setattr(node._loop.safety, 'faults', 1)
+    (said,) = (s.message for s in node.statuses(node._loop) if s.name == 'device')
+    assert 'call driver/clear_fault' in said
+    assert ('then /arm/haptic_renderer/clear_fault' in said) == topics
+
+
 def heard(state, stops=0):
     numbers = {'measured': [0.0], 'applied': [0.0], 'flags': [0]}
     return ActuatorState(name=['motor'], device_state=int(state), stops=stops, **numbers)
@@ -95,8 +107,9 @@ def test_a_driver_in_its_safe_state_is_driven_unless_that_releases_the_motors(re
     assert device.read().tripped == released
     device.make_safe()
     if released:
-        with pytest.raises(DeviceError, match='SAFE: call driver/clear_fault'):
+        with pytest.raises(NotAllowed, match='SAFE: call driver/clear_fault') as refused:
             device.arm()
+        assert refused.value.code is Code.BUSY, 'whoever clears both, one after the other, waits'
     device.take_state(heard(DeviceState.ACTIVE))
     device.arm()
     assert not device.read().tripped

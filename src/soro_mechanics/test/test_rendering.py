@@ -351,6 +351,30 @@ def test_energy_monitor_limits_an_active_environment():
     assert -0.02 * 1.001 < limited.lowest < -0.019
 
 
+def test_what_later_contacts_get_anew_is_no_energy_beyond_the_allowance():
+    """Hands that tap get some of the allowance each time; more than that is told all the same."""
+    monitor, pull = EnergyMonitor(setup(energy=0.02)), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+    def gets(energy):
+        pose = monitor.last_pose.copy()
+        pose[0, 3] -= energy  # m, against 1 N of the hand
+        monitor.update(pose, pull)
+
+    gets(0.0)
+    for _ in range(5):
+        gets(0.015)
+        monitor.renew()
+    assert monitor.received == pytest.approx(-0.075) and monitor.lowest > -monitor.capacity
+    gets(0.012)
+    gets(0.012)
+    assert monitor.lowest == pytest.approx(-0.024)
+    monitor.renew()
+    gets(0.001)
+    assert monitor.lowest == pytest.approx(-0.024), 'what was beyond it is not forgotten'
+    monitor.reset()
+    assert monitor.lowest == 0.0
+
+
 def test_every_contact_has_its_own_allowance():
     """What an earlier contact spent is given anew after free space, and not within a contact."""
     wall = VirtualObject('w', Shape.WALL, pose=frame_at(np.zeros(3), np.eye(3)[2]))

@@ -40,7 +40,7 @@ from soro_studies.haptics.virtual_bench import (
     calibrated_report,
     VirtualBench,
 )
-from soro_studies.haptics.z_width import PULL, z_width
+from soro_studies.haptics.z_width import z_width
 from soro_studies.json_rows import store_rows
 
 COLUMNS = {
@@ -51,6 +51,10 @@ COLUMNS = {
 IDEAL, AS_BUILT = 'ideal', 'as built'
 ARM = hand('arm', 0.05, 4.0, 400.0)  # as stiff as the hand of the ideal bench; the rest assumed
 BEYOND = 10.0 * STIFFEST  # N/m: no limit was found
+# Where strips slide, whether a pull dies out hangs on the noise too: one noise rings at 362 N/m
+# and not at 388, another not below 500. A search with one noise found 339 and 471 N/m; strides of
+# 1.3 led it over 413, where that noise rings, to the second. Stride of the search then.
+NOISES, FINE, LUCKIEST = (1, 2, 3, 4), 1.15, 'with the luckiest noise'
 SPRINGS, SPEED, TICKS = (120.0, 320.0), 0.1, 500  # N/m, m/s, of a sensed direction
 DIRECTIONS = 'x', 'y', 'z', 'turn 1', 'turn 2'
 
@@ -143,9 +147,14 @@ def widths(robot: Robot, column: str) -> Found:
     """Stiffest springs at 500 Hz over the wire, without monitor and watch."""
     rows: Found = []
     for grip in (FINGERTIP, LIGHT_GRIP):
-        whole = 1.0 if column == AS_BUILT else PULL  # less would stay in the strips' dead band
-        found = z_width(partial(moving, robot, column), grip, 500.0, 1, pull=whole)
-        rows.append((f'stiffest, {grip.name}', min(found.stiffest, BEYOND), 'N/m', 1.0))
+        search = partial(z_width, partial(moving, robot, column), grip, 500.0, 1)
+        if column != AS_BUILT:
+            rows.append((f'stiffest, {grip.name}', min(search().stiffest, BEYOND), 'N/m', 1.0))
+            continue
+        # A smaller pull would stay in the strips' dead band.
+        found = [search(pull=1.0, seed=s, stride=FINE).stiffest for s in NOISES]
+        rows.append((f'stiffest, {grip.name}', min(*found, BEYOND), 'N/m', 1.0))
+        rows.append((f'{LUCKIEST}, {grip.name}', min(max(found), BEYOND), 'N/m', 1.0))
     return rows
 
 
@@ -208,7 +217,9 @@ def write_dynamic_page(name: str, store: Path, page: Path) -> None:
         'mass and damping; motors with inertia, 5 mN m of friction and 0.3 N m at most (assumed '
         'but the last); limits for a fingertip, energy monitor, rest rule and guard at the '
         f"renderer's defaults, that [cap]({name}_held.md) stiffness. Where strips slide, motors "
-        f'are on a [leash]({name}_drift.md). All numbers: [{store.name}]({store.name}).\n\n'
+        f'are on a [leash]({name}_drift.md), and Z-width is the least of {len(NOISES)} runs with '
+        'other noise: with what strips conceal, chance decides whether a pull dies out. '
+        f'All numbers: [{store.name}]({store.name}).\n\n'
         f'{tables}\n',
         encoding='utf-8',
     )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 import json
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ RATE, PRESSING = 200.0, 80  # Hz; ticks that a hand presses, and then holds
 PART = 5e-4  # s, of the integration of what moves
 SHARE, ABSOLUTE = 0.05, np.array([0.15, 0.15, 0.15, 0.0075, 0.0075])  # N, N m: 50 mm of lever
 COVERED = 1.96  # standard deviations: 95 %
+DRAWS = 2000  # of as many devices as there are, for the doubt of what they have on average
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ def summary(seeds: list[ForceSeed]) -> dict[str, Any]:
         result[when] = {
             'within': within.mean(axis=0).tolist(),
             'covered': (error <= COVERED * stated).mean(axis=0).tolist(),
+            'covered_between': between((error <= COVERED * stated).mean(axis=1)),
             'p95': np.quantile(error, 0.95, axis=0).tolist(),
         }
     found = np.array([s.found / s.modulus - 1.0 for s in good])
@@ -252,16 +255,34 @@ def summary(seeds: list[ForceSeed]) -> dict[str, Any]:
     return result
 
 
+def between(shares: Array) -> tuple[float, float]:
+    """Return the interval of 95 % of the mean of what whole devices have, by drawing them anew.
+
+    The five directions of a device are no five devices: they share its legs, zeros and strips.
+    """
+    random = np.random.default_rng(1)
+    drawn = random.choice(shares, (DRAWS, len(shares))).mean(axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """Return the interval of 95 % of a share of independent devices (Wilson 1927)."""
+    z = COVERED / np.sqrt(count)
+    half = z * np.sqrt(share * (1.0 - share) + 0.25 * z**2)
+    low, high = (share + 0.5 * z**2 + np.array([-half, half])) / (1.0 + z**2)
+    return float(max(0.0, low)), float(min(1.0, high))
+
+
 def measure_forces(robot: Robot, store: Path) -> None:
     """Measure what the store does not have, and keep it seed by seed."""
     have = read_forces(store)
     known = {(s.bench, s.slides, s.seed) for s in have}
-    for slides, count in SEEDS.items():
-        for seed in range(count):
-            if (MOVING, slides, seed) in known:
-                continue
-            have.append(measure(robot, seed, slides, MOVING))
-            store_rows(store, (_short(asdict(s)) for s in have))
+    for slides, bench in product(SEEDS, (MOVING, IDEAL)):
+        for seed in range(SEEDS[slides]):
+            if (bench, slides, seed) not in known:
+                have.append(measure(robot, seed, slides, bench))
+                store_rows(store, (_short(asdict(s)) for s in have))
 
 
 def _short(value: Any) -> Any:
@@ -292,8 +313,7 @@ def write_force_page(store: Path, page: Path) -> None:
         }
         told = '; '.join(
             f'*{bench}*: {found["devices"]} devices, {found["refused"]} calibrations refused, '
-            f'covered {np.mean(found["pressing"]["covered"]):.1%} pressing and '
-            f'{np.mean(found["holding"]["covered"]):.1%} holding'
+            f'covered {_told(found, "pressing")} pressing and {_told(found, "holding")} holding'
             for bench, found in benches.items()
         )
         parts.append(
@@ -316,7 +336,9 @@ def write_force_page(store: Path, page: Path) -> None:
         '[real motors](haptic_5dof_dynamic.md) that hold as well as their loops, friction and '
         'torque allow; the error is that of the force of the hand. *Ideal*: legs in balance at '
         'any time, motors that settle as published. *Within*: the error is below 5 % or 0.15 N '
-        '(7.5 mN m). *Covered*: by the stated 95 % interval. Every device: '
+        '(7.5 mN m). *Covered*: by the stated 95 % interval. In brackets: between what the share '
+        'of all such devices is, with 95 % (of a direction by Wilson; of all together by drawing '
+        'whole devices anew, whose directions are not independent). Every device: '
         f'[{store.name}]({store.name}).\n\n{sections}\n'
         'Where strips follow, intervals are wider than they had to be: errors are '
         f'{min(of):.2f} to {max(of):.2f} of the stated deviation (root mean squares; largest of '
@@ -343,7 +365,19 @@ def _table(benches: dict[str, dict[str, Any]], when: str) -> str:
         for found in benches.values():
             part = found[when]
             worst = f'{scale * part["p95"][k]:.3g} {unit}'
-            row += [f'{part["within"][k]:.1%}', worst, f'{part["covered"][k]:.1%}']
+            shares = (_share(part[key][k], found) for key in ('within', 'covered'))
+            row += [next(shares), worst, next(shares)]
         rows.append(tuple(row))
     of = ('within', '95 % below', 'covered')
     return page_table((when, *(f'{bench}: {w}' for bench in benches for w in of)), rows)
+
+
+def _share(share: float, found: dict[str, Any]) -> str:
+    """Say a share of devices, and between what it could be."""
+    low, high = wilson(share, found['devices'] - found['refused'])
+    return f'{share:.1%} ({100.0 * low:.0f} to {100.0 * high:.0f})'
+
+
+def _told(found: dict[str, Any], when: str) -> str:
+    low, high = found[when]['covered_between']
+    return f'{np.mean(found[when]["covered"]):.1%} ({100.0 * low:.1f} to {100.0 * high:.1f})'

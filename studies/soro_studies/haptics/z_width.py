@@ -110,6 +110,8 @@ def z_width(
     delay: int,
     soft: bool = False,
     pull: float = PULL,
+    seed: int = 1,
+    stride: float = STRIDE,
 ) -> ZWidth:
     """Find the limits, by bisection on stable springs.
 
@@ -126,8 +128,12 @@ def z_width(
         Look for the softest as well.
     pull : float
         See `growth`.
+    seed : int
+        Of the noise.
+    stride : float
+        Of the search for the stiffest, near to it.
     """
-    setup = BenchSetup(rate=rate, delay=1 + delay, energy=NO_MONITOR)
+    setup = BenchSetup(rate=rate, delay=1 + delay, energy=NO_MONITOR, seed=seed)
     bench = make((), setup, hand)
     devices, turns = [one_direction(bench, axis) for axis in AXES], float(bench.stiffness()[3, 3])
     period, natural = 1.0 / rate, min(d.natural for d in devices)
@@ -145,14 +151,18 @@ def z_width(
         delay * period,
         natural,
         limit(stable, natural / FIRST, SOFTEST, max(softest, SOFTEST)) if soft else None,
-        limit(stable, natural * FIRST, STIFFEST, stiffest),
+        limit(stable, natural * FIRST, STIFFEST, stiffest, stride),
         stiffest,
         min(colgate_limit(d.damping, period, delay * period) for d in devices),
     )
 
 
 def limit(
-    stable: Callable[[float], bool], first: float, last: float, expected: float = math.nan
+    stable: Callable[[float], bool],
+    first: float,
+    last: float,
+    expected: float = math.nan,
+    near: float = STRIDE,
 ) -> float:
     """Return the last stable value on the way from `first` to `last`, within `RESOLUTION`.
 
@@ -164,7 +174,7 @@ def limit(
     good = first
     while good != last:
         room = expected / good if last > first else good / expected
-        stride = LONG if room > LONG * NEAR else STRIDE
+        stride = LONG if room > LONG * NEAR else near
         far = min(good * stride, last) if last > first else max(good / stride, last)
         if not stable(far):
             break

@@ -22,9 +22,9 @@ examples:
   soro haptics scene.yaml                        objects of a file (docs/models/haptics.md)
   soro haptics free
 
-The environment is replaced at once; that is refused while the hand touches it. After `soro stop`
-this arms the device again. What would ring on the softest hand that is expected (parameter
-expected_hand of the renderer) is rendered softer, and that is said.
+The environment is replaced at once; that is refused while the hand touches it, and between
+`soro stop` and `soro stop --clear`. What would ring on the softest hand that is expected
+(parameter expected_hand of the renderer) is rendered softer, and that is said.
 """
 # As soro_mechanics.haptics.virtual_environment.PRESETS, which would load numba for the help text.
 ENVIRONMENTS = ('free', 'hold', 'wall', 'box', 'line', 'circle', 'angle')

@@ -10,6 +10,7 @@ from functools import partial
 from soro_cli.robot_choice import add_robot_options, choose_namespace, wanted_namespace
 from soro_cli.tables import note
 
+RENDERER = 'haptic_renderer/clear_fault'  # of one over topics, which latches beside its driver
 SUMMARY = 'stop every robot, or the one that is named: its safe action begins at once'
 EPILOG = """\
 Without --namespace or --robot ALL robots that are found are stopped: who types this wants safety.
@@ -53,6 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
             if not found:
                 raise nobody(session, f'nobody offers {wanted}/driver/stop')
         done, failed = round_.carry_out()
+        if arguments.clear and done and session.offering(RENDERER):
+            beside = ServiceRound(session, RENDERER, done[0].partition(': ')[0])
+            if beside.ask():
+                done, failed = beside.carry_out()
     remedy = '' if arguments.clear else f'. If a robot moves, {HARDWARE}'
     conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json, remedy)
     if len(done) > 1:

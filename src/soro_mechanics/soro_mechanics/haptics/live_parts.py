@@ -90,6 +90,11 @@ class LiveParts:
         self._touched, self._pull = {}, np.zeros(3)
         self.wrench[:], self._asked[:], self._slow, self.pushes = 0.0, 0.0, False, False
 
+    def go_on(self, before: LiveParts) -> None:
+        """Add what another environment adds by now, so that a hand feels no jerk of it."""
+        self.wrench[:], self._asked[:], self._slow = before.wrench, before._asked, before._slow
+        self._look()
+
     def move_goal(self, pose: Array, at_once: bool = False) -> None:
         """Let objects go to a pose, shape (4, 4); `at_once`: before the hand can touch them."""
         self._wanted = pose

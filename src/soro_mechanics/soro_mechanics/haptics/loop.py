@@ -27,7 +27,8 @@ from soro_mechanics.robot import Robot
 # 0.02 mm worse, and sense all as well (docs/evidence/haptic_5dof_rendering.md).
 MODEL_PERIOD, LONGEST = 2e-3, 50e-3
 # m of the handle (its turn with the lever of the rendering problem) and rad of a motor, from the
-# linearisation. Of a hand with 3 N at 0.15 m/s 1.2 mN and 7 um are sensed wrongly then.
+# linearisation. Of a hand with 3 N at 0.15 m/s 1.2 mN and 7 um are sensed wrongly then. Where
+# strips slide springs ring from a seventh less stiffness on; a third of it would spare that.
 FAR, FAR_TURN = 1e-3, 0.02
 # s: what 99 of 100 parts of a solution take at most, or half a period where that is less. Slots
 # that have less left, one after the other, until one computes all the same.

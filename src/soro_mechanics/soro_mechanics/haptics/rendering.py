@@ -12,6 +12,7 @@ energy monitor that shortens the motors' steps before they give the hand more en
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -173,12 +174,15 @@ class EnergyMonitor:
     def reset(self) -> None:
         """Start anew, with the full allowance."""
         self.state[:] = 0.0
-        self.state[kernels.TANK] = self.capacity
-        self.state[kernels.LEFT] = self.capacity
+        self.state[[kernels.TANK, kernels.LEFT]] = self.capacity
+        self._renewed = self._least = 0.0  # by renewals, and `lowest` until the last of them [J]
 
     def renew(self) -> None:
         """Give the allowance anew, as a contact begins: earlier ones may have spent it."""
-        self.state[kernels.TANK] = max(self.state[kernels.TANK], self.capacity)
+        spent = max(0.0, self.capacity - float(self.state[kernels.TANK]))
+        self._least, self._renewed = self.lowest, self._renewed + spent
+        self.state[kernels.TANK] += spent
+        self.state[kernels.LOWEST] = self.received
 
     @property
     def left(self) -> float:
@@ -192,8 +196,8 @@ class EnergyMonitor:
 
     @property
     def lowest(self) -> float:
-        """Least value of `received` so far [J]: passive while above minus the allowance."""
-        return float(self.state[kernels.LOWEST])
+        """Least of `received` and what was renewed [J]: passive above minus the allowance."""
+        return min(self._least, float(self.state[kernels.LOWEST]) + self._renewed)
 
     @property
     def limited(self) -> int:
@@ -269,8 +273,9 @@ class HapticLaw:
         a handle that nobody holds: in free space, along a line, round a circle.
         """
         linear, angular = self.environment.apart
+        added = self.environment.live.wrench
         self.resting.begin()
-        if self.environment.live.pushes:
+        if math.hypot(*added[:3], *(added[3:] / self.setup.length)) > force:
             return False
         return linear <= AT_REST[0] and angular <= AT_REST[1] and self.resting.rests(force)
 
@@ -294,6 +299,7 @@ class HapticLaw:
             names = [o.name for o in self.environment.objects]
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         environment.reset()
+        environment.live.go_on(self.environment.live)
         self.environment = environment
         self.oscillation.reset()
         self.approach()

@@ -219,21 +219,10 @@ def read_objects(section: Section) -> tuple[VirtualObject, ...]:
             damping = item.quantity('damping', 'N s/m', 0.0, minimum=0.0)
             friction = item.number('friction', 0.0, minimum=0.0)
             follows = item.boolean('follows_goal', False)
+        feel = stiffness, rotational, damping, friction, follows
         try:
-            objects.append(
-                VirtualObject(
-                    name,
-                    shape,
-                    Control[control.upper()],
-                    frame_at(position, axis),
-                    size,
-                    stiffness,
-                    rotational,
-                    damping,
-                    friction,
-                    follows,
-                )
-            )
+            pose, way = frame_at(position, axis), Control[control.upper()]
+            objects.append(VirtualObject(name, shape, way, pose, size, *feel))
         except InvalidInput as error:
             field = error.field.partition('[')[0]
             known = 'control', 'stiffness', 'damping', 'friction'
@@ -259,7 +248,7 @@ def published_environment(name: str, centre: Array) -> tuple[VirtualObject, ...]
     if name not in PRESETS:
         raise UnknownName('environment', name, PRESETS)
     centre = pose_array('centre', centre)
-    place, rigid = centre[:3, 3], math.inf
+    place, rigid, slides = centre[:3, 3], math.inf, Control.ADMITTANCE
     x_axis = centre[:3, 0]
     if name == 'free':
         return ()
@@ -274,14 +263,10 @@ def published_environment(name: str, centre: Array) -> tuple[VirtualObject, ...]
         turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
         frame = centre.copy()
         frame[:3, :3] = centre[:3, :3] @ turn
-        return (
-            VirtualObject(
-                'line', Shape.LINE, Control.ADMITTANCE, frame, rotational_stiffness=rigid
-            ),
-        )
+        return (VirtualObject('line', Shape.LINE, slides, frame, rotational_stiffness=rigid),)
     if name == 'circle':
         size = np.array([0.03, 0.0, 0.0])
-        return (VirtualObject('circle', Shape.CIRCLE, Control.ADMITTANCE, centre, size),)
+        return (VirtualObject('circle', Shape.CIRCLE, slides, centre, size),)
     size = np.array([0.0, 0.0, 0.2])
     frame = frame_at(place, x_axis)
     return (VirtualObject('limit', Shape.ANGLE_LIMIT, pose=frame, size=size),)
