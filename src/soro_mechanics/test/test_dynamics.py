@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks in motion against beams, momenta, energy, an ODE of rigid links, and their statics."""
 
+from dataclasses import replace
 import gc
 import json
 from pathlib import Path
@@ -408,6 +409,17 @@ def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():
     tip = own.bodies[0, 1]
     assert np.hypot(*tip[:2]) > 100.0 * abs(tip[2])
     np.testing.assert_allclose(own.nodes[:, -1], own.bodies[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize('stretch', [0.7, 1.3, 1.8])
+def test_a_thread_that_is_driven_longer_swings_as_slowly_as_it_is_long(stretch):
+    """Its mass is kept, EI belongs to the unloaded length; no inertia is negative."""
+    drive = DriveSpec(0, 0, 'stretch', shift=np.array([0, 0, 1.0, 0, 0, 0]), offset=-1.0)
+    spec = replace(beam(40, stiff=3e6), drives=(drive,))
+    stepper = Stepper(spec, np.ones(1), Options(**PRECISE))
+    stepper.rest(np.array([stretch]), np.zeros(6), STILL)
+    assert np.linalg.eigvalsh(stepper.motion.node_mass).min() > -1e-15
+    np.testing.assert_allclose(modes(stepper, 2).frequency, FIRST / stretch, rtol=2e-3)
 
 
 def test_a_mode_is_drawn_as_that_of_a_cantilever():

@@ -27,7 +27,7 @@ from soro_mechanics.dynamics.start import Means, settle
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
-from soro_mechanics.models.network.drive_values import driven_values
+from soro_mechanics.models.network.drive_values import driven_sections, driven_values
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
@@ -157,7 +157,7 @@ class Stepper:
             values, slopes = driven_values(self.layout.spec.drives, self._drives.actuation)
             for k, row in self._pulls:
                 self.inputs.pull[row] = values[k], slopes[k]
-            found = lay.driven_sections(self.layout, values)
+            found = driven_sections(self.layout, values)
             if self.options.incompressible and found is not None:
                 self.inputs.section[:] = found[:, 0]
 

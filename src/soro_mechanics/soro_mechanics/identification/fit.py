@@ -4,8 +4,8 @@
 
 Weighted nonlinear least squares with the model itself as the prediction; the deviations of
 position and orientation are estimated from the residuals (two passes). The covariance is
-``(J^T W J)^-1``; intervals are simultaneous (Bonferroni), with Student's t, as the noise itself
-is estimated. What the data cannot tell apart is found
+``(J^T W J)^-1``; intervals are simultaneous (Bonferroni), with Student's t, as the noise of each
+kind is estimated. What the data cannot tell apart is found
 in the covariance: an eigenvector with a large standard deviation names its parameters.
 
 All that holds for residuals that are noise. An F test for lack of fit asks whether they follow
@@ -27,7 +27,7 @@ from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.identification.offsets import FoundOffset, Offsets
 from soro_mechanics.identification.parameters import ParameterSpace
-from soro_mechanics.identification.problem import Errors, Observations, predict, Problem
+from soro_mechanics.identification.problem import Errors, leftover, Observations, predict, Problem
 
 __all__ = [
     'Errors',
@@ -160,7 +160,7 @@ def identify(
             max_nfev=MAX_STEPS,
         )
         x, iterations = found.x, iterations + int(found.nfev)
-        noise = problem.noise(x)
+        noise = problem.noise(x, leftover(found.jac))
         weight = problem.weights(noise)
     slope = problem.slope(x)
     jacobian = weight[:, None] * slope
@@ -175,7 +175,7 @@ def identify(
     chance = _chance(weight * residuals, jacobian, suspects)
     deviation = np.sqrt(np.diag(covariance) * (len(residuals) if chance < CHANCE else 1))
     tail = (1.0 - LEVEL) / (2 * len(x))
-    width = float(student.ppf(1.0 - tail, df=len(before) - len(x))) * deviation
+    width = student.ppf(1.0 - tail, df=_freedom(jacobian, 3 * len(train))) * deviation
     other = Problem(space, model, data.part(held), gravity, offsets, held)
     return Identification(
         space.names,
@@ -194,6 +194,18 @@ def identify(
         chance,
         () if offsets is None else _in_si(offsets, x[count:], width[count:]),
     )
+
+
+def _freedom(jacobian: Array, count: int) -> Array:
+    """Return the degrees of freedom (p,) of every variance (Satterthwaite 1946).
+
+    Positions, the first `count` residuals, and turns have a noise each, known from what the fit
+    leaves of them; a variance is as sure as those that it is made of.
+    """
+    own, free = np.linalg.pinv(jacobian).T ** 2, leftover(jacobian)
+    kinds = slice(count), slice(count, None)
+    parts = [own[k].sum(axis=0) ** 2 / max(free[k].sum(), 1.0) for k in kinds]
+    return np.asarray(own.sum(axis=0) ** 2 / sum(parts))
 
 
 def _in_si(offsets: Offsets, values: Array, width: Array) -> tuple[FoundOffset, ...]:

@@ -61,6 +61,11 @@ def predict(robot: Robot, data: Observations) -> list[Configuration]:
     return found
 
 
+def leftover(jacobian: Array) -> Array:
+    """Return what a linear fit leaves of the freedom of every residual (n,): 1 less its lever."""
+    return np.asarray(1.0 - (np.linalg.qr(jacobian)[0] ** 2).sum(axis=1))
+
+
 class Problem:
     """Residuals of a recording and their slope.
 
@@ -138,24 +143,20 @@ class Problem:
 
     def weights(self, noise: Errors | None) -> Array:
         """Return one weight per residual."""
-        n = 3 * len(self._data)
-        position, turn = (
-            (1.0, LENGTH) if noise is None else (1.0 / noise.position, 1.0 / noise.orientation)
-        )
-        parts = [np.full(n, position)]
-        if self._data.oriented:
-            parts.append(np.full(n, turn))
-        return np.concatenate(parts)
+        kinds = (1.0, LENGTH) if noise is None else (1.0 / noise.position, 1.0 / noise.orientation)
+        return np.repeat(kinds[: 1 + self._data.oriented], 3 * len(self._data))
 
-    def noise(self, x: Array) -> Errors:
-        """Return the standard deviation of one component of position and orientation."""
-        values = self.residuals(x)
-        n = 3 * len(self._data)
-        # What the parameters have used up of the degrees of freedom, shared by both kinds.
-        free = 1.0 - len(x) / len(values)
-        position = float(np.sqrt(np.mean(values[:n] ** 2) / free))
-        turn = float(np.sqrt(np.mean(values[n:] ** 2) / free)) if self._data.oriented else np.nan
-        return Errors(max(position, _TINY), max(turn, _TINY) if self._data.oriented else turn)
+    def noise(self, x: Array, free: Array) -> Errors:
+        """Return the standard deviation of one component of position and orientation.
+
+        free: what the fit leaves of every residual, see `leftover`.
+        """
+        n, squares = 3 * len(self._data), self.residuals(x) ** 2
+        position = float(np.sqrt(squares[:n].sum() / free[:n].sum()))
+        if not self._data.oriented:
+            return Errors(max(position, _TINY), np.nan)
+        turn = float(np.sqrt(squares[n:].sum() / free[n:].sum()))
+        return Errors(max(position, _TINY), max(turn, _TINY))
 
     def errors(self, values: Array) -> Errors:
         """Return root mean squares over postures."""

@@ -11,7 +11,8 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import State, Structure, Work
-from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS
+from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS, STRAINS
+from soro_mechanics.models.network.rod_sections import thin
 from soro_mechanics.numerics.curve_kernels import curve_value, place_of
 from soro_mechanics.numerics.monotone_curve import curve_at
 
@@ -72,12 +73,40 @@ def actuation_of(drives: Sequence[DriveSpec], driven: Array, limits: Array) -> A
     return out
 
 
-def length_forces(layout: Any, state: State) -> Array:
-    """Return dU/dL = -(F.e0 + F.c F / 2) of the section at every rod's first end, (rods,) [N]."""
-    first = layout.structure.rod_piece[:-1]
-    section, force = layout.sections[first, 0], state.wrench[first]
-    held: Array = np.einsum('ri,ri->r', force, section[:, :6] + 0.5 * section[:, 6:12] * force)
-    return -held
+def driven_sections(layout: Any, value: Array) -> Array | None:
+    """Return sections (pieces, stations, TABLE) with driven rest strains; None: none is driven."""
+    if layout.kinds.isdisjoint(STRAINS):
+        return None
+    out, shift = layout.sections.copy(), layout.structure.shift
+    for d, slot, x in zip(layout.spec.drives, layout.slots, value, strict=True):
+        if d.kind in STRAINS:
+            p = layout.rod_pieces[d.rod]
+            out[p, :, 0:6] += x * shift[p, slot - 1][:, None]
+    if layout.spec.incompressible:
+        for r in {d.rod for d in layout.spec.drives if d.kind == 'pressure'}:
+            thin(layout.sections[layout.rod_pieces[r]], out[layout.rod_pieces[r]])
+    return out
+
+
+def length_forces(of: Any, value: Array) -> Array:
+    """Return dU/dL of every rod (rods,) [N], of a stepper or a linearisation.
+
+    The mean along it of -(F.e0 + F.c F / 2), which an element has in its middle and an integrated
+    piece at its first end: what weight does between there and its mean comes on top. So it does
+    between the mean and the first end of a rod, where one is fed that does not keep its mass.
+    """
+    s, x, node, sections = of.layout.structure, of.inputs, of.state.node, of.layout.sections
+    driven, force = driven_sections(of.layout, value), of.state.wrench
+    section = (sections if driven is None else driven)[:, 0]
+    held = np.einsum('pi,pi->p', force, section[:, :6] + 0.5 * section[:, 6:12] * force)
+    rod = np.repeat(np.arange(len(x.length)), np.diff(s.rod_piece))
+    a, b = (node[np.arange(len(rod)) + rod + k] for k in range(2))
+    arm = (x.length[rod] * s.share / 12.0)[:, None] * (a[:, :3, 2] - b[:, :3, 2])
+    middle, first = 0.5 * (a + b)[:, :3, 3] + arm, node[s.rod_node[rod], :3, 3]
+    lifted = s.rod_macro[rod] * ((middle - a[:, :3, 3]) @ x.gravity)
+    lifted = lifted - (1 - s.keeps_mass[rod]) * ((middle - first) @ x.gravity)
+    part = x.dilution[rod] * section[:, 12] * lifted - held
+    return np.bincount(rod, s.share * part)
 
 
 def motor_torques(s: Structure, w: Work) -> Array:
@@ -92,9 +121,9 @@ def drive_efforts(of: Any, actuation: Array) -> Array:
     `of`: a stepper, or a linearisation just made: layout, state, and work as assembled there.
     """
     drives, tendons = of.layout.spec.drives, of.layout.tendons
-    out, slopes = np.zeros(of.layout.actuators), driven_values(drives, actuation)[1]
+    out, (values, slopes) = np.zeros(of.layout.actuators), driven_values(drives, actuation)
     tension = dict(zip(tendons.actuators.tolist(), tendons.held_tensions(of.state), strict=True))
-    force, torque = length_forces(of.layout, of.state), motor_torques(of.layout.structure, of.work)
+    force, torque = length_forces(of, values), motor_torques(of.layout.structure, of.work)
     for d, slope in zip(drives, slopes, strict=True):
         if d.kind in LENGTHS:
             out[d.actuator] += slope * force[d.rod]

@@ -33,4 +33,5 @@ def end_moments(size: Array, half: Array, axis: Array) -> tuple[Array, Array]:
     """
     arm = size / 6.0 * np.repeat([1.0, -1.0], len(size) // 2)
     hats = (((arm * half)[:, None] * axis) @ HATS).reshape(-1, 3, 3)
-    return hats, (MARGIN * half * arm**2)[:, None] * (1.0 - axis**2)
+    across = (axis**2).sum(axis=1, keepdims=True) - axis**2  # a rest stretch makes tangents longer
+    return hats, (MARGIN * half * arm**2)[:, None] * across

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.network.arrays import Inputs
 from soro_mechanics.models.network.end_levers import end_moments, ends_of
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.models.network.tendon.taut import SlackTangent, TautTendons
@@ -27,18 +28,11 @@ class Tangent(SlackTangent, Protocol):
 
     matrix: Array
     taut: TautTendons | None
+    inputs: Inputs
 
     @property
     def lock(self) -> AbstractContextManager[bool]:
         """Held while its scratch is written."""
-
-    @property
-    def lengths(self) -> Array:
-        """Lengths of the rods (rods,) [m]."""
-
-    @property
-    def dilution(self) -> Array:
-        """Mass per length of the rods (rods,), in parts of that of their sections."""
 
     @property
     def conservative(self) -> bool:
@@ -111,16 +105,15 @@ class _Masses:
         self._sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
 
     def _lumped(self) -> Array:
-        s, layout = self.linear.layout.structure, self.linear.layout
+        s, layout, x = self.linear.layout.structure, self.linear.layout, self.linear.inputs
         mass, turns = np.zeros(self.nodes), np.zeros((self.nodes, 3))
-        length = self.linear.lengths * self.linear.dilution
+        length = x.length * x.dilution
         owner = np.repeat(np.arange(len(length)), np.diff(s.rod_piece))
         first = np.arange(len(owner)) + owner
         half = 0.5 * layout.sections[:, :, 12].mean(axis=1) * length[owner] * s.share
         nodes, ends = ends_of(s)
-        axis = layout.sections[ends, np.repeat([0, -1], len(length)), :3]
-        size = self.linear.lengths[owner] * s.share
-        moment, turn = end_moments(size[ends], half[ends], axis)
+        size = x.length[owner] * s.share
+        moment, turn = end_moments(size[ends], half[ends], x.section[ends, :3])
         for k in range(2):
             mass[first + k] += half
             np.add.at(turns, first[ends] + k, turn)

@@ -30,10 +30,10 @@ from soro_mechanics.models.network.description.spec import (
     STRAINS,
     TENDONS,
 )
-from soro_mechanics.models.network.drive_values import driven_values
+from soro_mechanics.models.network.drive_values import driven_sections, driven_values
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
-from soro_mechanics.models.network.rod_sections import radius_at, thin
+from soro_mechanics.models.network.rod_sections import radius_at
 from soro_mechanics.models.network.structure import integers, make_structure
 from soro_mechanics.models.network.tendon.layout import with_tendon_mesh
 from soro_mechanics.models.network.tendon.paths import Tendons
@@ -346,21 +346,6 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
         section=section,
         map_gain=gain,
     )
-
-
-def driven_sections(layout: Layout, value: Array) -> Array | None:
-    """Return sections (pieces, stations, TABLE) with driven rest strains; None: none is driven."""
-    if layout.kinds.isdisjoint(STRAINS):
-        return None
-    out, shift = layout.sections.copy(), layout.structure.shift
-    for d, slot, x in zip(layout.spec.drives, layout.slots, value, strict=True):
-        if d.kind in STRAINS:
-            p = layout.rod_pieces[d.rod]
-            out[p, :, 0:6] += x * shift[p, slot - 1][:, None]
-    if layout.spec.incompressible:
-        for r in {d.rod for d in layout.spec.drives if d.kind == 'pressure'}:
-            thin(layout.sections[layout.rod_pieces[r]], out[layout.rod_pieces[r]])
-    return out
 
 
 def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0) -> Inputs:

@@ -122,7 +122,7 @@ class Linearisation:
         self.work = work = work or spare_work(cut)
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
-        self._x, self.state = x, state
+        self.inputs, self.state = x, state
         # what a solve has left is of two-node elements only: nothing inside was missed
         error, negative, holds = (
             (*found, True) if found else linearise(s, x, state, work, exact, LANES)
@@ -170,18 +170,8 @@ class Linearisation:
             w.step_body[0] = 0.0
             w.step_body[1:] = bodies.reshape(-1, 6)
             s = self.layout.structure
-            part = follow_change(s, self._x, self.state, w, change, part, one, new)
+            part = follow_change(s, self.inputs, self.state, w, change, part, one, new)
         return new, float(part)
-
-    @property
-    def lengths(self) -> Array:
-        """Lengths of the rods (rods,) [m], driven ones as they are."""
-        return self._x.length
-
-    @property
-    def dilution(self) -> Array:
-        """Mass per length of the rods (rods,), in parts of that of their sections."""
-        return self._x.dilution
 
     @property
     def plain(self) -> bool:
@@ -191,7 +181,7 @@ class Linearisation:
     @property
     def conservative(self) -> bool:
         """Whether the loads have an energy: no moments, and no loads that follow the body."""
-        x = self._x
+        x = self.inputs
         loads = (x.follower, x.node_follower, x.dead[:, 3:], x.node_dead[:, 3:])
         return not any(np.count_nonzero(part) for part in loads)
 
@@ -258,7 +248,7 @@ class Linearisation:
         s = self.layout.structure
         out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
         with self.lock:
-            body_response(s, self._x, self.state, self.work, 1 + int(s.counts[5]), out)
+            body_response(s, self.inputs, self.state, self.work, 1 + int(s.counts[5]), out)
         return out
 
     def node_compliance(self) -> Array:
@@ -309,7 +299,7 @@ class Linearisation:
                 np.empty((6, 6 + count)),
                 *vars(found).values(),
             )
-            sensor_response(s, self._x, self.state, self.work, sensors)
+            sensor_response(s, self.inputs, self.state, self.work, sensors)
         if places.in_order:
             return found
         back = places.back
