@@ -78,7 +78,7 @@ def identify_past(
     others = arguments.parameter or arguments.fix or arguments.sensor_offset
     if others or arguments.marker_offset or arguments.offsets_only:
         raise UserError('--history is found by itself: leave out parameters and offsets')
-    actuation = data.actuation()
+    actuation = data.actuation
     commanded = actuation.commanded  # the planner's delay is from command to motion
     alone = arguments.history == ['delay'] and np.isfinite(commanded).any()
     values = commanded if alone else actuation.present

@@ -75,7 +75,7 @@ def test_a_figure_is_of_the_format_that_was_asked_for(tmp_path, kind, head):
 def test_actuators_come_in_the_order_of_the_robot_file(recorded):
     with BagReader(recorded.folder) as bag:
         run = RunData(bag, choose_namespace(bag, None))
-        data, shapes = run.actuation(), run.shapes()
+        data, shapes = run.actuation, run.shapes()
         np.testing.assert_array_equal(data.measured, shapes.actuation)
         assert data.names == ('actuator_1', 'actuator_2', 'actuator_3')
         with pytest.raises(UserError, match='recorded: arm'):
@@ -106,9 +106,7 @@ def test_thirty_actuators_have_panels_whose_legends_fit():
     description = read_robot_file(find_robot_file('pam_continuum'))
     rest = np.array([[a.rest for a in description.actuators]] * 2)
     data = SimpleNamespace(time=np.arange(2.0), commanded=rest, measured=rest, stand_in=rest)
-    run = SimpleNamespace(
-        description=description, actuators=description.actuators, actuation=lambda: data
-    )
+    run = SimpleNamespace(description=description, actuators=description.actuators, actuation=data)
     figure = _actuation(run).figure
     figure.draw_without_rendering()
     names = []
@@ -131,7 +129,7 @@ def test_every_quantity_is_drawn_in_its_own_unit_with_its_limits(tmp_path):
     actuators = description.actuators
     most = np.array([[a.maximum for a in actuators]] * 2)
     data = SimpleNamespace(time=np.arange(2.0), commanded=most, measured=most, stand_in=most)
-    run = SimpleNamespace(description=description, actuators=actuators, actuation=lambda: data)
+    run = SimpleNamespace(description=description, actuators=actuators, actuation=data)
     drawn = {
         line.get_label(): (panel, line.get_ydata()[0])
         for panel in _actuation(run).figure.axes

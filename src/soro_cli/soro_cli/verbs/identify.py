@@ -151,13 +151,13 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
             return identify_past(arguments, robot, data, tip, folder)
         observations = rests()
         space = ParameterSpace(data.description, _parameters(arguments, robot))
-        offsets = _offsets(arguments, robot, data.actuation())
+        offsets = _offsets(arguments, robot, data.actuation)
         if not arguments.json:
             what = 'pose' if observations.oriented else 'position alone, orientation not measured'
             values = ' '.join(f'{g:g}' for g in gravity)
             note(
                 f'{len(observations)} postures, measured by {tip.topic} ({what}); model {model}; '
-                f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation())}'
+                f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation)}'
             )
         held_out = {'hold_out': arguments.hold_out, 'seed': arguments.seed}
         found = identify(space, model, observations, offsets=offsets, gravity=gravity, **held_out)
@@ -170,7 +170,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         if arguments.write and found.better and found.names:
             with writing(Path(arguments.write)):
                 space.write(found.factors.tolist(), Path(arguments.write))
-        answer = _result(found, observations, gravity, data.actuation())
+        answer = _result(found, observations, gravity, data.actuation)
     written = bool(found.names) and found.better
     return conclude(arguments, found.better, answer, _tables(space, found), picture, written)
 
