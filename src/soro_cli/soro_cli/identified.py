@@ -73,7 +73,8 @@ def identify_past(
     import numpy as np
 
     from soro_mechanics.identification import history_fit
-    from soro_recording.identify_report import draw_history, save_figure
+    from soro_recording.identify_report import draw_history
+    from soro_recording.run_figures import save_figure
 
     others = arguments.parameter or arguments.fix or arguments.sensor_offset
     if others or arguments.marker_offset or arguments.offsets_only:

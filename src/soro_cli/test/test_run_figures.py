@@ -26,10 +26,9 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.display_units import SHOWN
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import _Types, BagReader, Recorded
-from soro_recording.identify_report import save_figure
 from soro_recording.open_bag import default_folder, open_bag
 from soro_recording.run_data import choose_namespace, distance_to_path, RunData
-from soro_recording.run_figures import _actuation, Drawn, FIGURES
+from soro_recording.run_figures import _actuation, Drawn, FIGURES, save_figure
 from soro_recording.run_player import _scale, PLAYER
 
 

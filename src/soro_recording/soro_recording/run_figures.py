@@ -52,10 +52,15 @@ class Drawn:
 
     def save(self, folder: Path, kind: str = 'png') -> Path:
         """Write the figure as PNG, PDF or SVG."""
-        path = folder / f'{self.name}.{kind}'
-        with writing(path):
-            self.figure.savefig(path, dpi=DPI)
-        return path
+        return save_figure(self.figure, folder / f'{self.name}.{kind}')
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure, in the format that the name ends with; return where."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=DPI)
+    return path
 
 
 def draw_all(run: RunData, measured: Measured | None = None) -> list[Drawn]:

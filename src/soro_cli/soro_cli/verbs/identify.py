@@ -141,7 +141,8 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         from soro_mechanics.identification.offsets import body_length
         from soro_mechanics.identification.parameters import ParameterSpace
         from soro_mechanics.robot import Robot
-        from soro_recording.identify_report import draw_report, save_figure
+        from soro_recording.identify_report import draw_report
+        from soro_recording.run_figures import save_figure
 
         model = arguments.model or _model(data)
         robot = Robot(data.description, model)
