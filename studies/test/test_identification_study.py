@@ -68,7 +68,7 @@ def moving():
 
 def test_postures_on_the_way_do_not_count(moving):
     run, tip = moving
-    commanded = run.states.commanded
+    commanded = run.actuation.commanded
     observations = postures(run, tip, SPEED)
     assert len(observations) == 6
     ends = [np.abs(commanded - a).max(axis=1).min() for a in observations.actuation]
@@ -80,10 +80,10 @@ def test_postures_on_the_way_do_not_count(moving):
 def test_what_is_held_is_told_from_what_is_commanded(moving):
     run, tip = moving
     span = np.array([a.maximum - a.minimum for a in run.actuators])
-    resting = held(run.states, tip.time, span, SETTLING)
+    resting = held(run.actuation, tip.time, span, SETTLING)
     for n in np.flatnonzero(resting):
         here = (tip.time >= tip.time[n] - SETTLING) & (tip.time <= tip.time[n])
-        assert np.ptp(run.states.commanded[here], axis=0).max() < 0.01 * span.max()
+        assert np.ptp(run.actuation.commanded[here], axis=0).max() < 0.01 * span.max()
     # Six rests of 1.5 s; each loses the settling time and half a window at both ends.
     assert 0 < resting.sum() * 0.04 <= 6 * (1.5 - SETTLING) + 0.5
     assert WINDOW < SETTLING

@@ -50,12 +50,11 @@ class CanTransport:
         self._motors, self._sensors = wiring.zero.size, len(wiring.sensors)
         self._groups = f4.groups_of(self._motors)
         self._per_count = wiring.direction * (COUNT / wiring.ratio)  # rad of the outputs
-        self._per_degree = wiring.direction * (math.radians(1.0) / wiring.ratio)
         self._forget()
 
     def _forget(self) -> None:
         self.time, self.sampled = -math.inf, math.nan
-        self.angles, self.speeds, self.applied = np.full((3, self._motors), math.nan)
+        self.angles, self.applied = np.full((2, self._motors), math.nan)
         self.flex = np.full(self._sensors, math.nan)
         self.flex_faulty = np.zeros(self._sensors, bool)
         self.saturated = np.zeros(self._motors, bool)
@@ -299,14 +298,9 @@ class CanTransport:
             self._gather(frame, now)
         elif isinstance(frame, msg.FeedbackFd):
             self._measured(0, frame.angles, frame.status)
-            np.multiply(self._per_degree, frame.speeds, out=self.speeds)
             self._flexed(0, frame.samples)
             repeated, self._clock = frame.time == self._clock, frame.time
             self._judge_age(frame.seq, now, repeated)
-        elif isinstance(frame, msg.Velocity):
-            first = f4.PER_GROUP * frame.group
-            per = self._per_degree[first : first + f4.PER_GROUP]
-            self.speeds[first : first + f4.PER_GROUP] = per * frame.speeds[: per.size]
         elif isinstance(frame, msg.Flex):
             self._flexed(f4.PER_GROUP * frame.group, frame.samples)
             self._syncs.answered(frame.seq)

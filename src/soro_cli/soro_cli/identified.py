@@ -73,12 +73,13 @@ def identify_past(
     import numpy as np
 
     from soro_mechanics.identification import history_fit
-    from soro_recording.identify_report import draw_history, save_figure
+    from soro_recording.identify_report import draw_history
+    from soro_recording.run_figures import save_figure
 
     others = arguments.parameter or arguments.fix or arguments.sensor_offset
     if others or arguments.marker_offset or arguments.offsets_only:
         raise UserError('--history is found by itself: leave out parameters and offsets')
-    actuation = data.actuation()
+    actuation = data.actuation
     commanded = actuation.commanded  # the planner's delay is from command to motion
     alone = arguments.history == ['delay'] and np.isfinite(commanded).any()
     values = commanded if alone else actuation.present

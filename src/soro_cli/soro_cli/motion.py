@@ -10,18 +10,17 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from soro_cli.robot_choice import RunningRobot
 from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.inputs.driver_constants import STOPPED_BIT
+from soro_node.qos import LOSSY
 
 ACTIVE, ESTOP = ActuatorState.ACTIVE, ActuatorState.ESTOP
 REFUSAL = 2.0  # s; diagnostics come at 1 Hz
 SEEN = 1.0  # s: a measured tip that is older is of a tracker that was lost
 STEADY = 0.3  # s within the tolerance before a robot counts as arrived
-_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 _STATES = {
     0: 'has no communication with its device',
     1: 'is inactive: `soro stop --clear`; after autostart:=false activate it, see '
@@ -47,11 +46,11 @@ class MotionWatch:
         node, space = robot.session.node, robot.namespace
         self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
         self._inbox = PolledSubscriptions(node)
-        self._inbox.open(ActuatorState, self._states, _NEWEST)
+        self._inbox.open(ActuatorState, self._states, LOSSY)
         self._tracked, self._controls = f'{space}/tip_measured', f'{space}/control_state'
-        self._inbox.open(PoseStamped, self._tips, _NEWEST)
-        self._inbox.open(PoseStamped, self._tracked, _NEWEST)
-        self._inbox.open(ControlState, self._controls, _NEWEST)
+        self._inbox.open(PoseStamped, self._tips, LOSSY)
+        self._inbox.open(PoseStamped, self._tracked, LOSSY)
+        self._inbox.open(ControlState, self._controls, LOSSY)
         self._diagnostics = node.create_subscription(
             DiagnosticArray, '/diagnostics', self._on_diagnostics, 10
         )

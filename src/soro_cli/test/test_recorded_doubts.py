@@ -89,7 +89,7 @@ def fake_run(commanded_at):
     return SimpleNamespace(
         description=SimpleNamespace(title='arm'),
         tip=lambda: (time, pose),
-        actuation=lambda: SimpleNamespace(source='measured'),
+        actuation=SimpleNamespace(source='measured'),
         commanded_at=lambda time: np.isfinite(time),
         shapes=lambda topic: ghost if topic == 'commanded_configuration' else None,
     )
@@ -123,7 +123,7 @@ def test_the_last_command_of_a_driver_in_a_safe_state_does_not_stand(recorded, a
     alter('ActuatorState', safe)
     with BagReader(recorded.folder) as bag:
         run = RunData(bag, '/arm')
-        data = run.actuation()
+        data = run.actuation
         followed = data.time > 9.85  # from the first message on, at 0.1 s
         np.testing.assert_array_equal(np.isfinite(data.commanded).all(axis=1), followed)
         assert np.isfinite(data.measured).all()

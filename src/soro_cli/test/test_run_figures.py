@@ -26,10 +26,9 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_node.display_units import SHOWN
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import _Types, BagReader, Recorded
-from soro_recording.identify_report import save_figure
 from soro_recording.open_bag import default_folder, open_bag
 from soro_recording.run_data import choose_namespace, distance_to_path, RunData
-from soro_recording.run_figures import _actuation, Drawn, FIGURES
+from soro_recording.run_figures import _actuation, Drawn, FIGURES, save_figure
 from soro_recording.run_player import _scale, PLAYER
 
 
@@ -75,7 +74,7 @@ def test_a_figure_is_of_the_format_that_was_asked_for(tmp_path, kind, head):
 def test_actuators_come_in_the_order_of_the_robot_file(recorded):
     with BagReader(recorded.folder) as bag:
         run = RunData(bag, choose_namespace(bag, None))
-        data, shapes = run.actuation(), run.shapes()
+        data, shapes = run.actuation, run.shapes()
         np.testing.assert_array_equal(data.measured, shapes.actuation)
         assert data.names == ('actuator_1', 'actuator_2', 'actuator_3')
         with pytest.raises(UserError, match='recorded: arm'):
@@ -106,9 +105,7 @@ def test_thirty_actuators_have_panels_whose_legends_fit():
     description = read_robot_file(find_robot_file('pam_continuum'))
     rest = np.array([[a.rest for a in description.actuators]] * 2)
     data = SimpleNamespace(time=np.arange(2.0), commanded=rest, measured=rest, stand_in=rest)
-    run = SimpleNamespace(
-        description=description, actuators=description.actuators, actuation=lambda: data
-    )
+    run = SimpleNamespace(description=description, actuators=description.actuators, actuation=data)
     figure = _actuation(run).figure
     figure.draw_without_rendering()
     names = []
@@ -131,7 +128,7 @@ def test_every_quantity_is_drawn_in_its_own_unit_with_its_limits(tmp_path):
     actuators = description.actuators
     most = np.array([[a.maximum for a in actuators]] * 2)
     data = SimpleNamespace(time=np.arange(2.0), commanded=most, measured=most, stand_in=most)
-    run = SimpleNamespace(description=description, actuators=actuators, actuation=lambda: data)
+    run = SimpleNamespace(description=description, actuators=actuators, actuation=data)
     drawn = {
         line.get_label(): (panel, line.get_ydata()[0])
         for panel in _actuation(run).figure.axes

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import PointCloud2
 
 from soro_compliance.services import Services
@@ -14,6 +13,7 @@ from soro_compliance.workspace_action import WorkspaceAction
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.srv import ComputeCompliance
 from soro_node.diagnostics import Level
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.inputs.polled_feedback import PolledFeedback
 from soro_node.inputs.wrench_input import WrenchInput
@@ -85,9 +85,7 @@ class Compliance(RobotNode):
         """Listen to the present state."""
         self._feedback.open()
         self._wrench.open()
-        self._timer = self.create_timer(
-            REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(self, REPORT_PERIOD, self._report)
         self.diagnostics.report('solver', Level.OK, 'ready')
 
     def stop_outputs(self) -> None:
@@ -110,13 +108,7 @@ class Compliance(RobotNode):
 
     def _report(self) -> None:
         self._wrench.report()
-        age = self._feedback.age()
-        if self._feedback.refusal:
-            self.diagnostics.report('actuator_state', Level.ERROR, self._feedback.refusal)
-        elif self._feedback.fresh() is None:
-            self.diagnostics.report('actuator_state', Level.WARN, 'no actuator_state', age=age)
-        else:
-            self.diagnostics.report('actuator_state', Level.OK, 'fresh', age=age)
+        self._feedback.report()
 
     @answering
     def _on_request(self, request: Any, response: Any) -> Any:

@@ -20,7 +20,7 @@ from soro_node.conversions import compliance_to_message, CompliancePoint, config
 from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.inputs.external_wrench import WrenchAt
 from soro_node.replies import fill_status
-from soro_node.requests import loaded_state, no_external, quick_start_of
+from soro_node.requests import loaded_state, quick_start_of
 from soro_node.robot_binding import RobotBinding
 
 
@@ -35,7 +35,7 @@ class Services:
     binding: RobotBinding
     feedback: LatestFeedback
     now: Callable[[], Time]
-    external: Callable[[], WrenchAt | None] = no_external
+    external: Callable[[], WrenchAt | None] = lambda: None
     _last: Configuration | None = field(default=None, init=False)
 
     def compute_compliance(self, request: Any, response: Any) -> Any:

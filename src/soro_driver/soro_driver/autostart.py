@@ -22,6 +22,7 @@ from soro_driver.loop.control_loop import ControlLoop
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.main import ending
 from soro_node.process.parent_death import launcher, launcher_lives
 
@@ -97,7 +98,7 @@ class Autostart:
             self._said = self._next = -SAY_PERIOD
         self._arm = arm
         if self._timer is None:
-            self._timer = self._node.create_timer(PERIOD, self.look, clock=self._node.steady)
+            self._timer = steady_timer(self._node, PERIOD, self.look)
         self._timer.reset()
         self.look()
         return not self.pending and not self.reason

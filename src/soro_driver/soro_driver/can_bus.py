@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import time
 
-from soro_driver.can_port import CanPort
+from soro_driver.can_port import CanPort, Raw
 from soro_driver.device import DeviceLost
 from soro_driver.python_can_link import PythonCanLink
 from soro_driver.safety.device_lock import DeviceLock
 from soro_driver.socketcand_link import SocketcandLink
 
 POLL = 2e-4  # s between looks at the bus while a reply is awaited
-Raw = tuple[int, bytes]
 
 
 class RawCanBus:

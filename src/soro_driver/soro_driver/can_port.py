@@ -16,6 +16,7 @@ SERVER_PORT = 29536  # where a socketcand server listens unless it is told other
 FRAME_BITS = 127  # of a classic frame of eight bytes: 111 and stuffing, on average
 MAX_LOAD = 0.9  # of a bus
 Port = TypeVar('Port', bound='CanPort')
+Raw = tuple[int, bytes]  # a frame: identifier and data
 
 
 @dataclass(frozen=True)

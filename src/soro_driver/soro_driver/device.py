@@ -87,21 +87,21 @@ class DeviceError(SoroError):
     """The device answered with an error: `fault` is latched until it is cleared.
 
     - `message`: for a person: what failed and what to do.
-    - `fault`: bits of `Fault`, or of the device (16-31).
+    - `fault`: bits of `Fault`, or of the device (16-31); default: `usual_fault`.
     """
 
     code = Code.DEVICE_FAULT
+    usual_fault = Fault.DEVICE
 
-    def __init__(self, message: str, fault: int = Fault.DEVICE) -> None:
+    def __init__(self, message: str, fault: int | None = None) -> None:
         super().__init__(message)
-        self.fault = int(fault)
+        self.fault = int(self.usual_fault if fault is None else fault)
 
 
 class DeviceLost(DeviceError):
     """The connection to the device is gone; the driver reconnects."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, Fault.COMMUNICATION)
+    usual_fault = Fault.COMMUNICATION
 
 
 class DeviceInUse(DeviceError):
@@ -115,8 +115,7 @@ class DeviceTimeout(DeviceError):
     timeout.
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, Fault.COMMUNICATION)
+    usual_fault = Fault.COMMUNICATION
 
 
 def first_line(error: BaseException) -> str:

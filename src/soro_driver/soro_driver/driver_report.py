@@ -77,7 +77,7 @@ def device_status(loop: ControlLoop, emulated: bool | None) -> Status:
 
 def left_unsafe(loop: ControlLoop | None) -> str:
     """Say what a loop that was told to end has left unsafe; empty: nothing."""
-    if loop is None or not (loop.running or loop.unsafe):
+    if loop is None or not (loop.thread.running or loop.unsafe):
         return ''
     return ': '.join(filter(None, ('outputs not made safe from here', ', '.join(loop.unsafe))))
 
@@ -94,7 +94,7 @@ def command_status(inlet: CommandArbiter) -> Status:
 
 def loop_status(loop: ControlLoop) -> Status:
     """Say how well the loop keeps time."""
-    figures = loop.figures
+    figures, note = loop.thread.statistics.figures(), loop.thread.note
     level, message = Level.OK, 'in time'
     if loop.hung:
         level, message = Level.ERROR, HUNG
@@ -104,5 +104,5 @@ def loop_status(loop: ControlLoop) -> Status:
     for name, numbers in (('lateness', figures.lateness), ('work', figures.work)):
         for part, value in zip(('p50', 'p99', 'p99.9', 'max'), numbers, strict=True):
             values[f'{name}_{part}_ms'] = 1e3 * value
-    values |= {'ticks': figures.ticks, 'missed': figures.missed, 'scheduling': loop.note}
+    values |= {'ticks': figures.ticks, 'missed': figures.missed, 'scheduling': note}
     return Status('loop', level, message, values)

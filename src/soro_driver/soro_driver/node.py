@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -36,6 +35,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.lifecycle import GuardedLifecycleNode
 from soro_node.main import ending, run
@@ -101,11 +101,10 @@ class DriverNode(GuardedLifecycleNode):
         self.emergency_stop = EmergencyStop(self, self._latches, self._stop_at_once)
         self.offer_services()
         self._changed = self.create_guard_condition(self._on_change)
-        self.steady = Clock(clock_type=ClockType.STEADY_TIME)
         if self.loop_reports:
             threading.Thread(target=self._report_for_loop, name='reports', daemon=True).start()
         else:
-            self.create_timer(REPORT_PERIOD, self._on_change, clock=self.steady)
+            steady_timer(self, REPORT_PERIOD, self._on_change)
         self._starting = Autostart(self, self.get_namespace(), self._table.connect_timeout)
         self._diagnostics.report('device', Level.WARN, 'not configured')
 
@@ -125,7 +124,7 @@ class DriverNode(GuardedLifecycleNode):
 
     def connect(self) -> ControlLoop:
         """Return a loop whose device has answered; nothing moves, nothing ticks yet."""
-        if self._left is not None and self._left.running:
+        if self._left is not None and self._left.thread.running:
             raise NotAllowed('the device has not been given back yet; try again', Code.BUSY)
         values = self._table.values()
         robot = read_description(values)
@@ -423,7 +422,7 @@ class DriverNode(GuardedLifecycleNode):
         while self.context.ok():
             loop = self._loop
             try:
-                if loop is None or loop.hung or not loop.running:
+                if loop is None or loop.hung or not loop.thread.running:
                     self._changed.trigger()
                     self._diagnostics.publish()
             except RuntimeError as error:  # of rclpy

@@ -9,14 +9,12 @@ from contextlib import suppress
 import errno
 from typing import Any
 
-from soro_driver.can_port import CanPort
+from soro_driver.can_port import CanPort, Raw
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, first_line
 from soro_mechanics.core.missing_package import how_to_install
 
 INSTALL = how_to_install('python-can==4.6.1')
 MAX_PENDING = 4096  # frames taken at once: a babbling bus must not hold the loop
-
-Raw = tuple[int, bytes]
 
 
 class PythonCanLink:

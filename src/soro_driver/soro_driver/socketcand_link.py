@@ -14,14 +14,12 @@ import socket
 import struct
 import time
 
-from soro_driver.can_port import CanPort
+from soro_driver.can_port import CanPort, Raw
 from soro_driver.device import DeviceLost
 
 BATCH = 65536  # bytes taken at once: a babbling bus must not hold the loop
 STANDARD = 3  # digits of an identifier; extended ones have eight and belong to others
 LONGEST = 4096  # bytes without the end of a frame: this is no socketcand server
-
-Raw = tuple[int, bytes]
 
 
 class SocketcandLink:

@@ -54,7 +54,7 @@ def test_an_emergency_stop_of_a_device_that_came_back_is_confirmed(rig):
 
 def test_a_pass_that_does_not_end_is_an_error(rig, monkeypatch):
     rig.armed()
-    monkeypatch.setattr(type(rig.loop._thread), 'running', True)
+    monkeypatch.setattr(type(rig.loop.thread), 'running', True)
     rig.loop._step(0.0)
     longest = rig.device.open_timeout + rig.loop.settings.ttl
     rig.clock.now += longest - 0.01

@@ -40,12 +40,12 @@ EVENTS = {
     'arm': lambda s: s.arm(),
     'disarm': lambda s: s.disarm(),
     'begin_safe': lambda s: s.begin_safe('silent'),
-    'end_safe': lambda s: s.end_safe(),
+    'end_safe': lambda s: setattr(s, 'safe_done', True),
     'engage': lambda s: s.engage(),
     'fault': lambda s: s.fault(Fault.SENSOR, 'sensor'),
     'estop': lambda s: (press(s), s.latch_estop()),
     'release': lambda s: release(s),
-    'hold': lambda s: (s.hold('stopped'), s.begin_safe('stopped')),
+    'hold': lambda s: (s.latches.stop('stopped'), s.begin_safe('stopped')),
     'clear': lambda s: s.clear(),
 }
 
@@ -122,7 +122,7 @@ def test_safe_accepts_commands_only_when_its_action_has_ended():
     assert not safety.accepts_commands
     safety.engage()
     assert safety.state is DeviceState.SAFE
-    safety.end_safe()
+    safety.safe_done = True
     assert safety.accepts_commands
     safety.engage()
     assert safety.state is DeviceState.ACTIVE
@@ -131,9 +131,9 @@ def test_safe_accepts_commands_only_when_its_action_has_ended():
 @pytest.mark.parametrize('state', DeviceState)
 def test_after_a_stop_nothing_moves_before_it_is_cleared(state):
     safety = in_state(state)
-    safety.hold('stopped')
+    safety.latches.stop('stopped')
     safety.begin_safe('stopped')
-    safety.end_safe()
+    safety.safe_done = True
     assert safety.present_faults & Fault.STOPPED
     safety.engage()
     for event in ('opened', 'disarm', 'arm'):

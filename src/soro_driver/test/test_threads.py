@@ -93,7 +93,7 @@ def test_statistics():
     statistics = LoopStatistics(0.01, window=100)
     for i in range(250):
         statistics.add(i * 1e-6, 2e-3)
-    statistics.miss(10)
+    statistics.missed += 10
     figures = statistics.figures()
     assert figures.lateness[3] == pytest.approx(249e-6)  # the window holds the last 100
     assert figures.lateness[0] == pytest.approx(199.5e-6)

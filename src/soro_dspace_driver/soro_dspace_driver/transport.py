@@ -24,7 +24,6 @@ class DspaceTransport:
       range.
     - `state`: SerialState of the device.
     - `meant`: bits of the device's channels that `faults` are about.
-    - `status`: the device's counters.
     - `rebooted`: the device does not know this session any more.
     """
 
@@ -110,9 +109,7 @@ class DspaceTransport:
         self.measured, self.applied = np.full((2, self._count), math.nan)
         self.state = int(sf.SerialState.BOOT)
         self.faults, self.meant = f1.DeviceFault(0), 0
-        self.status: f1.Status | None = None
         self.rebooted = False
-        self.refusals = 0
         self._seq: int | None = None
 
     def _await_measurement(self, end: float) -> None:
@@ -130,11 +127,9 @@ class DspaceTransport:
                 self._measured(f1.Feedback.unpack(frame.body), arrival.time)
                 self._seq = frame.seq
         elif frame.type == f1.Type.STATUS:
-            self.status = f1.Status.unpack(frame.body)
-            peer = self.session.peer
-            self.rebooted |= peer is not None and self.status.boot_id != peer.boot_id
+            peer, status = self.session.peer, f1.Status.unpack(frame.body)
+            self.rebooted |= peer is not None and status.boot_id != peer.boot_id
         elif frame.type == sf.SessionType.NACK:
-            self.refusals += 1
             nack = sf.Nack.unpack(frame.body)
             self.rebooted |= nack.of_type == f1.Type.COMMAND and nack.reason == sf.Reason.SESSION
 

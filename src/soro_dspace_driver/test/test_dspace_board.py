@@ -348,8 +348,9 @@ def test_damage_is_counted_exactly():
         wire.put(frame.pack(), 0.0)
     for unit in wire.leaving(1e3):
         got += reader.feed(unit)
-    assert reader.crc_errors + reader.malformed == wire.corrupted > 100
-    assert len(got) == 300 - wire.corrupted - wire.lost
+    corrupted, lost = wire.counters['corrupted'], wire.counters['lost']
+    assert reader.crc_errors + reader.malformed == corrupted > 100
+    assert len(got) == 300 - corrupted - lost
     assert all(frame in sent for frame in got)
 
 
@@ -363,4 +364,4 @@ def test_burst_repetition_delay_and_repair():
     wire.repair()
     wire.put(b'\7\0', 2.0)
     assert wire.leaving(2.01) == [b'\7\0']
-    assert (wire.lost, wire.repeated) == (3, 2)
+    assert (wire.counters['lost'], wire.counters['repeated']) == (3, 2)

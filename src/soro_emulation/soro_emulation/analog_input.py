@@ -28,6 +28,7 @@ class AnalogInputs:
     """m inputs of one converter.
 
     - `forced` (m,): voltage that a fault puts on an input; NaN: none.
+    - `frozen` (m,): inputs that repeat their last conversion for ever.
     """
 
     def __init__(
@@ -37,17 +38,13 @@ class AnalogInputs:
         self._generator = generator
         self._step = 2.0 * properties.range / 2**properties.bits
         self.forced = np.full(count, math.nan)
-        self._frozen = np.zeros(count, bool)
+        self.frozen = np.zeros(count, bool)
         self._last = np.zeros(count)
-
-    def freeze(self, index: int, frozen: bool = True) -> None:
-        """Let an input repeat its last conversion for ever."""
-        self._frozen[index] = frozen
 
     def clear_faults(self) -> None:
         """Repair everything."""
         self.forced[:] = math.nan
-        self._frozen[:] = False
+        self.frozen[:] = False
 
     def convert(self, volts: Array) -> Array:
         """Return what the converter says about voltages, shape (m,)."""
@@ -56,5 +53,5 @@ class AnalogInputs:
         # An X series card converts a little beyond its nominal range.
         counts = np.rint(np.clip(noisy, -1.07 * p.range, 1.07 * p.range) / self._step)
         sample = np.where(np.isnan(self.forced), counts * self._step, self.forced)
-        self._last = np.where(self._frozen, self._last, sample)
+        self._last = np.where(self.frozen, self._last, sample)
         return self._last.copy()

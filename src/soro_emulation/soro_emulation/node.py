@@ -12,7 +12,6 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Header, String
 from tf2_msgs.msg import TFMessage
@@ -36,6 +35,7 @@ from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.conversions import configuration_to_message, pose_to_message, wrench_to_message
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.frames import frames_for
 from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.main import run
@@ -84,8 +84,7 @@ class EmulatorNode(Node):
         self._ticker = threading.Thread(target=self._tick, name='device time', daemon=True)
         self._ticker.start()
         if self._values['rate'] > 0.0:
-            clock = Clock(clock_type=ClockType.STEADY_TIME)
-            self.create_timer(1.0 / self._values['rate'], self._publish_truth, clock=clock)
+            steady_timer(self, 1.0 / self._values['rate'], self._publish_truth)
             self._body = BodyProcess(self._robot.file, name)
             self._diagnostics.report('body', Level.OK, 'loading')
         self.get_logger().info('emulated device is listening')

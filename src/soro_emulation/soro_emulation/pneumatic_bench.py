@@ -116,7 +116,7 @@ class PneumaticBench:
         elif fault == 'sensor':
             self.inputs.forced[index] = finite(values, 'voltage', -0.5)
         else:
-            self.inputs.freeze(index)
+            self.inputs.frozen[index] = True
 
     def monitors(self, now: float) -> Array:
         """Convert every monitor [V]."""

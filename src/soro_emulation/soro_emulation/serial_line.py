@@ -22,9 +22,8 @@ class SerialLine:
 
     - `zeros`: whether units end with a zero byte; else they are what is put at once.
 
-    Its attributes:
-    - `exposed`: units that entered while an injected fault could hit them.
-    - `lost`, `corrupted`, `repeated`, `delayed`: units that it did hit.
+    Its attribute `counters`: how many units entered while an injected fault could hit them
+    (`exposed`), and how many it did hit.
     """
 
     def __init__(self, baudrate: int, generator: np.random.Generator, zeros: bool = True) -> None:
@@ -34,25 +33,14 @@ class SerialLine:
         self._waiting: deque[tuple[float, bytes]] = deque()
         self._free_at = 0.0
         self._partial = b''
-        self.exposed, self.lost, self.corrupted, self.repeated, self.delayed = 0, 0, 0, 0, 0
-        self.repair()
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """How many units injected faults could hit, and did hit; the same while there are none."""
         names = ('exposed', 'lost', 'corrupted', 'repeated', 'delayed')
-        return {name: getattr(self, name) for name in names}
-
-    @property
-    def damaged(self) -> bool:
-        """Whether a fault can hit the next unit."""
-        faults = self._loss, self._corruption, self._repetition, self._delay, self._burst
-        return any(faults)
+        self.counters = dict.fromkeys(names, 0)
+        self.repair()
 
     def repair(self) -> None:
         """End every fault; the counters stay."""
-        self._loss = self._corruption = self._repetition = self._delay = 0.0
-        self._burst = 0
+        self._parts = dict.fromkeys(('loss', 'corruption', 'repetition'), 0.0)
+        self._delay, self._burst = 0.0, 0
 
     def damage(self, values: dict[str, Any]) -> None:
         """Begin faults; what is not named stays as it is.
@@ -60,17 +48,15 @@ class SerialLine:
         ``loss``, ``corruption``, ``repetition``: parts of the units; ``delay`` [s]; ``burst``: so
         many units are lost at once.
         """
-        parts = {}
-        for key in ('loss', 'corruption', 'repetition'):
-            parts[key] = finite(values, key, getattr(self, f'_{key}'))
-            if not 0.0 <= parts[key] <= 1.0:
-                raise InvalidInput(key, parts[key], 'a part, 0 to 1')
+        parts = {key: finite(values, key, part) for key, part in self._parts.items()}
+        for key, part in parts.items():
+            if not 0.0 <= part <= 1.0:
+                raise InvalidInput(key, part, 'a part, 0 to 1')
         delay = finite(values, 'delay', self._delay)
         burst = whole_number(values, 'burst', 0, MAX_LOST)
         if delay < 0.0:
             raise InvalidInput('delay', delay, 'seconds, zero or more')
-        self._loss, self._corruption = parts['loss'], parts['corruption']
-        self._repetition, self._delay, self._burst = parts['repetition'], delay, burst
+        self._parts, self._delay, self._burst = parts, delay, burst
 
     def put(self, data: bytes, now: float) -> None:
         """Let bytes enter; they are cut into units at their zeros."""
@@ -98,19 +84,19 @@ class SerialLine:
         self._partial = b''
 
     def _enter(self, unit: bytes, now: float) -> None:
-        self.exposed += self.damaged
-        if self._burst > 0 or self._random.random() < self._loss:
+        parts, counters = self._parts, self.counters
+        counters['exposed'] += any((*parts.values(), self._delay, self._burst))
+        if self._burst > 0 or self._random.random() < parts['loss']:
             self._burst = max(0, self._burst - 1)
-            self.lost += 1
+            counters['lost'] += 1
             return
-        if self._random.random() < self._corruption and len(unit) > 1:
+        if self._random.random() < parts['corruption'] and len(unit) > 1:
             unit = self._flip(unit)
-            self.corrupted += 1
-        self.delayed += self._delay > 0.0
-        times = 1
-        if self._random.random() < self._repetition:
-            times, self.repeated = 2, self.repeated + 1
-        for _ in range(times):
+            counters['corrupted'] += 1
+        counters['delayed'] += self._delay > 0.0
+        again = self._random.random() < parts['repetition']
+        counters['repeated'] += again
+        for _ in range(1 + again):
             if len(self._waiting) >= MAX_WAITING:
                 return
             self._free_at = max(now, self._free_at) + len(unit) * self._second_per_byte

@@ -34,7 +34,7 @@ def test_converter_noise_resolution_and_range():
 def test_converter_faults():
     inputs = AnalogInputs(2, AnalogProperties(), np.random.default_rng(1))
     first = inputs.convert(np.array([1.0, 2.0]))
-    inputs.freeze(0)
+    inputs.frozen[0] = True
     inputs.forced[1] = -0.5
     assert inputs.convert(np.array([5.0, 5.0])).tolist() == [first[0], -0.5]
     inputs.clear_faults()

@@ -19,7 +19,6 @@ from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -37,6 +36,7 @@ from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_msgs.srv import CompareModels, ComputeJacobian, SolveForward, SolveInverse
 from soro_node.conversions import configuration_to_message, finite_or_none
 from soro_node.diagnostics import Level
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.qos_events import look_seldom, SeldomGroup
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
@@ -155,11 +155,7 @@ class KinematicsSolver(RobotNode):
         self.transforms.open(moving=True)  # a request comes once: history must be there
         self._tip_tracker.open()
         look_seldom(self, self._events)
-        self._timer = self.create_timer(
-            1.0 / self.table.configuration_rate,
-            self._on_timer,
-            clock=Clock(clock_type=ClockType.STEADY_TIME),
-        )
+        self._timer = steady_timer(self, 1.0 / self.table.configuration_rate, self._on_timer)
         self.diagnostics.report('solver', Level.OK, 'ready')
 
     def stop_outputs(self) -> None:
@@ -232,7 +228,7 @@ class KinematicsSolver(RobotNode):
         self._feedback.attend(self._tip.get_subscription_count() > 0)
         if feedback is not None and feedback is not self._solved:
             self._follow(feedback)
-        self._report(feedback)
+        self._report()
         q = self._tracker.latest
         if feedback is None or q is None or q is self._published:
             return
@@ -254,21 +250,11 @@ class KinematicsSolver(RobotNode):
                 ghost = self._solve(self._commanded, commanded)
                 self._ghost.publish(message(ghost, ConfigurationMessage.FROM_COMMAND))
 
-    def _report(self, feedback: ActuatorFeedback | None) -> None:
-        report, age = self.diagnostics.report, self._feedback.age()
+    def _report(self) -> None:
+        report = self.diagnostics.report
         self._wrench.report()
         self._tip_tracker.report()
-        if self._feedback.refusal:
-            report('actuator_state', Level.ERROR, self._feedback.refusal)
-        elif feedback is None:
-            level = Level.WARN if age == float('inf') else Level.STALE
-            report('actuator_state', level, 'no actuator_state', age=age)
-        elif not feedback.known:
-            report('actuator_state', Level.WARN, 'neither measured nor applied values are known')
-        else:
-            now = self.get_clock().now().nanoseconds
-            latency = (now - feedback.stamp) / NANOSECONDS
-            report('actuator_state', Level.OK, 'fresh', age=age, latency=latency)
+        self._feedback.report()
         if self._unsolvable:
             report('solver', Level.ERROR, self._unsolvable)
             return

@@ -29,7 +29,7 @@ from soro_node.conversions import (
 from soro_node.inputs.actuator_feedback import LatestFeedback
 from soro_node.inputs.external_wrench import WrenchAt
 from soro_node.replies import fill_code, fill_status
-from soro_node.requests import forward_from, loaded_state, no_external, quick_start_of, start_of
+from soro_node.requests import forward_from, loaded_state, quick_start_of, start_of
 from soro_node.robot_binding import RobotBinding
 
 
@@ -51,7 +51,7 @@ class Services:
     tolerances: Callable[[], tuple[float, float]]
     now: Callable[[], Time]
     to_base: Callable[[Header, str], Array]
-    external: Callable[[], WrenchAt | None] = no_external
+    external: Callable[[], WrenchAt | None] = lambda: None
 
     def solve_forward(self, request: Any, response: Any) -> Any:
         """Fill the configuration under an actuation."""

@@ -9,11 +9,11 @@ import math
 import time
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from soro_msgs.msg import ActuatorState
 from soro_node.conversions import HasActuators
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.inputs.actuator_feedback import ActuatorFeedback
 from soro_node.inputs.polled_feedback import PolledFeedback
 
@@ -45,9 +45,7 @@ class StateStream(PolledFeedback):
     def open(self) -> None:
         """Listen, at first when asked only."""
         super().open()
-        self._opener = self._node.create_timer(
-            self._period, self._open_gate, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._opener = steady_timer(self._node, self._period, self._open_gate)
         self._opener.cancel()
 
     def close(self) -> None:

@@ -139,14 +139,6 @@ def _folder(context: Context) -> str:
     return str(context.folder)
 
 
-def _equals(context: Context, left: Text, right: Text) -> str:
-    return _word(_equal(evaluate(left, context), evaluate(right, context)))
-
-
-def _not_equals(context: Context, left: Text, right: Text) -> str:
-    return _word(not _equal(evaluate(left, context), evaluate(right, context)))
-
-
 def _equal(left: str, right: str) -> bool:
     booleans = {'true': True, '1': True, 'false': False, '0': False}
     if left.lower() in booleans and right.lower() in booleans:
@@ -157,16 +149,13 @@ def _equal(left: str, right: str) -> bool:
         return left == right
 
 
-def _not(context: Context, value: Text) -> str:
-    return _word(not boolean(evaluate(value, context)))
+def _says(truth: Callable[..., bool]) -> Callable[..., str]:
+    """Return a function that says whether something is true of its texts, each evaluated."""
 
+    def said(context: Context, *texts: Text) -> str:
+        return 'true' if truth(*[evaluate(text, context) for text in texts]) else 'false'
 
-def _and(context: Context, *values: Text) -> str:
-    return _word(all([boolean(evaluate(value, context)) for value in values]))
-
-
-def _or(context: Context, *values: Text) -> str:
-    return _word(any([boolean(evaluate(value, context)) for value in values]))
+    return said
 
 
 def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:
@@ -201,10 +190,6 @@ def _command(context: Context, line: Text, on_stderr: Text = ('fail',)) -> str:
     return done.stdout
 
 
-def _word(value: bool) -> str:
-    return 'true' if value else 'false'
-
-
 # name -> (function, least and most number of arguments)
 _FUNCTIONS: dict[str, tuple[Callable[..., str], int, int]] = {
     'var': (_variable, 1, 2),
@@ -212,10 +197,11 @@ _FUNCTIONS: dict[str, tuple[Callable[..., str], int, int]] = {
     'find-pkg-share': (_package_share, 1, 1),
     'exec-in-pkg': (_package_executable, 2, 2),
     'dirname': (_folder, 0, 0),
-    'equals': (_equals, 2, 2),
-    'not-equals': (_not_equals, 2, 2),
-    'not': (_not, 1, 1),
-    'and': (_and, 2, 2),
-    'or': (_or, 2, 2),
+    'equals': (_says(_equal), 2, 2),
+    'not-equals': (_says(lambda left, right: not _equal(left, right)), 2, 2),
+    'not': (_says(lambda value: not boolean(value)), 1, 1),
+    # both are read, so that what is no truth value is found whatever the other one says
+    'and': (_says(lambda left, right: boolean(left) & boolean(right)), 2, 2),
+    'or': (_says(lambda left, right: boolean(left) | boolean(right)), 2, 2),
     'command': (_command, 1, 2),
 }

@@ -9,6 +9,7 @@ One code path: a task on a card in this computer and a task on a gRPC device ser
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 import time
 from typing import Any
 
@@ -270,21 +271,24 @@ class NidaqTransport:
         return nidaqmx.stream_writers.DigitalSingleChannelWriter(task.out_stream, auto_start=True)
 
 
+@dataclass
 class _AnalogOutput:
     """One analog output. It keeps its voltage when its task ends: to stop is to write 0 V."""
 
-    def __init__(self, writer: Any, full_voltage: float, timeout: float) -> None:
-        self._writer, self._full_voltage, self._timeout = writer, full_voltage, timeout
+    writer: Any
+    full_voltage: float
+    timeout: float
 
     def write(self, part: float) -> None:
         """Put out a part of the full voltage, 0 to 1."""
-        self._writer.write_one_sample(part * self._full_voltage, timeout=self._timeout)
+        self.writer.write_one_sample(part * self.full_voltage, timeout=self.timeout)
 
     def stop(self) -> None:
         """Put out 0 V."""
         self.write(0.0)
 
 
+@dataclass
 class _Counter:
     """One counter output: pulses of a duty cycle, or none with the line low.
 
@@ -292,35 +296,32 @@ class _Counter:
     the next call stops it first.
     """
 
-    def __init__(
-        self, task: Any, channel: Any, writer: Any, frequency: float, timeout: float
-    ) -> None:
-        self._task = task
-        self._channel = channel
-        self._writer = writer
-        self._frequency = frequency
-        self._timeout = timeout
-        self._running: bool | None = False  # None: not known
+    task: Any
+    channel: Any
+    writer: Any
+    frequency: float
+    timeout: float
+    running: bool | None = False  #: None: not known
 
     def write(self, duty: float) -> None:
         """Generate pulses of this duty cycle; stop for zero."""
         if duty == 0.0:
             self.stop()
-        elif self._running:
-            self._writer.write_one_sample_pulse_frequency(
-                self._frequency, duty, timeout=self._timeout
+        elif self.running:
+            self.writer.write_one_sample_pulse_frequency(
+                self.frequency, duty, timeout=self.timeout
             )
         else:
-            if self._running is None:
+            if self.running is None:
                 self.stop()
             # The first pulse after a start is the channel's, not the last one written.
-            self._channel.co_pulse_duty_cyc = duty
-            self._running = None
-            self._task.start()
-            self._running = True
+            self.channel.co_pulse_duty_cyc = duty
+            self.running = None
+            self.task.start()
+            self.running = True
 
     def stop(self) -> None:
         """Stop: the line goes to its idle level, low. A failed stop is tried again next time."""
-        self._running = None
-        self._task.stop()
-        self._running = False
+        self.running = None
+        self.task.stop()
+        self.running = False

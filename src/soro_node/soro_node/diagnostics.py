@@ -11,8 +11,9 @@ import threading
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+
+from soro_node.executor.clock_watch import steady_timer
 
 PERIOD = 1.0  # s, REP 107
 
@@ -40,9 +41,8 @@ class Diagnostics:
         self._statuses: dict[str, DiagnosticStatus] = {}
         self._lock = threading.Lock()
         self._publisher = Node.create_publisher(node, DiagnosticArray, '/diagnostics', 10)
-        if timed:  # by a steady clock: the node's own may be a stopped simulation
-            clock = Clock(clock_type=ClockType.STEADY_TIME)
-            node.create_timer(PERIOD, self.publish, clock=clock)
+        if timed:
+            steady_timer(node, PERIOD, self.publish)
 
     def report(self, name: str, level: Level, message: str, **values: Any) -> None:
         """Set one status; publish at once when its level or its message is new.

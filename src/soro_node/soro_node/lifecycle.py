@@ -22,14 +22,12 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.executor.clock_watch import watch_clock
-from soro_node.parameters import Parameter
+from soro_node.parameters import fixed, Parameter
 
 
-def autostart_parameter(default: bool = True) -> Parameter:
+def autostart_parameter() -> Parameter:
     """Return the parameter that every lifecycle node has; put it into the node's table."""
-    return Parameter(
-        'autostart', default, '', 'configure and activate by itself at start', read_only=True
-    )
+    return fixed('autostart', True, '', 'configure and activate by itself at start')
 
 
 class NotActive(SoroError):

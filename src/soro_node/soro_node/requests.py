@@ -78,16 +78,11 @@ class LoadedState:
         return settled(lambda w: under(self.wrench + w), self.external, start.tip)
 
 
-def no_external() -> WrenchAt | None:
-    """Return the external wrench where none is listened to."""
-    return None
-
-
 def loaded_state(
     binding: RobotBinding,
     request: Any,
     present: Callable[[], Array] | None = None,
-    external: Callable[[], WrenchAt | None] = no_external,
+    external: Callable[[], WrenchAt | None] = lambda: None,
 ) -> LoadedState:
     """Read model, actuation, wrench and loads of a request.
 

@@ -19,7 +19,6 @@ from typing import Any
 
 from geometry_msgs.msg import Point, Pose
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
@@ -29,6 +28,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_node.conversions import pose_from_message
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 
@@ -243,8 +243,7 @@ class TransformFilter:
             except NoTransform as error:
                 if error.pending and time.monotonic() - arrival < WAIT:
                     if self._timer is None:
-                        steady = Clock(clock_type=ClockType.STEADY_TIME)
-                        self._timer = self._node.create_timer(LOOK, self.proceed, clock=steady)
+                        self._timer = steady_timer(self._node, LOOK, self.proceed)
                     return
                 found = error
             self._waiting.popleft()

@@ -138,7 +138,7 @@ class BagWriter:
         for step in (
             self._writer.finish,
             self._write_metadata,
-            self._sync,
+            lambda: os.fsync(self._file.fileno()),
             self._file.close,
             self._scratch.close,
         ):
@@ -185,9 +185,6 @@ class BagWriter:
     def _fail(self, why: str) -> None:
         self.failure = self.failure or why
         self._queue.clear()
-
-    def _sync(self) -> None:
-        os.fsync(self._file.fileno())
 
     def _write_metadata(self) -> None:
         topics = list(self._topics.items())

@@ -34,7 +34,7 @@ def postures(
 
     Raises UserError: the robot never held still enough.
     """
-    data = run.actuation()
+    data = run.actuation
     span = np.array([a.maximum - a.minimum for a in run.actuators])
     actuation, known = averaged(tip.time, at(data.time, data.present, tip.time))
     seen = averaged(tip.time, tip.poses)[1]

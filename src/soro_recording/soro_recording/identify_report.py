@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from matplotlib.figure import Figure
 import numpy as np
@@ -16,7 +15,6 @@ from soro_mechanics.identification.offsets import Offsets
 from soro_mechanics.identification.parameters import ParameterSpace
 from soro_mechanics.robot import Robot
 from soro_node.display_units import shown
-from soro_node.file_errors import writing
 from soro_recording.run_data import RunData
 from soro_recording.series import Array
 
@@ -84,11 +82,3 @@ def _seen(robot: Robot, data: Observations, offsets: Offsets | None, values: Arr
         data = replace(data, actuation=offsets.actuation(data.actuation, values))
     tips = np.array([q.tip for q in predict(robot, data)])
     return tips[:, :3, 3] if offsets is None else offsets.markers(tips, values)
-
-
-def save_figure(figure: Figure, path: Path) -> Path:
-    """Write a figure as PNG and return where."""
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110)
-    return path

@@ -83,7 +83,7 @@ def _computed(name: str) -> UserError:
 
 def _check_clocks(run: RunData, name: str, delay: float) -> None:
     """Refuse poses that cannot be paired with what the actuators did at the same time."""
-    states = run.actuation()
+    states = run.actuation
     for topic in (name, 'actuator_state'):
         if topic in run.clock_faults:
             raise UserError(

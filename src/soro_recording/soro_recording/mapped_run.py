@@ -67,12 +67,9 @@ class MappedRun:
         both = _joined(found, (*names, *asked)).reshape(-1, 2 if asked else 1, len(names))
         values, unknown = both * factor - zero, np.full(both[:, 0].shape, np.nan)
         sent, names = values[:, 1] if asked else unknown, tuple(a.name for a in self.actuators)
-        self._actuation = Actuation(names, found[sources[0]][0], sent, unknown, values[:, 0])
+        # what the actuators did, at the times of the first
+        self.actuation = Actuation(names, found[sources[0]][0], sent, unknown, values[:, 0])
         self.tip = _measured(found, place, turn, unit, base)
-
-    def actuation(self) -> Actuation:
-        """Return what the actuators did, at the times of the first."""
-        return self._actuation
 
     def shapes(self, topic: str) -> None:
         """Return what a solver said: there was none."""
@@ -84,7 +81,7 @@ class MappedRun:
         poses = np.tile(np.eye(4), (len(self.tip.time), 1, 1))
         poses[:, :3, 3] = self.tip.poses[:, :3]
         poses[:, :3, :3] = Rotation.from_quat(self.tip.poses[:, 3:]).as_matrix()
-        values, unloaded = self._actuation.measured, np.zeros((len(poses), 6))
+        values, unloaded = self.actuation.measured, np.zeros((len(poses), 6))
         return Observations(values, poses, unloaded, self.tip.oriented)
 
 

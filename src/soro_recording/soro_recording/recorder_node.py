@@ -12,7 +12,6 @@ import re
 import time
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import SubscriptionEventCallbacks, UnsupportedEventTypeError
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -22,6 +21,7 @@ from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.msg import Revision
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.built_in_requests import guard_built_in
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.events_executor import cheap_executor
 from soro_node.main import run
 from soro_node.parameters import fixed, ParameterTable
@@ -79,9 +79,8 @@ class Recorder(Node):
         if self.parameters.robot:
             self.add_robot(self.get_namespace(), self.parameters.robot)
         self._diagnostics = Diagnostics(self)
-        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(self.parameters.discovery_period, self.discover, clock=self._steady)
-        self.create_timer(REPORT_PERIOD, self._report, clock=self._steady)
+        steady_timer(self, self.parameters.discovery_period, self.discover)
+        steady_timer(self, REPORT_PERIOD, self._report)
         self._failed = False
         self.discover()
         guard_built_in(self)  # its executor is none of ours

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 import tempfile
 from typing import Any, TypeVar
@@ -17,7 +18,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.core.actuators import Actuator
 from soro_node.user_errors import UserError
 from soro_recording.bag_reader import BagReader, NANOSECONDS
 from soro_recording.recorded_robot import describe
@@ -128,16 +128,11 @@ class RunData:
         self.namespace = namespace
         self._folder = tempfile.TemporaryDirectory(prefix='soro_run_')
         self.description, said = describe(bag, namespace, robot, Path(self._folder.name))
+        self.actuators = self.description.actuators
         self.notes = [f'{bag.path}: {text}' for text in bag.notes] + ([said] if said else [])
         self.clock_faults: dict[str, str] = {}
         self._start = bag.start
-        self._actuation: Actuation | None = None
         self._shapes: dict[str, Shapes | None] = {}
-
-    @property
-    def actuators(self) -> tuple[Actuator, ...]:
-        """Actuators as in the robot's file."""
-        return self.description.actuators
 
     def has(self, topic: str) -> bool:
         """Whether messages of a topic (relative name) were recorded."""
@@ -166,13 +161,9 @@ class RunData:
         delay = float(np.median(received - sent)) if len(sent) else 0.0
         return Series(sent, values, delay)
 
+    @cached_property
     def actuation(self) -> Actuation:
-        """Return all actuator states, actuators in the order of the robot's file."""
-        if self._actuation is None:
-            self._actuation = self._read_actuation()
-        return self._actuation
-
-    def _read_actuation(self) -> Actuation:
+        """All actuator states, actuators in the order of the robot's file."""
         names = tuple(a.name for a in self.actuators)
 
         def row(m: Any) -> list[float]:
@@ -189,7 +180,7 @@ class RunData:
 
     def commanded_at(self, time: Array) -> NDArray[np.bool_]:
         """Return at which times (n,) [s] the driver followed a command."""
-        data = self.actuation()
+        data = self.actuation
         return np.isfinite(at(data.time, data.commanded, time)).all(axis=1)
 
     def _order(self, names: Sequence[str], topic: str) -> list[int]:

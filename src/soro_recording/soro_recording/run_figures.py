@@ -52,10 +52,15 @@ class Drawn:
 
     def save(self, folder: Path, kind: str = 'png') -> Path:
         """Write the figure as PNG, PDF or SVG."""
-        path = folder / f'{self.name}.{kind}'
-        with writing(path):
-            self.figure.savefig(path, dpi=DPI)
-        return path
+        return save_figure(self.figure, folder / f'{self.name}.{kind}')
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure, in the format that the name ends with; return where."""
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=DPI)
+    return path
 
 
 def draw_all(run: RunData, measured: Measured | None = None) -> list[Drawn]:
@@ -78,7 +83,7 @@ def _figure(run: RunData, title: str, size: tuple[float, float]) -> Figure:
 
 
 def _actuation(run: RunData) -> Drawn:
-    data, actuators = run.actuation(), run.actuators
+    data, actuators = run.actuation, run.actuators
     kinds = dict.fromkeys(a.quantity for a in actuators)
     of_kind = [[i for i, a in enumerate(actuators) if a.quantity == kind] for kind in kinds]
     # each panel with one unit, and every colour once
@@ -116,7 +121,7 @@ def _tip(run: RunData, measured: Measured | None) -> Drawn:
     figure = _figure(run, 'position of the tip', (10.0, 5.5))
     axes = figure.subplots(3, 1, sharex=True)
     time, pose = run.tip()
-    source = run.actuation().source
+    source = run.actuation.source
     curves = {'model': (f'model from {source} actuation (tip_pose)', time, pose[:, :3])}
     for name, label, topic in (
         ('commanded', 'model from commanded actuation', COMMANDED),

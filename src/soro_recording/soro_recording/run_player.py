@@ -48,7 +48,7 @@ def _data(run: RunData, shapes: Shapes, bodies: Mapping[str, Array]) -> dict[str
     step = max(1, -(-len(shapes.time) // FRAMES))
     keep = np.arange(0, len(shapes.time), step)
     time = shapes.time[keep]
-    actuation = run.actuation()
+    actuation = run.actuation
     unit, zero, size = _scale(run.actuators)
     limits = (np.array([(a.minimum, a.maximum) for a in run.actuators]).T - zero) / size
     companions = {}

@@ -27,12 +27,9 @@ class Run:
     """Three actuators from hold to hold, and the tip a tracker saw."""
 
     actuators: tuple
-    states: Actuation
+    actuation: Actuation
     tip: Measured
     goals: np.ndarray
-
-    def actuation(self):
-        return self.states
 
     def shapes(self, topic):
         return None
@@ -84,8 +81,8 @@ def test_what_the_tracker_did_not_see_is_left_out_and_nothing_else():
 
 def test_a_silent_sensor_is_not_replaced_by_its_set_point():
     run = made(holds=6)
-    run.states.measured[: 2 * EACH, 1] = np.nan
-    run.states.applied[:, 1] = 0.0
+    run.actuation.measured[: 2 * EACH, 1] = np.nan
+    run.actuation.applied[:, 1] = 0.0
     observations = postures(run, run.tip, SPEED)
     assert sorted(run.hold_of(observations)) == [2, 3, 4, 5]
 
@@ -93,16 +90,16 @@ def test_a_silent_sensor_is_not_replaced_by_its_set_point():
 def test_a_silent_moment_does_not_end_what_follows_it():
     # Where nothing is commanded either, what is measured tells the holds.
     run = made(holds=6, commanded=False)
-    run.states.measured[10] = np.nan
+    run.actuation.measured[10] = np.nan
     assert sorted(run.hold_of(postures(run, run.tip, SPEED))) == list(range(6))
 
 
 def test_an_actuator_without_sensor_is_where_it_was_sent():
     run = made(holds=4)
-    run.states.measured[:, 2] = np.nan
+    run.actuation.measured[:, 2] = np.nan
     assert sorted(run.hold_of(postures(run, run.tip, SPEED))) == list(range(4))
-    assert run.states.source == 'measured and applied'
-    assert run.states.unmeasured == {'a': 0.0, 'b': 0.0, 'c': 1.0}
+    assert run.actuation.source == 'measured and applied'
+    assert run.actuation.unmeasured == {'a': 0.0, 'b': 0.0, 'c': 1.0}
 
 
 def test_what_was_before_the_recording_does_not_count_as_rest():
@@ -113,15 +110,15 @@ def test_what_was_before_the_recording_does_not_count_as_rest():
         *(
             x[late:]
             for x in (
-                run.states.time,
-                run.states.commanded,
-                run.states.applied,
-                run.states.measured,
+                run.actuation.time,
+                run.actuation.commanded,
+                run.actuation.applied,
+                run.actuation.measured,
             )
         ),
     )
     tip = Measured('tracker', run.tip.time[late:], run.tip.poses[late:])
-    run.states = states
+    run.actuation = states
     with pytest.raises(UserError, match='never rested'):
         postures(run, tip, SPEED)
     assert len(postures(run, tip, SPEED, settling=0.5)) == 1

@@ -9,8 +9,6 @@ shortest length a muscle may be evacuated or not: half a second of inflation lie
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,26 +22,29 @@ EVACUATED = 0.1  # of the time until an evacuated muscle grows: so little is as 
 NOTHING = 1e-6  # of the vacuum: no valve is open for as long as the rest would take
 
 
-@dataclass(frozen=True)
 class MuscleCurve:
-    """Tables of one muscle."""
+    """Tables of one muscle, and smooth curves through them.
 
-    #: inflate_time, inflate_length: (k,) [s], [m]; From completely deflated on. Time begins at 0;
-    #: length stays or grows, and grows from where it has once grown.
-    inflate_time: Array
-    inflate_length: Array
-    #: deflate_time, deflate_length: (n,) [s], [m]; from the longest length on; length falls
-    deflate_time: Array
-    deflate_length: Array
-    _onset: float = field(init=False, repr=False, compare=False)
-    _rise: tuple[Array, Array] = field(init=False, repr=False, compare=False)
-    _fall: tuple[Array, Array] = field(init=False, repr=False, compare=False)
-    _fill: float = field(init=False, repr=False, compare=False)
-    _vacuum: float = field(init=False, repr=False, compare=False)
-    _constant: float = field(init=False, repr=False, compare=False)
+    - `inflate_time`, `inflate_length`: (k,) [s], [m]; from completely deflated on. Time begins at
+      0; length stays or grows, and grows from where it has once grown.
+    - `deflate_time`, `deflate_length`: (n,) [s], [m]; from the longest length on; length falls.
 
-    def __post_init__(self) -> None:
-        """Refuse tables that are no curves."""
+    InvalidInput: tables that are no curves.
+    """
+
+    def __init__(
+        self,
+        inflate_time: Array,
+        inflate_length: Array,
+        deflate_time: Array,
+        deflate_length: Array,
+    ) -> None:
+        self.inflate_time, self.inflate_length = inflate_time, inflate_length
+        self.deflate_time, self.deflate_length = deflate_time, deflate_length
+        self._check()
+        self._draw()
+
+    def _check(self) -> None:
         for name in ('inflate', 'deflate'):
             time, length = getattr(self, f'{name}_time'), getattr(self, f'{name}_length')
             if time.shape != length.shape or time.ndim != 1 or time.size < 3:
@@ -63,7 +64,6 @@ class MuscleCurve:
             found = f'{self.deflate_length[-1]:.4f} m'
             expected = f'an end near the shortest length {self.shortest:.4f} m'
             raise InvalidInput('deflate length', found, expected)
-        self._draw()
 
     def _draw(self) -> None:
         """Draw smooth curves through the tables, and extend them below the shortest length.
@@ -73,23 +73,13 @@ class MuscleCurve:
         the end of the deflation.
         """
         rising = int(np.flatnonzero(np.diff(self.inflate_length) > 0.0)[0])
-        onset = float(self.inflate_time[rising])
-        rise = _smooth(self.inflate_time[rising:], self.inflate_length[rising:])
-        fall = _smooth(self.deflate_time, self.deflate_length)
-        fill = float((rise[1][1] - rise[1][0]) / (rise[0][1] - rise[0][0]))
+        self._onset = float(self.inflate_time[rising])
+        self._rise = rise = _smooth(self.inflate_time[rising:], self.inflate_length[rising:])
+        self._fall = fall = _smooth(self.deflate_time, self.deflate_length)
+        self._fill = float((rise[1][1] - rise[1][0]) / (rise[0][1] - rise[0][0]))
         empty = float((fall[1][-2] - fall[1][-1]) / (fall[0][-1] - fall[0][-2]))
-        vacuum = self.shortest - fill * onset
-        constant = (float(fall[1][-1]) - vacuum) / empty
-        drawn = {
-            '_onset': onset,
-            '_rise': rise,
-            '_fall': fall,
-            '_fill': fill,
-            '_vacuum': vacuum,
-            '_constant': constant,
-        }
-        for name, value in drawn.items():
-            object.__setattr__(self, name, value)
+        self._vacuum = self.shortest - self._fill * self._onset
+        self._constant = (float(fall[1][-1]) - self._vacuum) / empty
 
     @property
     def shortest(self) -> float:

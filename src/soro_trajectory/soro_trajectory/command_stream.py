@@ -76,6 +76,13 @@ class CommandStream:
     `slew`: share of each actuator's rate that ramps use, in (0, 1]. The driver must obey within
     `takeover_timeout` [s], beyond its safe action and the `pause` [s] of silence before it hears a
     stream again that it has ended.
+
+    Its attributes, which only its methods set:
+    - `phase`: what it is doing; `started`: since when [s], clock of `tick`.
+    - `motion`: the present one, which a correction has to name; another one after its end.
+    - `generation`: what a request has to remember when it arrives; see above.
+    - `ends`: counts the ends of requests, by stops, releases, trips.
+    - `stopped`: why it stopped by itself; None after a release and while it runs.
     """
 
     def __init__(
@@ -96,7 +103,7 @@ class CommandStream:
         low, high = robot.limits.T
         self.longest_ramp = float(np.max((high - low) / self.rates))  # s
         self._lock = threading.RLock()
-        self._phase = Phase.IDLE
+        self.phase = Phase.IDLE
         self._setpoint: Array | None = None
         self._target: Array | None = None
         self._schedule: Schedule | None = None
@@ -107,23 +114,18 @@ class CommandStream:
         self._history = None if properties is None else ActuatorHistory(properties, rest)
         self._felt = rest
         self._undoes = False  # creep goes on while the robot holds
-        self._motion = 0
-        self._since = 0.0
+        self.motion = 0
+        self.started = 0.0
         self._last = 0.0
         self._spoke = -math.inf  # when something was sent last, or the driver was stopped
         self._silent_until = -math.inf
-        self._stopped: StreamError | None = None
-        self._generation = self.ends = 0  # `ends`: of requests, by stops, releases, trips
+        self.stopped: StreamError | None = None
+        self.generation = self.ends = 0
         self._last_arrival = -math.inf  # when a target came last
         self._leaves = False  # by a release, which the driver has not been told yet
         self._ignoring = False  # to targets that follow each other without a pause
         self._ignoring_since = self._counted = 0  # counts of stops: before that, and known so far
         self._seen: ActuatorFeedback | None = None  # last
-
-    @property
-    def phase(self) -> Phase:
-        """What the stream is doing."""
-        return self._phase
 
     @property
     def setpoint(self) -> Array | None:
@@ -146,28 +148,13 @@ class CommandStream:
             known = felt is not None and more is not None
             return nearest_feasible(self._robot, felt - more) if known else felt
 
-    @property
-    def stopped(self) -> StreamError | None:
-        """Why the stream stopped by itself; None after a release and while it runs."""
-        return self._stopped
-
-    @property
-    def started(self) -> float:
-        """When the present phase began [s], clock of `tick`."""
-        return self._since
-
-    @property
-    def motion(self) -> int:
-        """The present motion, which a correction has to name; another one after its end."""
-        return self._motion
-
     def feedforward(self, now: float) -> Array | None:
         """Return what the motion wants without a correction (m,); None while nothing may move."""
         with self._lock:
-            if self._target is None or self._phase in (Phase.IDLE, Phase.TAKEOVER):
+            if self._target is None or self.phase in (Phase.IDLE, Phase.TAKEOVER):
                 return None
-            if self._schedule is not None and self._phase is Phase.FOLLOW:
-                return self._schedule.actuation_at(now - self._since + self._lead)
+            if self._schedule is not None and self.phase is Phase.FOLLOW:
+                return self._schedule.actuation_at(now - self.started + self._lead)
             return self._target.copy()
 
     def correct(self, motion: int, correction: Array, lead: float = 0.0) -> None:
@@ -176,18 +163,13 @@ class CommandStream:
         `lead`: a schedule is read so much earlier [s].
         """
         with self._lock:
-            if motion == self._motion and self._phase not in (Phase.IDLE, Phase.TAKEOVER):
+            if motion == self.motion and self.phase not in (Phase.IDLE, Phase.TAKEOVER):
                 self._correction, self._lead = correction.copy(), lead
 
     @property
     def patience(self) -> float:
         """The longest that a takeover may last [s]."""
         return self._takeover_timeout + self.longest_ramp + self._pause
-
-    @property
-    def generation(self) -> int:
-        """What a request has to remember when it arrives; see above."""
-        return self._generation
 
     def note_arrival(
         self, now: float, feedback: ActuatorFeedback | None = None, stops: int = 0
@@ -207,7 +189,7 @@ class CommandStream:
                 self._ignoring = False
             self._last_arrival = now
             stopped = seen is not None and seen.stopped
-            return ENDED if self._ignoring or stopped else self._generation
+            return ENDED if self._ignoring or stopped else self.generation
 
     def begin_era(self, ends: int | None = None) -> int:
         """End what was requested before and return the new generation.
@@ -218,9 +200,9 @@ class CommandStream:
             if self._seen is not None and self._seen.stopped:
                 raise StreamError(*STOPPED)
             if ends not in (None, self.ends):
-                raise self._stopped or StreamError(Code.CANCELED, 'stopped or released meanwhile')
-            self._generation += 1
-            return self._generation
+                raise self.stopped or StreamError(Code.CANCELED, 'stopped or released meanwhile')
+            self.generation += 1
+            return self.generation
 
     def require(self, generation: int) -> None:
         """Raise StreamError when a generation has ended."""
@@ -231,8 +213,8 @@ class CommandStream:
                     f'stopped or released while targets came; send none for {SILENCE:g} s, look '
                     'why, then send a new one',
                 )
-            if generation != self._generation:
-                raise self._stopped or StreamError(
+            if generation != self.generation:
+                raise self.stopped or StreamError(
                     Code.CANCELED,
                     'stopped, released or followed by a path after it was sent; send it again',
                 )
@@ -262,19 +244,19 @@ class CommandStream:
             raise InvalidInput('actuation', values, expected)
         with self._lock:
             self._watch(feedback, now)
-            if self._phase is Phase.IDLE:
+            if self.phase is Phase.IDLE:
                 self._check_may_start(feedback)
             self.require(generation)
-            if self._phase is Phase.IDLE or self._spoke_in_vain(now):
+            if self.phase is Phase.IDLE or self._spoke_in_vain(now):
                 self._begin_takeover(now)
-            elif self._phase is not Phase.TAKEOVER:
+            elif self.phase is not Phase.TAKEOVER:
                 self._enter(Phase.RAMP, now)
             self._begin_motion(keep)
             self._target = target.copy()
             self._schedule = schedule
             self._undoes = self._history is not None
-            self._stopped = None
-            return self._motion
+            self.stopped = None
+            return self.motion
 
     def follow(self, schedule: Schedule, now: float) -> None:
         """Follow a schedule from its first point on, which must be the one that is held.
@@ -283,40 +265,40 @@ class CommandStream:
         """
         with self._lock:
             first = schedule.actuation_at(0.0)
-            if self._phase is not Phase.HOLD or not np.array_equal(self._target, first):
-                raise self._stopped or StreamError(Code.BUSY, 'the first point is not held')
+            if self.phase is not Phase.HOLD or not np.array_equal(self._target, first):
+                raise self.stopped or StreamError(Code.BUSY, 'the first point is not held')
             self._schedule = schedule
             self._begin_schedule(now)
 
     def hold(self, now: float) -> None:
         """Stop moving and hold what was sent last."""
         with self._lock:
-            moving = self._phase in (Phase.RAMP, Phase.FOLLOW) or self._correction is not None
-            holds = self._phase is Phase.HOLD and self._undoes
+            moving = self.phase in (Phase.RAMP, Phase.FOLLOW) or self._correction is not None
+            holds = self.phase is Phase.HOLD and self._undoes
             if (moving or holds) and self._setpoint is not None:
                 self._begin_motion()
                 self._target, self._schedule, self._undoes = self.felt, None, False
                 self._enter(Phase.HOLD, now)
-            elif self._phase is Phase.TAKEOVER:
+            elif self.phase is Phase.TAKEOVER:
                 self.release()
 
     def release(self) -> None:
         """Send nothing any more; the driver is told so, and takes its safe action."""
         with self._lock:
             self._end_requests()
-            self._leaves = self._phase is not Phase.IDLE and self._setpoint is not None
+            self._leaves = self.phase is not Phase.IDLE and self._setpoint is not None
             self._begin_motion()
-            self._enter(Phase.IDLE, self._since)
+            self._enter(Phase.IDLE, self.started)
             self._setpoint = self._target = self._schedule = None
-            self._stopped = None
+            self.stopped = None
 
     def stop(self, code: Code, reason: str) -> None:
         """Send nothing any more and keep why; only a new target starts again."""
         with self._lock:
-            if self._phase is not Phase.IDLE:
+            if self.phase is not Phase.IDLE:
                 self.release()
                 self._leaves = False  # the driver stops by itself, and is to be cleared then
-                self._stopped = StreamError(code, reason)
+                self.stopped = StreamError(code, reason)
             else:
                 self._end_requests()
 
@@ -333,7 +315,7 @@ class CommandStream:
         """
         with self._lock:
             self._watch(feedback, now)
-            sent = None if self._phase is Phase.IDLE else self._tick(feedback, now)
+            sent = None if self.phase is Phase.IDLE else self._tick(feedback, now)
             if self._history is not None and (feedback is not None or sent is not None):
                 there = feedback.present if sent is None else sent
                 if np.isfinite(there).all():
@@ -347,13 +329,13 @@ class CommandStream:
             return None
         dt = min(max(now - self._last, 0.0), MAX_PERIODS * self._period)
         self._last = now
-        if self._phase is Phase.TAKEOVER:
+        if self.phase is Phase.TAKEOVER:
             self._take_over(feedback, now)
-        if self._phase is Phase.RAMP:
+        if self.phase is Phase.RAMP:
             self._advance(dt, now)
-        elif self._phase is Phase.FOLLOW:
+        elif self.phase is Phase.FOLLOW:
             self._follow(dt, now)
-        elif self._phase is Phase.HOLD and self._target is not None:
+        elif self.phase is Phase.HOLD and self._target is not None:
             if self._correction is not None or self._undoes:
                 self._move(self._target, dt)
         if self._setpoint is None:
@@ -369,7 +351,7 @@ class CommandStream:
         if _holds(feedback if before is None else before) and (
             before is None or not _holds(feedback)
         ):
-            self._generation += 1  # it was not cleared for what had been asked for before
+            self.generation += 1  # it was not cleared for what had been asked for before
             self.ends += 1
         if before is None:
             self._counted = feedback.stops
@@ -385,19 +367,19 @@ class CommandStream:
 
     def _end_requests(self) -> None:
         """End what was requested before, and every stream of targets that is under way."""
-        self._generation += 1
+        self.generation += 1
         self.ends += 1
         if not self._ignoring:
             self._ignoring, self._ignoring_since = True, self._counted
 
     def _begin_motion(self, keep: bool = False) -> None:
-        self._motion += 1
+        self.motion += 1
         self._lead = 0.0
         if not keep:
             self._correction = None
 
     def _enter(self, phase: Phase, now: float) -> None:
-        self._phase, self._since = phase, now
+        self.phase, self.started = phase, now
 
     def _begin_takeover(self, now: float) -> None:
         self._enter(Phase.TAKEOVER, now)
@@ -407,8 +389,8 @@ class CommandStream:
 
     def _spoke_in_vain(self, now: float) -> bool:
         """Whether a takeover was not answered for so long that the driver may have ended it."""
-        begun = max(self._since, self._silent_until)
-        return self._phase is Phase.TAKEOVER and now - begun > max(self._pause, MIN_TRY)
+        begun = max(self.started, self._silent_until)
+        return self.phase is Phase.TAKEOVER and now - begun > max(self._pause, MIN_TRY)
 
     def _check_may_start(self, feedback: ActuatorFeedback | None) -> None:
         if feedback is None:
@@ -427,7 +409,7 @@ class CommandStream:
         if feedback is None:
             return Code.NO_STATE, 'actuator_state stopped coming'
         state = feedback.device_state
-        if self._phase is not Phase.TAKEOVER:
+        if self.phase is not Phase.TAKEOVER:
             if state != ActuatorState.ACTIVE:
                 return meaning_of(state)
             if feedback.command_source != self._source:
@@ -441,7 +423,7 @@ class CommandStream:
     def _judge_takeover(self, feedback: ActuatorFeedback, now: float) -> tuple[Code, str] | None:
         safe = feedback.device_state == ActuatorState.SAFE  # it may still go to rest
         patience = self._takeover_timeout + (self.longest_ramp if safe else 0.0)
-        if now - max(self._since, self._silent_until) <= patience:
+        if now - max(self.started, self._silent_until) <= patience:
             return None
         owner = feedback.command_source
         who = f'{owner} is in control' if owner else 'it took no command'
@@ -475,7 +457,7 @@ class CommandStream:
     def _follow(self, dt: float, now: float) -> None:
         """Be where the schedule is; after a stall, catch up as fast as a ramp would."""
         assert self._schedule is not None  # noqa: S101 - for mypy
-        time = now - self._since
+        time = now - self.started
         there = self._move(self._schedule.actuation_at(time + self._lead), dt)
         if there and time >= self._schedule.duration:
             self._enter(Phase.HOLD, now)

@@ -11,7 +11,6 @@ import traceback
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
-from rclpy.clock import Clock, ClockType
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -24,6 +23,7 @@ from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_node.conversions import command_message, pose_from_message
 from soro_node.diagnostics import Level
 from soro_node.executor.any_publisher import AnyPublisherSubscription
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.worker_queue import WorkerQueue
 from soro_node.inputs.estop_input import EstopInput
 from soro_node.inputs.external_wrench import settled, WrenchAt
@@ -33,7 +33,7 @@ from soro_node.lifecycle import autostart_parameter
 from soro_node.main import run
 from soro_node.parameters import fixed, Parameter
 from soro_node.qos import NEWEST
-from soro_node.replies import fill_code, fill_error, internal
+from soro_node.replies import fill_error, internal
 from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.transforms import stamp_of
@@ -177,9 +177,7 @@ class TrajectoryPlanner(RobotNode):
         self._estop = EstopInput(self, self._on_estop)
         self._release = self.create_service(Trigger, '~/release', self._on_release)
         self._thread = StreamingThread(1.0 / self.table.rate, self._tick, self._thread_failed)
-        self._timer = self.create_timer(
-            REPORT_PERIOD, self._report, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(self, REPORT_PERIOD, self._report)
         self.diagnostics.report('target', Level.OK, 'none yet')
 
     def stop_outputs(self) -> None:
@@ -316,10 +314,9 @@ class TrajectoryPlanner(RobotNode):
         result = kind.Result()
         try:
             self.check_active()
+            raise StreamError(Code.NOT_ACTIVE, 'the planner is being deactivated')
         except SoroError as error:
             fill_error(result, error)
-        else:
-            fill_code(result, Code.NOT_ACTIVE, 'the planner is being deactivated')
         handle.abort()
         return result
 
@@ -401,18 +398,9 @@ class TrajectoryPlanner(RobotNode):
             level, text = Level.OK, phase.value
         self._phase = phase
         self.diagnostics.report('stream', level, text, **values)
-        self._report_inputs()
-        self.tip_control.report()
-
-    def _report_inputs(self) -> None:
         self._wrench.report()
-        if self._feedback.refusal:
-            level, text = Level.ERROR, self._feedback.refusal
-        elif self._feedback.fresh() is None:
-            level, text = Level.WARN, 'no actuator_state'
-        else:
-            level, text = Level.OK, 'of this robot'
-        self.diagnostics.report('actuator_state', level, text, age=self._feedback.age())
+        self._feedback.report()
+        self.tip_control.report()
 
 
 def main() -> None:

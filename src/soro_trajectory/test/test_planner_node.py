@@ -538,9 +538,9 @@ def test_a_wrench_that_grew_old_is_not_called_used(one):
 
 
 def test_diagnostics_know_that_no_driver_speaks_and_that_nobody_listens(one):
-    wait_until(lambda: one.row('actuator_state') == (0, 'of this robot'))
+    wait_until(lambda: one.row('actuator_state') == (0, 'fresh'))
     one.driver.silent = True
-    wait_until(lambda: one.row('actuator_state') == (1, 'no actuator_state'))
+    wait_until(lambda: one.row('actuator_state') == (3, 'no actuator_state'))
     one.ros.do(one.planner, one.planner.trigger_deactivate)
     for name in ('stream', 'target', 'actuator_state', 'external_wrench'):
         assert one.row(name) == (0, 'inactive')

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Path
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState, PointCloud2
 from std_msgs.msg import String
@@ -20,6 +19,7 @@ from visualization_msgs.msg import MarkerArray
 
 from soro_msgs.msg import ActuatorState, Configuration
 from soro_node.diagnostics import Diagnostics, Level
+from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.frames import frames_for
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
@@ -174,9 +174,7 @@ class Visualization(GuardedLifecycleNode):
             self._requests.on_end = self._target.let_go
         if self.table.viewer:
             self._serve()
-        self._timer = self.create_timer(
-            1.0 / self.table.rate, self._on_timer, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._timer = steady_timer(self, 1.0 / self.table.rate, self._on_timer)
 
     def deactivate(self) -> None:
         """Close the viewer and stop drawing."""

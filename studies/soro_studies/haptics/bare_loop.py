@@ -229,9 +229,10 @@ def board_loop(
             loop.between_ticks(lambda: law.replace_environment(wall))
         bench.hand(seconds + 2.0 * SETTLING)
         time.sleep(SETTLING)
-        before, load = loop.figures, LoadMeter()
+        statistics, load = loop.thread.statistics, LoadMeter()
+        before = statistics.figures()
         time.sleep(seconds)
-        figures, (others, stolen), armed = loop.figures, load.read(), loop.safety.armed
+        figures, (others, stolen), armed = statistics.figures(), load.read(), loop.safety.armed
         loop.shutdown()
     finally:
         bench.close()
@@ -241,7 +242,7 @@ def board_loop(
         raise NotAllowed(f'it stopped meanwhile: {loop.safety.reason}')
     return {
         'seconds': seconds,
-        'priority': 0 if loop.note else priority,
+        'priority': 0 if loop.thread.note else priority,
         'ticks': figures.ticks - before.ticks,
         'missed': figures.missed - before.missed,
         'late': figures.lateness,

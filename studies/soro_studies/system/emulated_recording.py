@@ -35,11 +35,7 @@ class EmulatedRun:
     """The part of a run that identification reads."""
 
     actuators: tuple[Actuator, ...]
-    states: Actuation
-
-    def actuation(self) -> Actuation:
-        """Return what the driver said."""
-        return self.states
+    actuation: Actuation  #: what the driver said
 
     def shapes(self, topic: str) -> None:
         """Return nothing: no solver ran."""

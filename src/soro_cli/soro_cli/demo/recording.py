@@ -53,7 +53,7 @@ def read_recording(run: RunData) -> Recording:
 
     UserError: something of it was not recorded.
     """
-    data = run.actuation()
+    data = run.actuation
     # A tick without a reading: its neighbours stand for it.
     read = np.isfinite(data.measured).all(axis=1)
     streams = [

@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 from soro_cli.robot_choice import add_robot_options, running_robot, RunningRobot
 from soro_cli.tables import print_json, print_table
-from soro_cli.verbs.mechanics_options import conclude, whole
+from soro_cli.verbs.mechanics_options import conclude, json_of, whole
 
 if TYPE_CHECKING:
     from soro_cli.sensor_tour import Tour
@@ -161,15 +161,8 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
     columns = ('name', 'offset', 'gain', 'rms_residual', 'max_error')
     sensors = list(zip(*(list(getattr(result, c)) for c in columns), strict=True))
     if arguments.json:
-        print_json(
-            {
-                'error_code': result.error_code,
-                'error_message': result.error_message,
-                'samples': result.samples,
-                'saved_to': result.saved_to,
-                'sensors': [dict(zip(columns, row, strict=True)) for row in sensors],
-            }
-        )
+        each = [dict(zip(columns, row, strict=True)) for row in sensors]
+        print_json(json_of(result, 'samples', 'saved_to') | {'sensors': each})
     else:
         rows = [
             (name, f'{offset:.1f}', f'{1e6 * gain:.3f} um', shown(rms, 'm'), shown(worst, 'm'))

@@ -141,7 +141,8 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         from soro_mechanics.identification.offsets import body_length
         from soro_mechanics.identification.parameters import ParameterSpace
         from soro_mechanics.robot import Robot
-        from soro_recording.identify_report import draw_report, save_figure
+        from soro_recording.identify_report import draw_report
+        from soro_recording.run_figures import save_figure
 
         model = arguments.model or _model(data)
         robot = Robot(data.description, model)
@@ -151,13 +152,13 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
             return identify_past(arguments, robot, data, tip, folder)
         observations = rests()
         space = ParameterSpace(data.description, _parameters(arguments, robot))
-        offsets = _offsets(arguments, robot, data.actuation())
+        offsets = _offsets(arguments, robot, data.actuation)
         if not arguments.json:
             what = 'pose' if observations.oriented else 'position alone, orientation not measured'
             values = ' '.join(f'{g:g}' for g in gravity)
             note(
                 f'{len(observations)} postures, measured by {tip.topic} ({what}); model {model}; '
-                f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation())}'
+                f'gravity {values} m/s^2 ({by}); actuation {_actuation(data.actuation)}'
             )
         held_out = {'hold_out': arguments.hold_out, 'seed': arguments.seed}
         found = identify(space, model, observations, offsets=offsets, gravity=gravity, **held_out)
@@ -170,7 +171,7 @@ def _of_bag(arguments: argparse.Namespace, path: Path) -> int:
         if arguments.write and found.better and found.names:
             with writing(Path(arguments.write)):
                 space.write(found.factors.tolist(), Path(arguments.write))
-        answer = _result(found, observations, gravity, data.actuation())
+        answer = _result(found, observations, gravity, data.actuation)
     written = bool(found.names) and found.better
     return conclude(arguments, found.better, answer, _tables(space, found), picture, written)
 

@@ -135,6 +135,11 @@ def conclude(result: Any) -> int:
     return 1
 
 
+def json_of(result: Any, *names: str) -> dict[str, Any]:
+    """Return fields of an action's result for scripts, behind those that say how it ended."""
+    return {name: getattr(result, name) for name in ('error_code', 'error_message', *names)}
+
+
 def solved(*numbers: float) -> bool:
     """Whether there are numbers to show; what was not solved has none."""
     return all(math.isfinite(x) for x in numbers)

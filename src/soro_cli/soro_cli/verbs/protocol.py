@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import print_json
-from soro_cli.verbs.mechanics_options import conclude, whole
+from soro_cli.verbs.mechanics_options import conclude, json_of, whole
 
 SUMMARY = 'pull test, stretches, step or chirp of the running robot, as a table; it moves'
 EPILOG = """\
@@ -62,8 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = 'trajectory_planner/bench_protocol'
     result = run_shown(arguments, BenchProtocol, name, lambda _: goal, 'protocol')
     if arguments.json:
-        code, text = result.error_code, result.error_message
-        print_json({'error_code': code, 'error_message': text, 'saved_to': result.saved_to})
+        print_json(json_of(result, 'saved_to'))
     elif result.saved_to:
         print(f'{result.rows} rows: {result.saved_to}')
     return conclude(result)

@@ -166,7 +166,7 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
 
         with open_bag(arguments.bag) as bag:
             namespace = choose_namespace(bag, arguments.namespace)
-            recorded = RunData(bag, namespace, robot.file).actuation()
+            recorded = RunData(bag, namespace, robot.file).actuation
         known = np.isfinite(recorded.present).all(axis=1)
         if not known.any():
             raise UserError(f'{arguments.bag} holds no moment with all actuators known')

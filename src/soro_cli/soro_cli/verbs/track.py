@@ -9,7 +9,7 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import note, print_json, print_table
-from soro_cli.verbs.mechanics_options import conclude, whole
+from soro_cli.verbs.mechanics_options import conclude, json_of, whole
 
 SUMMARY = 'move the tip along a curve and report the error'
 EPILOG = """\
@@ -110,13 +110,10 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
     if arguments.json:
         print_json(
             {
-                'error_code': result.error_code,
-                'error_message': result.error_message,
+                **json_of(result, 'relative_error', 'error_reference'),
                 'points': len(result.sampled_path.poses),
                 'failed_points': list(result.failed_points),
                 'duration': seconds,
-                'relative_error': result.relative_error,
-                'error_reference': against,
                 'warnings': warning_names(result.warnings),
                 **{f'{name}_error': value for name, value in errors.items()},
             }

@@ -9,7 +9,7 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import print_json, print_table
-from soro_cli.verbs.mechanics_options import conclude, whole
+from soro_cli.verbs.mechanics_options import conclude, json_of, whole
 
 SUMMARY = 'where the tip can go, and how compliant it is there'
 EPILOG = """\
@@ -70,10 +70,9 @@ def _finish(arguments: argparse.Namespace, result: Any) -> int:
 
     low, high = result.minimum, result.maximum
     if arguments.json:
-        names = ('error_code', 'error_message', 'solved', 'failed', 'volume', 'longest_extent')
-        numbers = {name: getattr(result, name) for name in (*names, 'duration', 'saved_to')}
+        names = ('solved', 'failed', 'volume', 'longest_extent', 'duration', 'saved_to')
         corners = {'minimum': [low.x, low.y, low.z], 'maximum': [high.x, high.y, high.z]}
-        print_json({**numbers, **corners})
+        print_json(json_of(result, *names) | corners)
     elif result.solved:
         rows = [
             (axis, f'{shown(getattr(low, axis), "m")} ... {shown(getattr(high, axis), "m")}')

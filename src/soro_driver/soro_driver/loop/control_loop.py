@@ -49,6 +49,8 @@ class ControlLoop:
     - `unsafe`: names of devices that could not be made safe; loops that follow each other share
       it.
     - `latches`: stops and the emergency stop; loops that follow each other share them.
+
+    Its attribute `thread` tells how well it keeps time; while that runs, the device is its own.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class ControlLoop:
         self._clock = clock
         self._plausibility = Plausibility(gate.actuators, settings.plausibility)
         self._requests = Requests()
-        self._thread = PeriodicThread(
+        self.thread = PeriodicThread(
             'control loop', settings.period, self._step, self._failed, priority, self._finish
         )
         self._commands = Watchdog(settings.command_timeout)
@@ -109,7 +111,7 @@ class ControlLoop:
         """Start ticking."""
         self._passed = self._clock()
         self._feedback.feed(self._passed)
-        self._thread.start()
+        self.thread.start()
 
     def arm(self) -> None:
         """Let commands move the robot. Raises NotAllowed, DeviceError."""
@@ -146,7 +148,7 @@ class ControlLoop:
         pass, however long the present one takes.
         """
         self.safety.press_estop()
-        if not self._thread.running:
+        if not self.thread.running:
             self._heed_estop()
 
     def clear(self) -> None:
@@ -158,7 +160,7 @@ class ControlLoop:
 
     def between_ticks(self, action: Callable[[], Any]) -> Any:
         """Run an action in the thread of the loop, between two ticks; return what it returns."""
-        return self._requests.ask(action) if self._thread.running else action()
+        return self._requests.ask(action) if self.thread.running else action()
 
     def shutdown(self, timeout: float = TIMEOUT) -> bool:
         """Make the outputs safe, close the device, end the thread; whether all that worked.
@@ -166,22 +168,17 @@ class ControlLoop:
         A pass that takes longer than `timeout` [s] is left alone: the loop does all that when the
         pass is over, and who asks again waits for it again.
         """
-        if not self._thread.stop(timeout):
+        if not self.thread.stop(timeout):
             self._log('inside a long call of the device; made safe and closed when it returns')
             return False
         self._finish()
         return not self._unsafe
 
     @property
-    def running(self) -> bool:
-        """Whether the thread of the loop is alive: the device is its own."""
-        return self._thread.running
-
-    @property
     def unsafe(self) -> list[str]:
         """Devices not confirmed safe: nobody has opened them again, or the loop is to end yet."""
         names = self._unsafe.copy()  # a loop that was left alone may still change it
-        if self._thread.stopping and self.safety.connected:
+        if self.thread.stopping and self.safety.connected:
             names.add(_name(self.identity))
         return sorted(names)
 
@@ -190,17 +187,7 @@ class ControlLoop:
         """Whether a pass takes longer than any device may keep it: nobody watches the robot."""
         settings = self.settings
         longest = self.device.open_timeout + max(settings.ttl, settings.feedback_timeout)
-        return self._thread.running and self._clock() - self._passed > longest
-
-    @property
-    def figures(self) -> Any:
-        """Timing of the loop (`LoopFigures`)."""
-        return self._thread.statistics.figures()
-
-    @property
-    def note(self) -> str:
-        """What the scheduler refused; empty when nothing."""
-        return self._thread.note
+        return self.thread.running and self._clock() - self._passed > longest
 
     # In the thread of the loop ----------------------------------------------------------------
 
@@ -228,7 +215,7 @@ class ControlLoop:
 
     def _step(self, lateness: float) -> None:
         tick = self.tick(lateness)
-        if not self._thread.stopping:  # nobody may be there any more to see it
+        if not self.thread.stopping:  # nobody may be there any more to see it
             self._observer(tick)
         self._passed = self._clock()
 
@@ -300,7 +287,7 @@ class ControlLoop:
         if self._engaged is not None and self._commands.expired(now):
             silence = self._commands.age(now)
             reason = f'no command from {self._engaged.source} for {silence:.3f} s'
-            self.safety.hold(reason)
+            self.safety.latches.stop(reason)
             self._begin_safe(reason)
         if not self.safety.armed:  # the device was lost while it was made safe
             return np.zeros(len(self.gate.names), np.uint16)
@@ -341,7 +328,7 @@ class ControlLoop:
             return np.zeros(len(self.gate.names), np.uint16)
         flags = self._write(self.gate.rest, now, self.settings.safe_rate)
         if self._set_point.at_rest:
-            self.safety.end_safe()
+            self.safety.safe_done = True
         return flags
 
     def _write(self, target: dev.Array, now: float, rate: dev.Array | None = None) -> dev.Flags:
@@ -432,7 +419,7 @@ class ControlLoop:
     def _heed_stop(self) -> None:
         if reason := self._stop_waits:
             self._stop_waits = ''
-            self.safety.hold(reason)
+            self.safety.latches.stop(reason)
             self._begin_safe(reason)
             self.law.stopped(self._clock())
 

@@ -218,7 +218,8 @@ class CommandArbiter(Law):
         self._accepting = False
         self.fetch()
         with self._lock:
-            self._ownership.forget()
+            self._ownership.release()
+            self._ownership.forget_stamps()
 
     def _hear(self, source: str, now: float) -> float:
         """Note who speaks; return how long an ended stream has been silent, refused or not [s]."""

@@ -32,7 +32,7 @@ class LoopFigures:
 
 
 class LoopStatistics:
-    """Collects the figures of one loop."""
+    """Collects the figures of one loop; whoever runs it counts `missed` slots without a tick."""
 
     def __init__(self, period: float, window: int = WINDOW) -> None:
         self.period = period
@@ -47,10 +47,6 @@ class LoopStatistics:
         self._lateness[i] = lateness
         self._work[i] = work
         self.ticks += 1
-
-    def miss(self, slots: int) -> None:
-        """Note slots that passed without a tick."""
-        self.missed += slots
 
     def figures(self) -> LoopFigures:
         """Compute the figures; may be called from another thread."""

@@ -93,7 +93,7 @@ class PeriodicThread:
             lateness = start - deadline
             if lateness >= self._period:
                 slots = int(lateness / self._period)
-                self.statistics.miss(slots)
+                self.statistics.missed += slots
                 deadline += slots * self._period
             self._step(lateness)
             self.statistics.add(lateness, time.monotonic() - start)

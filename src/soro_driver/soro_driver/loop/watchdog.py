@@ -17,11 +17,6 @@ class Watchdog:
         self.timeout = timeout
         self._fed = math.nan
 
-    @property
-    def started(self) -> bool:
-        """Whether it was ever fed since the last `clear`."""
-        return not math.isnan(self._fed)
-
     def feed(self, time: float) -> None:
         """Note an arrival at `time` [s]; an older one than known, or NaN, changes nothing."""
         if not (self._fed >= time or math.isnan(time)):
@@ -36,5 +31,5 @@ class Watchdog:
         return now - self._fed
 
     def expired(self, now: float) -> bool:
-        """Whether the last arrival is older than the timeout."""
-        return self.started and now - self._fed > self.timeout
+        """Whether the last arrival is older than the timeout; not before the first."""
+        return self.age(now) > self.timeout

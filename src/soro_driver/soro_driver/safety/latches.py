@@ -51,7 +51,7 @@ class Latches:
             self.stops = self.stops % COUNTS + 1
 
     def stop(self, reason: str) -> None:
-        """Let nothing move until `clear`."""
+        """Let nothing move until a person clears it, armed or not."""
         self.count()
         self.stopped = self.stopped or reason
 

@@ -11,6 +11,4 @@ from soro_mechanics.core.status import Code
 class NotAllowed(SoroError):
     """The state does not allow what was asked; the message says what to do first."""
 
-    def __init__(self, message: str, code: Code = Code.NOT_ACTIVE) -> None:
-        super().__init__(message)
-        self.code = code
+    code = Code.NOT_ACTIVE

@@ -15,8 +15,6 @@ class NotInControl(SoroError):
 
     def __init__(self, source: str, owner: str) -> None:
         super().__init__(f'{source} may not command: {owner} is in control')
-        self.source = source
-        self.owner = owner
 
 
 class OutOfOrder(SoroError):
@@ -71,10 +69,5 @@ class Ownership:
         self._owner = ''
 
     def forget_stamps(self) -> None:
-        """Let any stamp be the next one: the wall clock was set."""
-        self._stamps.clear()
-
-    def forget(self) -> None:
-        """Take control away and forget every stamp (a person arms the robot anew)."""
-        self._owner = ''
+        """Let any stamp be the next one: the wall clock was set, or a person arms anew."""
         self._stamps.clear()

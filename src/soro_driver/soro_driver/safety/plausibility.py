@@ -96,24 +96,21 @@ class Plausibility:
         flags = reading.flags.copy()
         faults, words = int(reading.faults), [reading.reason] if reading.reason else []
         over = self._check_over(measured, now, flags)
-        if np.count_nonzero(over):
-            faults |= Fault.OVER_LIMIT
-            words.append(self._say(over, 'measured beyond its limit', measured))
         sensor = self._sensor.update((flags & Flag.SENSOR_FAULT) != 0, now)
-        if np.count_nonzero(sensor):
-            faults |= Fault.SENSOR
-            words.append(self._say(sensor, 'sensor out of range or open', measured))
         up = self._check_rest(measured, now, at_rest)
-        if np.count_nonzero(up):
-            faults |= Fault.NOT_AT_REST
-            words.append(self._say(up, 'stays up although the outputs are safe', measured))
+        late = self._check_following(reading, armed, flags)
+        for fault, which, what in (
+            (Fault.OVER_LIMIT, over, 'measured beyond its limit'),
+            (Fault.SENSOR, sensor, 'sensor out of range or open'),
+            (Fault.NOT_AT_REST, up, 'stays up although the outputs are safe'),
+            (Fault.TRACKING, late, 'does not follow its command'),
+        ):
+            if np.count_nonzero(which):
+                faults |= fault
+                words.append(self._say(which, what, measured))
         if armed and self._frozen(measured, now):
             faults |= Fault.FROZEN
             words.append('feedback does not change any more')
-        late = self._check_following(reading, armed, flags)
-        if np.count_nonzero(late):
-            faults |= Fault.TRACKING
-            words.append(self._say(late, 'does not follow its command', measured))
         self._time = now
         return Finding(flags, faults, '; '.join(words))
 

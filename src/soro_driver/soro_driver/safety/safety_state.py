@@ -29,8 +29,9 @@ class SafetyState:
     - `latches`: what only a person ends; default: latches of its own.
 
     Its attributes:
+    - `connected`: whether the device answers; what does not is not confirmed safe by any request.
     - `faults`: latched fault bits.
-    - `safe_done`: in SAFE: the safe action has ended.
+    - `safe_done`: in SAFE: the safe action has ended; whoever carries it out says so here.
     """
 
     def __init__(self, latches: Latches | None = None) -> None:
@@ -39,7 +40,7 @@ class SafetyState:
         self.safe_done = False
         self._cause = ''  # of what is latched, or of the safe action
         self._loss = ''  # why the device does not answer
-        self._connected = False
+        self.connected = False
         self._armed = False
         self._safe = False
         self._estop_waits = False  # pressed, and not latched yet
@@ -50,18 +51,13 @@ class SafetyState:
         """The state, worst first."""
         if self._estop_latched:
             return DeviceState.ESTOP
-        if not self._connected:
+        if not self.connected:
             return DeviceState.UNCONFIGURED
         if self.faults:
             return DeviceState.FAULT
         if not self._armed:
             return DeviceState.INACTIVE
         return DeviceState.SAFE if self._safe else DeviceState.ACTIVE
-
-    @property
-    def connected(self) -> bool:
-        """Whether the device answers; what does not is not confirmed safe by any request."""
-        return self._connected
 
     @property
     def reason(self) -> str:
@@ -72,7 +68,7 @@ class SafetyState:
     @property
     def present_faults(self) -> int:
         """Latched fault bits; COMMUNICATION while the device does not answer; STOPPED."""
-        bits = self.faults | (0 if self._connected else int(Fault.COMMUNICATION))
+        bits = self.faults | (0 if self.connected else int(Fault.COMMUNICATION))
         return bits | (int(Fault.STOPPED) if self.latches.stopped else 0)
 
     @property
@@ -90,7 +86,7 @@ class SafetyState:
 
     def opened(self) -> None:
         """Note that the device answers: it is connected and not armed."""
-        self._connected, self._armed, self._safe = True, False, False
+        self.connected, self._armed, self._safe = True, False, False
         self._loss = ''
         if not self.faults and not self._estop_latched:
             self._cause = ''
@@ -102,7 +98,7 @@ class SafetyState:
         """
         if self._armed:
             self.latches.stop(f'device lost: {reason}')
-        self._connected, self._armed, self._safe = False, False, False
+        self.connected, self._armed, self._safe = False, False, False
         self._loss = reason
         if not self.faults and not self._estop_latched:
             self._cause = ''
@@ -134,10 +130,6 @@ class SafetyState:
         """Become INACTIVE (from ACTIVE or SAFE)."""
         self._armed, self._safe = False, False
 
-    def hold(self, reason: str) -> None:
-        """Let nothing move from here on until a person has cleared it, armed or not."""
-        self.latches.stop(reason)
-
     def begin_safe(self, reason: str) -> bool:
         """Begin the safe action; whether it was not running already."""
         if not self._armed:
@@ -145,10 +137,6 @@ class SafetyState:
         began = not self._safe
         self._safe, self.safe_done, self._cause = True, False, reason
         return began
-
-    def end_safe(self) -> None:
-        """Note that the safe action has ended."""
-        self.safe_done = True
 
     def engage(self) -> None:
         """Leave SAFE after a release: a new first command was accepted."""

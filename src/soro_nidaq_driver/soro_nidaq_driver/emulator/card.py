@@ -60,6 +60,8 @@ class Cards:
       duty of zero means no pulses, line low.
     - `analog`: ``analog(terminal, volts)`` is called whenever an analog output may have changed.
     - `line`: ``line(name, level)`` is called for every written digital line.
+
+    Its attribute `tasks`: all that exist, by name.
     """
 
     def __init__(
@@ -72,36 +74,31 @@ class Cards:
         self.names = names
         self._output, self._analog = output, analog
         self._line = line
-        self._tasks: dict[str, Task] = {}
+        self.tasks: dict[str, Task] = {}
         self._counted = 0
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """All tasks that exist."""
-        return tuple(self._tasks.values())
 
     def find_or_create(self, name: str) -> tuple[Task, bool]:
         """Return the task of a name, and whether it had to be made; an empty name gets one."""
-        if name in self._tasks:
-            return self._tasks[name], False
-        if len(self._tasks) >= MAX_TASKS:
+        if name in self.tasks:
+            return self.tasks[name], False
+        if len(self.tasks) >= MAX_TASKS:
             raise CardError(OUT_OF_MEMORY, f'There are {MAX_TASKS} tasks already.')
         if not name:
             self._counted += 1
             name = f'_unnamedTask<{self._counted}>'
-        self._tasks[name] = Task(name)
-        return self._tasks[name], True
+        self.tasks[name] = Task(name)
+        return self.tasks[name], True
 
     def task(self, name: str) -> Task:
         """Return a task that exists."""
-        if name not in self._tasks:
+        if name not in self.tasks:
             raise CardError(INVALID_TASK, 'Task specified is invalid or does not exist.')
-        return self._tasks[name]
+        return self.tasks[name]
 
     def clear(self, name: str) -> None:
         """Stop and forget a task."""
         self.stop(self.task(name))
-        del self._tasks[name]
+        del self.tasks[name]
 
     def serial(self, card: str) -> int:
         """Return the serial number of a card."""
@@ -133,7 +130,7 @@ class Cards:
         """Start a task; a counter begins its pulses."""
         if not (task.inputs or task.counter or task.analog or task.line):
             raise CardError(NO_CHANNELS, 'There are no channels in the task.')
-        for other in self._tasks.values():
+        for other in self.tasks.values():
             if other is not task and other.running and other.counter == task.counter != '':
                 raise CardError(RESERVED, f'The specified resource is reserved: {task.counter}')
         task.running, task.aborted = True, False
@@ -184,7 +181,7 @@ class Cards:
         self.check_card(card)
         for i in range(OUTPUTS):  # they keep their voltages when their tasks end
             self._analog(f'{card}/ao{i}', 0.0)
-        for task in self._tasks.values():
+        for task in self.tasks.values():
             if card in task.cards:
                 was_running = task.running
                 self.stop(task)

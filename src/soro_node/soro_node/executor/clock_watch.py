@@ -1,15 +1,21 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Says when a node takes its time from /clock and nobody publishes it: then nothing moves on."""
+"""Timers that no clock but the steady one stops; says where /clock is waited for in vain."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 PATIENCE = 5.0  # s
+
+
+def steady_timer(node: Any, period: float, callback: Callable[[], object]) -> Any:
+    """Return a timer of a node; the node's own clock may be a stopped simulation."""
+    return node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def watch_clock(node: Node, patience: float = PATIENCE) -> None:
@@ -26,5 +32,4 @@ def watch_clock(node: Node, patience: float = PATIENCE) -> None:
                 'launch with use_sim_time:=false'
             )
 
-    steady = Clock(clock_type=ClockType.STEADY_TIME)
-    timer: list[Any] = [node.create_timer(patience, look, clock=steady)]
+    timer = [steady_timer(node, patience, look)]

@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
 
-from rclpy.node import Node
-
 from soro_mechanics.core.errors import InvalidInput
 from soro_msgs.msg import ActuatorState
 from soro_node.conversions import HasActuators
+from soro_node.diagnostics import Level
 from soro_node.executor.polled_subscriptions import PolledCallbackGroup, take_all
-from soro_node.inputs.actuator_feedback import ActuatorFeedback, LatestFeedback
+from soro_node.inputs.actuator_feedback import ActuatorFeedback, LatestFeedback, NANOSECONDS
 from soro_node.qos import LOSSY
 
 TOPIC = 'actuator_state'
@@ -25,14 +25,14 @@ class PolledFeedback(LatestFeedback):
 
     A driver at 500 Hz would otherwise take a fifth of a core from each node that listens.
 
-    - `node`: hears the topic, from `open` to `close`.
+    - `node`: hears the topic, from `open` to `close`, and reports.
     - `timeout`: feedback older than this [s] does not count.
 
     Its attributes:
     - `refusal`: why the last message is not used: it is from another robot. Empty when it is.
     """
 
-    def __init__(self, node: Node, robot: HasActuators, timeout: float) -> None:
+    def __init__(self, node: Any, robot: HasActuators, timeout: float) -> None:
         super().__init__(robot, timeout)
         self.refusal = ''
         self._node = node
@@ -64,6 +64,22 @@ class PolledFeedback(LatestFeedback):
         """Return the newest feedback, or None when it is too old."""
         self._read()
         return super().fresh()
+
+    def report(self) -> None:
+        """Say what the driver tells; call it again and again, for it grows old."""
+        feedback, age = self.fresh(), self.age()
+        values = {'age': age}
+        if self.refusal:
+            level, text = Level.ERROR, self.refusal
+        elif feedback is None:
+            level, text = Level.WARN if age == math.inf else Level.STALE, 'no actuator_state'
+        elif not feedback.known:
+            level, text = Level.WARN, 'neither measured nor applied values are known'
+        else:
+            now = self._node.get_clock().now().nanoseconds
+            level, text = Level.OK, 'fresh'
+            values['latency'] = (now - feedback.stamp) / NANOSECONDS
+        self._node.diagnostics.report(TOPIC, level, text, **values)
 
     def _read(self) -> None:
         with self._reading:

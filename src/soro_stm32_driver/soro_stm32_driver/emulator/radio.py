@@ -19,9 +19,8 @@ class RadioLine(SerialLine):
 
     - `latency` [s]: every unit is late by something in between; order is kept.
 
-    Its attributes:
-    - `reordered`: units that were held back for others to overtake them.
-    - `overtaking`: units that did overtake some.
+    Its `counters` have two more: units that were held back for others to overtake them
+    (`reordered`), and those that did overtake some (`overtaking`).
     """
 
     def __init__(
@@ -30,25 +29,13 @@ class RadioLine(SerialLine):
         self._latency = latency
         self._generator = generator
         self._newest = 0.0
-        self.reordered = self.overtaking = 0
         super().__init__(baudrate, generator)
-
-    @property
-    def counters(self) -> dict[str, int]:
-        """Those of a cable, and of the two more faults."""
-        more = {'reordered': self.reordered, 'overtaking': self.overtaking}
-        return super().counters | more
-
-    @property
-    def damaged(self) -> bool:
-        """Whether a fault can hit the next unit."""
-        return super().damaged or self._reordering > 0.0
+        self.counters |= {'reordered': 0, 'overtaking': 0}
 
     def repair(self) -> None:
         """End every fault; the counters stay."""
         super().repair()
-        self._reordering, self._hold = 0.0, 0.0
-        self._held_until = 0.0
+        self._parts['reordering'] = self._hold = self._held_until = 0.0
 
     def damage(self, values: dict[str, Any]) -> None:
         """Begin faults: those of a cable, and two more.
@@ -56,12 +43,11 @@ class RadioLine(SerialLine):
         ``reordering``: part of the units that are overtaken by the next ones; ``hold`` [s]:
         nothing passes for so long, then everything.
         """
-        reordering = finite(values, 'reordering', self._reordering)
         hold = finite(values, 'hold', 0.0)
-        if not 0.0 <= reordering <= 1.0 or hold < 0.0:
-            raise InvalidInput('reordering, hold', (reordering, hold), 'a part; seconds')
+        if hold < 0.0:
+            raise InvalidInput('hold', hold, 'seconds, zero or more')
         super().damage(values)
-        self._reordering, self._hold = reordering, hold
+        self._hold = hold
 
     def _enter(self, unit: bytes, now: float) -> None:
         before = len(self._waiting)
@@ -71,11 +57,11 @@ class RadioLine(SerialLine):
         added = [self._waiting.pop() for _ in range(len(self._waiting) - before)]
         for at, data in reversed(added):
             arrival = max(at + self._generator.uniform(*self._latency), self._held_until)
-            if self._generator.random() < self._reordering:
+            if self._generator.random() < self._parts['reordering']:
                 arrival += 2.0 * self._latency[1] + 0.1
-                self.reordered += 1
+                self.counters['reordered'] += 1
             else:
                 arrival = self._newest = max(arrival, self._newest)
             place = bisect.bisect(self._waiting, arrival, key=lambda waiting: waiting[0])
-            self.overtaking += place < len(self._waiting)
+            self.counters['overtaking'] += place < len(self._waiting)
             self._waiting.insert(place, (arrival, data))

@@ -74,8 +74,7 @@ def test_the_page_names_every_key_of_a_fault(device):
     text = sources(device)
     read = set(re.findall(r"(?:finite|whole_number|choice)\(values, '(\w+)'", text))
     read |= set(re.findall(r"values\.get\('(\w+)'", text))
-    for several in re.findall(r"for key in \(('\w+'(?:, '\w+')*)\)", text):
-        read |= set(re.findall(r"'(\w+)'", several))
+    read |= set(re.findall(r"parts\['(\w+)'\]", text))
     if device == 'can':
         read |= set(emulator('can').HAND_KEYS)
         read -= {'corruption'}  # controllers discard what is damaged: it is lost

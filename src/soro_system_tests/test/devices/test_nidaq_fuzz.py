@@ -174,7 +174,7 @@ class Rig:
 
     def expected(self):
         """Return the counters that running tasks have."""
-        return {t.counter for t in self.cards.tasks if t.running and t.counter}
+        return {t.counter for t in self.cards.tasks.values() if t.running and t.counter}
 
 
 @given(sequence=calls)
@@ -203,7 +203,7 @@ def test_tasks_and_their_channels_are_bounded():
     for _ in range(10 * MAX_TASKS):
         rig.call('CreateTask', pb.CreateTaskRequest())
     assert len(rig.cards.tasks) == MAX_TASKS
-    task = rig.cards.tasks[0]
+    task = next(iter(rig.cards.tasks.values()))
     request = pb.CreateAIVoltageChanRequest(
         task=Session(name=task.name), physical_channel='Dev1/ai0'
     )

@@ -53,34 +53,29 @@ def cylinders(rods: Sequence[Rod]) -> Cylinders:
     # All rods as one: what lies between the end of one and the begin of the next is left out.
     within = np.ones(len(positions) - 1, bool)
     within[np.cumsum([len(rod.positions) for rod in rods])[:-1] - 1] = False
-    steps = (positions[1:] - positions[:-1])[within]
-    length = np.sqrt(np.einsum('ij,ij->i', steps, steps))
-    safe = np.where(length > 0.0, length, 1.0)
     angle = turned(np.concatenate([rod.quaternions for rod in rods]))[within]
     radius = 0.5 * (radii[:-1] + radii[1:])[within]
-    # On the outer side of a bend two cylinders part by radius times angle: overlap that much.
-    scales = np.stack([radius, radius, length + radius * angle], axis=1)
-    return Cylinders(
-        0.5 * (positions[:-1] + positions[1:])[within],
-        quaternions_along(np.where(length[:, None] > 0.0, steps / safe[:, None], [0.0, 0.0, 1.0])),
-        scales,
-        np.where(length > 0.0, angle / safe, 0.0),
-    )
+    return _between(positions[:-1][within], positions[1:][within], radius, angle)
 
 
 def straight_cylinders(ends: Array, radius: float) -> Cylinders:
     """Return one cylinder [m] between each of the pairs of points `ends`, (n, 2, 3)."""
-    steps = ends[:, 1] - ends[:, 0]
-    length = np.linalg.norm(steps, axis=1)
-    directions = np.where(
-        length[:, None] > 0.0, steps / np.where(length > 0.0, length, 1.0)[:, None], [0, 0, 1.0]
-    )
-    thick = np.full(len(length), radius)
+    straight = np.zeros(len(ends))
+    return _between(ends[:, 0], ends[:, 1], straight + radius, straight)
+
+
+def _between(starts: Array, ends: Array, radius: Array, angle: Array) -> Cylinders:
+    """Return cylinders between points (n, 3) of rods that turn by `angle` (n,) on the way."""
+    steps = ends - starts
+    length = np.sqrt(np.einsum('ij,ij->i', steps, steps))
+    safe = np.where(length > 0.0, length, 1.0)
+    # On the outer side of a bend two cylinders part by radius times angle: overlap that much.
+    scales = np.stack([radius, radius, length + radius * angle], axis=1)
     return Cylinders(
-        ends.mean(axis=1),
-        quaternions_along(directions),
-        np.stack([thick, thick, length], axis=1),
-        np.zeros(len(length)),
+        0.5 * (starts + ends),
+        quaternions_along(np.where(length[:, None] > 0.0, steps / safe[:, None], [0.0, 0.0, 1.0])),
+        scales,
+        np.where(length > 0.0, angle / safe, 0.0),
     )
 
 
