@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The study over the wire: what it filters, the hand it asks for, the bare loop beside it."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from soro_can_driver.emulator.device import read_hand
 from soro_mechanics.haptics.hand_impedance import LIGHT_GRIP
 from soro_studies.haptics.bare_loop import bare_loop
 from soro_studies.haptics.held import AFTER, CONTACT, LOOK
-from soro_studies.haptics.live import _components, hand_fault
+from soro_studies.haptics.live import _components, hand_fault, LiveCell, write_live_page
 
 
 def test_fast_components_of_uneven_notes_are_found_and_slow_ones_are_not():
@@ -41,6 +43,18 @@ def test_the_hand_is_a_light_grip_that_comes_to_its_place_and_stays():
     np.testing.assert_allclose(hand.at(60.0).place, reach)
     assert not hand.at(60.0).speed.any()
     assert set(hand_fault(None)) == {'fault'}
+
+
+@pytest.mark.parametrize('refused', ['', 'no real-time priority: Operation not permitted'])
+def test_the_page_claims_no_priority_that_was_refused(tmp_path, refused):
+    cell = vars(LiveCell('free', 1e-5, 0.01, 0.01, 0.1, 1000, 0, 0.5))
+    kept = {'date': 'today', 'cores': 2, 'priority': 50, 'scheduling': refused, 'cells': [cell]}
+    store, page = tmp_path / 'live.json', tmp_path / 'live.md'
+    store.write_text(json.dumps(kept), encoding='utf-8')
+    write_live_page('haptic_5dof', store, page)
+    said = page.read_text(encoding='utf-8')
+    assert '**1 of 1**' in said and 'SCHED_FIFO 50' in said
+    assert ('asked for, but: no real-time priority' in said) == bool(refused)
 
 
 def test_a_bare_loop_counts_every_slot():

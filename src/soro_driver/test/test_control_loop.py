@@ -596,6 +596,15 @@ def test_a_device_that_tripped_by_itself_is_a_fault(rig):
     assert tick.state is DeviceState.FAULT and tick.faults == Fault.DEVICE_WATCHDOG
 
 
+def test_what_a_device_reports_without_words_is_named(rig, monkeypatch):
+    reach(rig, BAR, 0.0, 0.0)
+    read, bits = rig.device.read, int(Fault.STOPPED | Fault.REBOOT)
+    monkeypatch.setattr(rig.device, 'read', lambda: replace(read(), faults=bits))
+    tick = rig.tick()
+    assert tick.state is DeviceState.FAULT and tick.faults == bits
+    assert tick.reason == 'the device was restarted, stopped, or commands lost'
+
+
 def test_over_pressure_faults_in_every_state(rig):
     rig.device.measured[1] = 1.8 * BAR
     assert rig.tick(10).faults == Fault.OVER_LIMIT

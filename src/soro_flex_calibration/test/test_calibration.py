@@ -194,7 +194,7 @@ def test_samples_are_pairs_of_equal_stamps():
     np.testing.assert_array_equal(recording.angles, [[2.0] * 6])
     np.testing.assert_array_equal(recording.counts, [[2.0, 2.0]])
     assert recorder.faulty == {'b'}
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match='does the device read flex sensors'):
         Recorder(('a',)).recording()
 
 

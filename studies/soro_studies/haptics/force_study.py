@@ -319,8 +319,8 @@ def write_force_page(store: Path, page: Path) -> None:
         parts.append(
             f'## {title}\n\n{_table(benches, "pressing")}\n\n{_table(benches, "holding")}\n\n'
             f'All directions together: {told}. The weight shows the modulus to '
-            f'{benches[IDEAL]["modulus_rms"]:.1%} (root mean square); its stated 95 % interval '
-            f'covers {benches[IDEAL]["modulus_covered"]:.1%}.\n'
+            f'{benches[MOVING]["modulus_rms"]:.1%} (root mean square); its stated 95 % interval '
+            f'covers {benches[MOVING]["modulus_covered"]:.1%}.\n'
         )
     sections = '\n'.join(parts)
     page.write_text(

@@ -251,7 +251,8 @@ class ControlLoop:
         self._reading = reading
         finding = self._plausibility.check(reading, self.safety.armed, self._outputs_at_rest())
         if finding.faults:
-            self._fault(finding.faults, finding.reason or 'the device reports a fault')
+            names = ', '.join(dev.fault_names(finding.faults, self.device.fault_text))
+            self._fault(finding.faults, finding.reason or names)
         if reading.tripped and self.safety.armed:
             self._fault(dev.Fault.DEVICE_WATCHDOG, 'the device went to its safe state by itself')
         return finding.flags

@@ -273,9 +273,9 @@ class HapticLaw:
         a handle that nobody holds: in free space, along a line, round a circle.
         """
         linear, angular = self.environment.apart
-        added = self.environment.live.wrench
+        live, added = self.environment.live, self.environment.live.wrench
         self.resting.begin()
-        if math.hypot(*added[:3], *(added[3:] / self.setup.length)) > force:
+        if live.pushes and math.hypot(*added[:3], *(added[3:] / self.setup.length)) > force:
             return False
         return linear <= AT_REST[0] and angular <= AT_REST[1] and self.resting.rests(force)
 
