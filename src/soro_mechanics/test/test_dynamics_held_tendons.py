@@ -82,6 +82,21 @@ def test_what_the_motors_put_in_is_stored_or_lost(robot):
     assert abs(energy.lost + begun.strain) < 0.01 * abs(energy.work)
 
 
+@pytest.mark.parametrize('step', [2e-3, 5e-4])
+def test_motors_that_begin_to_pull_do_not_kick(robot, step):
+    """They take in what they do in the first step during that step, not at its beginning."""
+    spec = robot.model_object.spec
+    stiff = replace(spec, drives=tuple(replace(d, soft=0.0) for d in spec.drives))
+    moving = Stepper(stiff, pulled(robot, 0.0))
+    moving.rest(pulled(robot, 0.15), np.zeros(6), robot.gravity)
+    meter, begun = EnergyMeter(moving), EnergyMeter(moving).present().strain
+    for k in range(round(0.1 / step)):
+        to = pulled(robot, 0.15 + 2.0 * (k + 1) * step)
+        assert moving.step(step, to, np.zeros(6), robot.gravity).taken
+        energy = meter.measure()
+    assert abs(energy.lost + begun) < 0.05 * energy.work
+
+
 def test_modes_are_those_of_statics_with_locked_motors(robot):
     q = robot.forward(pulled(robot, 0.3))
     found = modes(stepper(robot, q, Options(rotary_inertia=False)), 4).frequency

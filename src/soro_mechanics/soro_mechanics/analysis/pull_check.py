@@ -132,13 +132,7 @@ def _skew(f: Array, left: Array, floor: float, d: Array, p: Array) -> tuple[floa
 
     size = float(np.linalg.norm(fit_compliance(f, d).matrix))
     general = np.linalg.lstsq(f, left, rcond=None)[0].T
-    turn = 0.5 * np.array(
-        [
-            general[2, 1] - general[1, 2],
-            general[0, 2] - general[2, 0],
-            general[1, 0] - general[0, 1],
-        ]
-    )
+    turn = 0.5 * (general - general.T)[[2, 0, 1], [1, 2, 0]]
     share = float(np.sqrt(2.0) * np.linalg.norm(turn)) / size
     free = 3 * len(f) - 9
     if free <= 0:

@@ -15,6 +15,7 @@ from soro_mechanics.models.network.arrays import Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
 from soro_mechanics.models.network.description.spec import LENGTHS, NetworkSpec, RodSpec, TENDONS
 from soro_mechanics.models.network.end_levers import end_moments, ends_of
+from soro_mechanics.models.network.frequencies import body_inertia
 from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_nodes import cut_fractions
@@ -85,7 +86,7 @@ class Inertia:
             turns = [rotary_inertia(r, a) for r, at in zip(rods, middles, strict=True) for a in at]
             per_length[:, 3:] = turns
         self.half = 0.5 * per_length * s.share[:, None]  # of an element, per length of its rod
-        self.body = np.array([body_inertia(layout, b) for b in range(len(layout.bodies))])
+        self.body = np.array([body_inertia(b) for b in layout.spec.bodies])
         self.moving = bool(self.body.any() or per_length.any())
         self.scale = 1.0  # of all inertia, see `Stepper.fit`
         self._nodes, self._ends = ends_of(s)
@@ -108,12 +109,3 @@ class Inertia:
         moment, turn = end_moments(length * self._share, half, axis)
         m.mass[ends, 3:] = self.scale * self.half[ends, 3:] + turn / part[:, None]
         m.node_mass[nodes, 3:, :3], m.node_mass[nodes, :3, 3:] = moment, -moment
-
-
-def body_inertia(layout: Layout, body: int) -> Array:
-    """Return the (6, 6) inertia of a body, linear first, in its own frame."""
-    one = layout.spec.bodies[body]
-    x, y, z = one.centre
-    c = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    m = one.mass
-    return np.block([[m * np.eye(3), -m * c], [m * c, one.inertia - m * c @ c]])

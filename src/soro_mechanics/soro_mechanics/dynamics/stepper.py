@@ -36,6 +36,7 @@ from soro_mechanics.robot_file.section import MAX_PARTS
 
 START = 1e-2  # of a step, in which the first accelerations are found
 MAX_ITERATIONS = 12
+TIMELY = 'theta', 'length', 'dilution', 'stiffness', 'pull'  # inputs that need time to change
 
 
 @dataclass(frozen=True)
@@ -234,12 +235,11 @@ class Stepper:
     def _accelerate(self, step: float, before: Inputs) -> None:
         """Find the accelerations at the beginning, by an implicit step that is much shorter.
 
-        Loads and rest strains are those of the end of the first step, lengths and angles are not:
-        they need their time.
+        Loads and rest strains are those of the end of the first step, lengths and angles are not.
         """
         m, x, s = self.motion, self._drive(), self.layout.structure
         after = copy_inputs(x)
-        for name in ('theta', 'length', 'dilution', 'stiffness'):
+        for name in TIMELY:
             getattr(x, name)[:] = getattr(before, name)
         self._weigh(x)
         start = copy_state(self.state)
@@ -261,7 +261,7 @@ class Stepper:
                 past[:, 2] = m.law[2, 0] * move + free[:, 2]
                 past[:, 1] = past[:, 2]
         copy_into(start, self.state)
-        for name in ('theta', 'length', 'dilution', 'stiffness'):
+        for name in TIMELY:
             getattr(x, name)[:] = getattr(after, name)
         self._weigh(x)
         self._started = True

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.models.network.arrays import Inputs
+from soro_mechanics.models.network.description.spec import BodySpec
 from soro_mechanics.models.network.end_levers import end_moments, ends_of
 from soro_mechanics.models.network.kernels.response_kernels import inner_columns, side_stiffness
 from soro_mechanics.models.network.tendon.taut import SlackTangent, TautTendons
@@ -99,8 +100,7 @@ class _Masses:
         self._body = np.zeros((self.bodies, self.bodies))
         for b in range(1, int(s.counts[0])):
             o = slice(6 * b - 6, 6 * b)
-            self._body[o, o] = point_inertia(float(s.body_mass[b]), s.body_centre[b])
-            self._body[o, o][3:, 3:] += linear.layout.spec.bodies[b].inertia
+            self._body[o, o] = body_inertia(linear.layout.spec.bodies[b])
         self._node = self._lumped()
         self._sides = np.zeros((2, int(np.diff(s.rod_node).max()), 6, 6))
 
@@ -167,7 +167,7 @@ class _Masses:
         return np.asarray(free - motion @ (lengths @ f))
 
 
-def point_inertia(mass: float, centre: Array) -> Array:
-    """Return the (6, 6) mass matrix of a point, linear first, in a frame it is off by `centre`."""
-    c = lie.hat3(centre)
-    return mass * np.block([[np.eye(3), -c], [c, -c @ c]])
+def body_inertia(body: BodySpec) -> Array:
+    """Return the (6, 6) inertia of a body, linear first, in its own frame."""
+    m, c = body.mass, lie.hat3(body.centre)
+    return np.block([[m * np.eye(3), -m * c], [m * c, body.inertia - m * c @ c]])
