@@ -26,6 +26,8 @@ class SerialLine:
     (`exposed`), and how many it did hit.
     """
 
+    PARTS: tuple[str, ...] = ('loss', 'corruption', 'repetition')  # faults of so many units
+
     def __init__(self, baudrate: int, generator: np.random.Generator, zeros: bool = True) -> None:
         self._zeros = zeros
         self._second_per_byte = BITS_PER_BYTE / baudrate
@@ -39,7 +41,7 @@ class SerialLine:
 
     def repair(self) -> None:
         """End every fault; the counters stay."""
-        self._parts = dict.fromkeys(('loss', 'corruption', 'repetition'), 0.0)
+        self._parts = dict.fromkeys(self.PARTS, 0.0)
         self._delay, self._burst = 0.0, 0
 
     def damage(self, values: dict[str, Any]) -> None:

@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.clear and done and session.offering(RENDERER):
             beside = ServiceRound(session, RENDERER, done[0].partition(': ')[0])
             if beside.ask():
-                done, failed = beside.carry_out()
+                also, failed = beside.carry_out()
+                done = also or done
     remedy = '' if arguments.clear else f'. If a robot moves, {HARDWARE}'
     conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json, remedy)
     if len(done) > 1:

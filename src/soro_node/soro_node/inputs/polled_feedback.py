@@ -67,7 +67,7 @@ class PolledFeedback(LatestFeedback):
 
     def report(self) -> None:
         """Say what the driver tells; call it again and again, for it grows old."""
-        feedback, age = self.fresh(), self.age()
+        age, feedback = self.age(), self.fresh()
         values = {'age': age}
         if self.refusal:
             level, text = Level.ERROR, self.refusal

@@ -23,6 +23,8 @@ class RadioLine(SerialLine):
     (`reordered`), and those that did overtake some (`overtaking`).
     """
 
+    PARTS = (*SerialLine.PARTS, 'reordering')
+
     def __init__(
         self, baudrate: int, generator: np.random.Generator, latency: tuple[float, float]
     ) -> None:
@@ -35,7 +37,7 @@ class RadioLine(SerialLine):
     def repair(self) -> None:
         """End every fault; the counters stay."""
         super().repair()
-        self._parts['reordering'] = self._hold = self._held_until = 0.0
+        self._hold = self._held_until = 0.0
 
     def damage(self, values: dict[str, Any]) -> None:
         """Begin faults: those of a cable, and two more.
