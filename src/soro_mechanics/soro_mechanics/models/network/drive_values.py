@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.arrays import State, Structure, Work
+from soro_mechanics.models.network.arrays import Structure, Work
 from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS, STRAINS
 from soro_mechanics.models.network.rod_sections import thin
 from soro_mechanics.numerics.curve_kernels import curve_value, place_of
@@ -102,7 +102,7 @@ def length_forces(of: Any, value: Array) -> Array:
     lifted = s.rod_macro[rod] * ((middle - a[:, :3, 3]) @ x.gravity)
     lifted = lifted - (1 - s.keeps_mass[rod]) * ((middle - first) @ x.gravity)
     part = x.dilution[rod] * section[:, 12] * lifted - held
-    return np.bincount(rod, s.share * part)
+    return np.asarray(np.bincount(rod, s.share * part), float)
 
 
 def motor_torques(s: Structure, w: Work) -> Array:
