@@ -87,9 +87,8 @@ def driven_sections(layout: Any, value: Array) -> Array | None:
 def length_forces(of: Any, value: Array) -> Array:
     """Return dU/dL of every rod (rods,) [N], of a stepper or a linearisation.
 
-    The mean along it of -(F.e0 + F.c F / 2), which an element has in its middle and an integrated
-    piece at its first end: what weight does between there and its mean comes on top. So it does
-    between the mean and the first end of a rod, where one is fed that does not keep its mass.
+    The mean of -(F.e0 + F.c F / 2), which elements have in the middle and integrated pieces at the
+    first end: there comes weight on top. At a rod's first end one is fed that keeps no mass.
     """
     s, x, node, sections = of.layout.structure, of.inputs, of.state.node, of.layout.sections
     driven, force = driven_sections(of.layout, value), of.state.wrench
