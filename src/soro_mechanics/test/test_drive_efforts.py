@@ -39,10 +39,16 @@ def mixed():
     places = {'left': '0 -20 0 mm', 'right': '0 20 0 mm'}  # where what is fed in weighs nothing
     ends = {k: ({'body': 'ground', 'position': at}, at) for k, at in places.items()}
     rods = [
-        {'name': k, 'section': 'hose', 'length': '100 mm', 'rest_curvature': '1 2 0.5 1/m',
-         'from': a, 'to': {'body': 'top', 'position': at}}
+        {
+            'name': k,
+            'section': 'hose',
+            'length': '100 mm',
+            'rest_curvature': '1 2 0.5 1/m',
+            'from': a,
+            'to': {'body': 'top', 'position': at},
+        }
         for k, (a, at) in ends.items()
-    ]  # fmt: skip
+    ]
     acts = [
         {'drives': 'length', 'rods': ['left']},
         {'drives': 'curvature', 'rods': ['left'], 'direction': '1 0.5 0.3'},
@@ -57,14 +63,22 @@ def mixed():
         drives.append({'name': f'd{i}', 'acts': [one], **limits})
     part = {'area': '60 mm^2', 'position': '4 2 mm'}
     body = {
-        'kind': 'rods', 'sections': {'hose': section}, 'rods': rods, 'tip': {'body': 'top'},
+        'kind': 'rods',
+        'sections': {'hose': section},
+        'rods': rods,
+        'tip': {'body': 'top'},
         'bodies': {'top': {'position': '0 0 100 mm', 'mass': '10 g'}},
         'chambers': {'air': {'rods': ['right'], 'parts': [part]}},
-    }  # fmt: skip
+    }
     data = {
-        'schema': 2, 'name': 'mixed', 'title': 'Mixed', 'gravity': '3 0 -9 m/s^2', 'body': body,
-        'drives': drives, 'models': {'network': {}},
-    }  # fmt: skip
+        'schema': 2,
+        'name': 'mixed',
+        'title': 'Mixed',
+        'gravity': '3 0 -9 m/s^2',
+        'body': body,
+        'drives': drives,
+        'models': {'network': {}},
+    }
     return Robot(describe_robot(data, 'mixed.yaml'), 'network')
 
 

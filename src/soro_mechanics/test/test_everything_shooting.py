@@ -9,7 +9,7 @@ the wrench at the base; sections give strain by wrench, where tendons pull by Ne
 
 import numpy as np
 import pytest
-from shooting import hat, turned
+from shooting import hat
 
 from soro_mechanics import Load, LoadAxes, Robot
 from soro_mechanics.robot_file.reader import describe_robot
@@ -21,7 +21,9 @@ STEPS = 40  # of a part between two places where something acts
 
 
 def cross(a, b):
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    return np.array(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
 
 
 def advanced(y, length, strain, line):
@@ -39,8 +41,7 @@ def advanced(y, length, strain, line):
         for part in (0.5, 0.5, 1.0):
             k.append(rates([a + part * h * b for a, b in zip(y, k[-1], strict=True)]))
         y = [
-            a + h / 6.0 * (p + 2.0 * q + 2.0 * r + s)
-            for a, p, q, r, s in zip(y, *k, strict=True)
+            a + h / 6.0 * (p + 2.0 * q + 2.0 * r + s) for a, p, q, r, s in zip(y, *k, strict=True)
         ]
     return y
 
@@ -133,29 +134,45 @@ def tendon_walk(y):
     return loaded(y, WRENCH, BASE)
 
 
-@pytest.mark.parametrize(('formulation', 'mesh', 'error'), [('macro', 64, 1e-6), ('elements', 96, 2e-5)])
+@pytest.mark.parametrize(
+    ('formulation', 'mesh', 'error'), [('macro', 64, 1e-6), ('elements', 96, 2e-5)]
+)
 def test_a_curved_rod_with_tendons_and_loads_on_its_way(formulation, mesh, error):
     section = {
         'stiffness': {
-            'axial': text(K[2], 'N'), 'shear': text(K[0], 'N'),
-            'bending_x': text(K[3], 'N m^2'), 'bending_y': text(K[4], 'N m^2'),
+            'axial': text(K[2], 'N'),
+            'shear': text(K[0], 'N'),
+            'bending_x': text(K[3], 'N m^2'),
+            'bending_y': text(K[4], 'N m^2'),
             'torsion': text(K[5], 'N m^2'),
         },
-        'mass_per_length': text(LINE, 'kg/m'), 'radius': '10 mm', 'strain_limit': 1,
-    }  # fmt: skip
+        'mass_per_length': text(LINE, 'kg/m'),
+        'radius': '10 mm',
+        'strain_limit': 1,
+    }
     rod = {
-        'name': 'arm', 'section': 'hose', 'length': text(LENGTH, 'm'),
-        'rest_curvature': text(CURVED, '1/m'), 'from': {'body': 'ground'}, 'to': {'body': 'tip'},
-    }  # fmt: skip
+        'name': 'arm',
+        'section': 'hose',
+        'length': text(LENGTH, 'm'),
+        'rest_curvature': text(CURVED, '1/m'),
+        'from': {'body': 'ground'},
+        'to': {'body': 'tip'},
+    }
     tendons = {
         f't{i}': {'rods': ['arm'], 'position': text([x, y], 'm'), 'to': text(end, 'm')}
         for i, (x, y, end, _) in enumerate(TENDONS)
     }
     drives = [
-        {'name': f'pull_{i}', 'quantity': 'force', 'minimum': '0 N', 'maximum': '5 N',
-         'rate': '5 N/s', 'acts': [{'drives': 'tension', 'tendons': [f't{i}']}]}
+        {
+            'name': f'pull_{i}',
+            'quantity': 'force',
+            'minimum': '0 N',
+            'maximum': '5 N',
+            'rate': '5 N/s',
+            'acts': [{'drives': 'tension', 'tendons': [f't{i}']}],
+        }
         for i in range(len(TENDONS))
-    ]  # fmt: skip
+    ]
     body = {'kind': 'rods', 'sections': {'hose': section}, 'bodies': {'tip': {}}, 'rods': [rod]}
     body |= {'tendons': tendons, 'tip': {'body': 'tip'}}
     numerics = {'formulation': formulation, 'steps' if formulation == 'macro' else 'mesh': mesh}
@@ -230,11 +247,18 @@ def test_two_segments_of_unequal_chambers_with_loads_on_their_way():
             drives[-1] |= {'minimum': '0 Pa', 'maximum': '1 bar', 'rate': '1 bar/s'}
             made.append({'drive': drives[-1]['name'], 'area': text(area, 'm^2')})
             made[-1] |= {'offset': text(r, 'm'), 'angle': text(angle, 'deg')}
-        segments.append({
-            'name': name, 'length': text(length, 'm'), 'radius': '12 mm', 'chambers': made,
-            'axial_stiffness': text(axial, 'N'), 'bending_stiffness': text(bend, 'N m^2'),
-            'shear_factor': SHEAR, 'linear_density': text(density, 'kg/m'),
-        })  # fmt: skip
+        segments.append(
+            {
+                'name': name,
+                'length': text(length, 'm'),
+                'radius': '12 mm',
+                'chambers': made,
+                'axial_stiffness': text(axial, 'N'),
+                'bending_stiffness': text(bend, 'N m^2'),
+                'shear_factor': SHEAR,
+                'linear_density': text(density, 'kg/m'),
+            }
+        )
     segments[0] |= {'link': text(LINK, 'm'), 'link_mass': text(LINK_MASS, 'kg')}
     body = {'kind': 'chain', 'tip': {'mass': text(TIP_MASS, 'kg')}, 'segments': segments}
     robot = robot_of(body, drives, {'network': {'steps': 24}}, 'network')

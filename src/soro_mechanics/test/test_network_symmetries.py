@@ -45,13 +45,18 @@ def drawn(seed, held):
     axes = {'axis': np.array([1.0, 0.2, 0.0]), 'second_axis': np.array([-0.2, 1.0, 0.0])}
     rods = [
         ('r1', 'hose', 0.1, ground(0, 0), on('mid', 0, 0)),
-        ('r2', 'strip', 0.105, ground(0.03, 0, motor=crank),
-         on('mid', 0.03, 0, joint='revolute', axis=np.array([0.3, 1.0, 0.1]))),
+        (
+            'r2',
+            'strip',
+            0.105,
+            ground(0.03, 0, motor=crank),
+            on('mid', 0.03, 0, joint='revolute', axis=np.array([0.3, 1.0, 0.1])),
+        ),
         ('r3', 'strip', 0.1, ground(-0.02, 0.03), on('mid', -0.02, 0.03, joint='spherical')),
         ('r4', 'hose', 0.1, on('mid', 0, 0), on('top', 0, 0)),
         ('r5', 'strip', 0.1, on('mid', 0, -0.03), on('top', 0, -0.03, joint='universal', **axes)),
         ('r6', 'hose', 0.06, on('top', 0.01, 0), on('free', 0, 0)),
-    ]  # fmt: skip
+    ]
     bent = [(0.0, some(3.0)), (0.4, some(3.0)), (1.0, some(3.0))]
     made = [(*r, bent if r[0] == 'r1' else [(0.0, some(3.0))]) for r in rods]
     pull = ('length', -0.01, 0.02, 'tendon') if held else ('force', 0.0, 4.0, 'tension')
@@ -96,10 +101,16 @@ def drawn(seed, held):
             't2': (['r4'], np.array([-3e-3, 4e-3])),
         },
         'acts': acts,
-        'actuation': np.array([
-            rng.uniform(-0.5, 0.5), 0.1 + rng.uniform(-0.01, 0.01), 0.1 + rng.uniform(-8e-3, 8e-3),
-            rng.uniform(-4.0, 4.0), *rng.uniform(0.0, 2e4, 2), *pulls,
-        ]),
+        'actuation': np.array(
+            [
+                rng.uniform(-0.5, 0.5),
+                0.1 + rng.uniform(-0.01, 0.01),
+                0.1 + rng.uniform(-8e-3, 8e-3),
+                rng.uniform(-4.0, 4.0),
+                *rng.uniform(0.0, 2e4, 2),
+                *pulls,
+            ]
+        ),
         # on, from, axes, wrench, until
         'loads': [
             ('r1', 0.05, BASE, wrench(small), None),
@@ -110,7 +121,7 @@ def drawn(seed, held):
             ('free', 0.0, LOCAL, wrench(0.5 * small), None),
             ('', 0.0, LOCAL, wrench(0.5 * small), None),
         ],
-    }  # fmt: skip
+    }
 
 
 def text(values, unit=''):
@@ -132,7 +143,9 @@ def written(robot, numerics):
         sections[name] |= {'radius': text(radius, 'm'), 'strain_limit': 9}
     for name, (mass, centre, inertia, place) in robot['bodies'].items():
         bodies[name] = {'mass': text(mass, 'kg'), 'centre': text(centre, 'm')}
-        bodies[name] |= {'inertia': text(inertia, 'kg m^2')} | (placed(place) if place is not None else {})
+        bodies[name] |= {'inertia': text(inertia, 'kg m^2')} | (
+            placed(place) if place is not None else {}
+        )
     for name, section, length, *ends, bent in robot['rods']:
         rod = {'name': name, 'section': section, 'length': text(length, 'm')}
         for key, end in zip(('from', 'to'), ends, strict=True):
@@ -159,7 +172,11 @@ def written(robot, numerics):
         n: {'rods': r, 'position': text(place, 'm')} for n, (r, place) in robot['tendons'].items()
     }
     body = {'kind': 'rods', 'sections': sections, 'bodies': bodies, 'rods': rods}
-    body |= {'chambers': chambers, 'tendons': tendons, 'tip': {'body': 'top', **placed(robot['tip'])}}
+    body |= {
+        'chambers': chambers,
+        'tendons': tendons,
+        'tip': {'body': 'top', **placed(robot['tip'])},
+    }
     data = {'schema': 2, 'name': 'any', 'title': 'Any', 'body': body, 'drives': drives}
     data |= {'gravity': text(robot['gravity'], 'm/s^2'), 'models': {'network': numerics}}
     return Robot(describe_robot(data, 'any.yaml'), 'network')
@@ -317,9 +334,7 @@ def test_its_derivatives_are_differences(held):
     loads, at, w = loads_of(robot), robot['actuation'], robot['wrench']
 
     def twist(change, push):
-        a, b = (
-            made.forward(at + s * change, w + s * push, q, loads).tip for s in (1.0, -1.0)
-        )
+        a, b = (made.forward(at + s * change, w + s * push, q, loads).tip for s in (1.0, -1.0))
         return np.concatenate([a[:3, 3] - b[:3, 3], lie.so3_log(a[:3, :3] @ b[:3, :3].T)]) / 2.0
 
     steps = 1e-5 * np.array([high - low for _, low, high, _ in robot['acts']])

@@ -197,11 +197,7 @@ def identify(
 
 
 def _freedom(jacobian: Array, count: int) -> Array:
-    """Return the degrees of freedom (p,) of every variance (Satterthwaite 1946).
-
-    Positions, the first `count` residuals, and turns have a noise each, known from what the fit
-    leaves of them; a variance is as sure as those that it is made of.
-    """
+    """Return the freedom (p,) of variances, of positions (`count`) and turns (Satterthwaite)."""
     own, free = np.linalg.pinv(jacobian).T ** 2, leftover(jacobian)
     kinds = slice(count), slice(count, None)
     parts = [own[k].sum(axis=0) ** 2 / max(free[k].sum(), 1.0) for k in kinds]

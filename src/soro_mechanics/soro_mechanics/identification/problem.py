@@ -147,23 +147,16 @@ class Problem:
         return np.repeat(kinds[: 1 + self._data.oriented], 3 * len(self._data))
 
     def noise(self, x: Array, free: Array) -> Errors:
-        """Return the standard deviation of one component of position and orientation.
-
-        free: what the fit leaves of every residual, see `leftover`.
-        """
-        n, squares = 3 * len(self._data), self.residuals(x) ** 2
-        position = float(np.sqrt(squares[:n].sum() / free[:n].sum()))
-        if not self._data.oriented:
-            return Errors(max(position, _TINY), np.nan)
-        turn = float(np.sqrt(squares[n:].sum() / free[n:].sum()))
-        return Errors(max(position, _TINY), max(turn, _TINY))
+        """Return the deviation of one component of each; free: of residuals, see `leftover`."""
+        n = [3 * len(self._data)]
+        kinds = zip(np.split(self.residuals(x) ** 2, n), np.split(free, n), strict=True)
+        sizes = [np.sqrt(a.sum() / b.sum()) if a.size else np.nan for a, b in kinds]
+        return Errors(*(float(np.maximum(size, _TINY)) for size in sizes))
 
     def errors(self, values: Array) -> Errors:
         """Return root mean squares over postures."""
-        n = 3 * len(self._data)
-        blocks = [values[:n].reshape(-1, 3), values[n:].reshape(-1, 3)]
-        rms = [float(np.sqrt(np.mean(np.sum(b**2, axis=1)))) if b.size else np.nan for b in blocks]
-        return Errors(rms[0], rms[1])
+        kinds = np.split(values, [3 * len(self._data)])
+        return Errors(*(float(np.sqrt(3.0 * np.mean(v**2))) if v.size else np.nan for v in kinds))
 
     def _values(self, x: Array) -> Array:
         """Return the offsets in SI."""

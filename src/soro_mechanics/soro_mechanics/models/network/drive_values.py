@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.arrays import State, Structure, Work
+from soro_mechanics.models.network.arrays import Structure, Work
 from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS, STRAINS
 from soro_mechanics.models.network.rod_sections import thin
 from soro_mechanics.numerics.curve_kernels import curve_value, place_of
@@ -91,9 +91,8 @@ def driven_sections(layout: Any, value: Array) -> Array | None:
 def length_forces(of: Any, value: Array) -> Array:
     """Return dU/dL of every rod (rods,) [N], of a stepper or a linearisation.
 
-    The mean along it of -(F.e0 + F.c F / 2), which an element has in its middle and an integrated
-    piece at its first end: what weight does between there and its mean comes on top. So it does
-    between the mean and the first end of a rod, where one is fed that does not keep its mass.
+    The mean of -(F.e0 + F.c F / 2), which elements have in the middle and integrated pieces at the
+    first end: there comes weight on top. At a rod's first end one is fed that keeps no mass.
     """
     s, x, node, sections = of.layout.structure, of.inputs, of.state.node, of.layout.sections
     driven, force = driven_sections(of.layout, value), of.state.wrench
@@ -106,7 +105,7 @@ def length_forces(of: Any, value: Array) -> Array:
     lifted = s.rod_macro[rod] * ((middle - a[:, :3, 3]) @ x.gravity)
     lifted = lifted - (1 - s.keeps_mass[rod]) * ((middle - first) @ x.gravity)
     part = x.dilution[rod] * section[:, 12] * lifted - held
-    return np.bincount(rod, s.share * part)
+    return np.asarray(np.bincount(rod, s.share * part), float)
 
 
 def motor_torques(s: Structure, w: Work) -> Array:

@@ -10,6 +10,7 @@ equilibrium, whose tangent is the compliance.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 import math
 import time
 
@@ -26,8 +27,10 @@ from soro_mechanics.models.segments.rod_kernels import Nodes, PointLoads, Rod
 from soro_mechanics.models.segments.rod_state import Ramp, RodState
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.models.segments.sums import compliance_sums
+from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.reader import RobotDescription
 
+PART = 1e-4  # of a threshold, to see what it does
 MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
 MOST_DRIFT = 0.1  # of integrated rotations from rotations; assumed: farther is no solution
 TOO_FEW = 1e300  # in place of a residual: of elements
@@ -299,7 +302,22 @@ class SegmentModel(Model):
         tip = nodes.columns[-1]
         base = -np.linalg.solve(tip[6:, :6], tip[6:, 6:])
         twist = tip[:6, 6:] + tip[:6, :6] @ base
-        return twist_at_point(nodes.state[-1, :3]) @ twist
+        return twist_at_point(nodes.state[-1, :3]) @ twist + self._by_parts(q)
+
+    def _by_parts(self, q: Configuration) -> Array:
+        """Return what a threshold adds to the Jacobian: parts follow the norm of the pressures."""
+        c, size = self.compensation, float(np.linalg.norm(q.actuation))
+        if c.increments > 0 or not size > c.threshold:
+            return np.zeros((6, len(q.actuation)))
+        tips = []
+        for threshold in (c.threshold * (1.0 - PART), c.threshold * (1.0 + PART)):
+            chain = replace(self.structure, compensation=replace(c, threshold=threshold))
+            structure = {**self.description.structure, self.section: chain}
+            other = type(self)(replace(self.description, structure=structure))
+            tips.append(other.forward(q.actuation, q.load, q).tip)
+        turn = lie.so3_log(tips[0][:3, :3] @ tips[1][:3, :3].T)
+        way = np.concatenate([tips[0][:3, 3] - tips[1][:3, 3], turn])
+        return np.outer(way, q.actuation) / (2.0 * PART * size**2)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return the compliance at the tip, which the solve has left with the configuration."""
@@ -355,9 +373,8 @@ def _halves(parts: Array) -> Array:
 
 def twist_at_point(point: Array) -> Array:
     """Return the (6, 6) that takes a spatial twist to the twist at a point, same axes."""
-    x, y, z = point
     out = np.eye(6)
-    out[:3, 3:] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
+    out[:3, 3:] = -lie.hat3(point)
     return out
 
 
