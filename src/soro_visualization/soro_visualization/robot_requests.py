@@ -67,6 +67,7 @@ class RobotRequests:
             for name, kind in (
                 ('driver/stop', Trigger),
                 ('driver/clear_fault', Trigger),
+                ('haptic_renderer/clear_fault', Trigger),
                 ('trajectory_planner/release', Trigger),
                 ('trajectory_planner/get_parameters', GetParameters),
                 ('kinematics_solver/solve_inverse', SolveInverse),
@@ -124,9 +125,9 @@ class RobotRequests:
         self._buttons.press('driver/stop')
 
     def clear_fault(self) -> None:
-        """Clear what is latched in the driver; drops what was waiting."""
+        """Clear what is latched in driver and renderer over topics; drops what was waiting."""
         self.withdraw()
-        self._buttons.press('driver/clear_fault')
+        self._buttons.press('driver/clear_fault', then='haptic_renderer/clear_fault')
 
     def release(self) -> None:
         """Have the planner command nothing any more; drops what was waiting."""

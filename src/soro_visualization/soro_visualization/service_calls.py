@@ -69,8 +69,8 @@ class Buttons:
         self._lock = threading.Lock()
         self._due: dict[str, float] = {}  # when an answer must be there, by name
 
-    def press(self, name: str) -> None:
-        """Call a service, from any thread."""
+    def press(self, name: str, then: str = '') -> None:
+        """Call a service, from any thread; `then` another one, where it is offered."""
         client = self._clients[name]
         if not client.service_is_ready():
             self._say_no_answer(name, 'does not answer')
@@ -86,6 +86,8 @@ class Buttons:
             if response is not None:
                 words = response.message or ('done' if response.success else 'refused')
                 self._say(f'{name}: {words}', response.success)
+                if response.success and then and self._clients[then].service_is_ready():
+                    self.press(then)
 
         client.call_async(Trigger.Request()).add_done_callback(answered)
 

@@ -293,6 +293,16 @@ def test_whoever_ends_a_target_is_told_of_to_the_other_ways_of_dragging(rig):
     assert len(ended) == 5
 
 
+@pytest.mark.parametrize('done', [True, False])
+def test_clear_reaches_a_renderer_over_topics_once_its_driver_is_cleared(rig, done):
+    rig.requests.clear_fault()
+    (asked,) = rig.node.calls
+    assert asked[0] == 'driver/clear_fault'
+    asked[2].set_result(Trigger.Response(success=done, message='active'))
+    names = [name for name, _, _ in rig.node.calls]
+    assert names == ['driver/clear_fault', 'haptic_renderer/clear_fault'][: 1 + done]
+
+
 def test_a_workspace_says_how_far_it_is_and_ends_when_cancelled(rig):
     answer, result, ended = Future(), Future(), []
     handle = SimpleNamespace(
