@@ -342,7 +342,7 @@ def test_no_residual_with_a_value_that_is_not_a_number_is_small():
     assert (larger(1.0, 2.0), larger(2.0, 1.0)) == (2.0, 2.0)
     robot = load_robot('stewart_gough')
     linear = robot.model_object.linearise(robot.forward([0.25] * 6))
-    s, x, state, w = linear.layout.structure, linear._x, linear.state, linear.work
+    s, x, state, w = linear.layout.structure, linear.inputs, linear.state, linear.work
     assert evaluate(s, x, state, w, True, True, LANES) < 1e-6
     w.closure[:] = np.nan
     assert np.isnan(residual(s, x, state, w))
