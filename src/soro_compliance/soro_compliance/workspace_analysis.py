@@ -149,7 +149,7 @@ def check_file(save_to: str) -> Path | None:
         return None
     try:
         path = Path(save_to).expanduser().resolve()
-        there = path.read_bytes()[:100] if path.exists() else None
+        there = _beginning(path) if path.exists() else None
     except (OSError, RuntimeError, ValueError) as error:  # too long, no such user, a zero byte
         raise InvalidInput('save_to', save_to, f'the name of a file ({error})') from None
     if path.suffix not in SUFFIXES:
@@ -159,6 +159,11 @@ def check_file(save_to: str) -> Path | None:
     if there is not None and SUFFIXES[path.suffix] not in there:
         raise InvalidInput('save_to', save_to, f'another name: {path.name} is no saved workspace')
     return path
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open('rb') as file:
+        return file.read(100)
 
 
 def save(cloud: Workspace, names: list[str], path: Path, origin: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from functools import cached_property
 import math
 import time
 
@@ -304,17 +305,23 @@ class SegmentModel(Model):
         twist = tip[:6, 6:] + tip[:6, :6] @ base
         return twist_at_point(nodes.state[-1, :3]) @ twist + self._by_parts(q)
 
+    @cached_property
+    def _beside(self) -> list[SegmentModel]:
+        """The same model with its threshold a little lower, and a little higher."""
+        made = []
+        for part in (1.0 - PART, 1.0 + PART):
+            other = replace(self.compensation, threshold=part * self.compensation.threshold)
+            chain = replace(self.structure, compensation=other)
+            structure = {**self.description.structure, self.section: chain}
+            made.append(type(self)(replace(self.description, structure=structure)))
+        return made
+
     def _by_parts(self, q: Configuration) -> Array:
         """Return what a threshold adds to the Jacobian: parts follow the norm of the pressures."""
         c, size = self.compensation, float(np.linalg.norm(q.actuation))
         if c.increments > 0 or not size > c.threshold:
             return np.zeros((6, len(q.actuation)))
-        tips = []
-        for threshold in (c.threshold * (1.0 - PART), c.threshold * (1.0 + PART)):
-            chain = replace(self.structure, compensation=replace(c, threshold=threshold))
-            structure = {**self.description.structure, self.section: chain}
-            other = type(self)(replace(self.description, structure=structure))
-            tips.append(other.forward(q.actuation, q.load, q).tip)
+        tips = [other.forward(q.actuation, q.load, q).tip for other in self._beside]
         turn = lie.so3_log(tips[0][:3, :3] @ tips[1][:3, :3].T)
         way = np.concatenate([tips[0][:3, 3] - tips[1][:3, 3], turn])
         return np.outer(way, q.actuation) / (2.0 * PART * size**2)
