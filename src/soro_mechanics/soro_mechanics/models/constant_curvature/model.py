@@ -30,6 +30,7 @@ from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 from soro_mechanics.robot_file.reader import RobotDescription
 
 BACKBONE = 'backbone'
@@ -60,7 +61,7 @@ class ConstantCurvature(Model):
         stiffness = arm.axial_stiffness or 0.0
         self._spring = stiffness * (self.to_lengths.T @ self.to_lengths)  # (3, 3) on x
         unit = np.array([1.0, 1.0, 1.0 / arm.offset])
-        self._unit = np.outer(unit, unit) * abs(self._spring[0, 0])
+        self._per_unit = 1.0 / (np.outer(unit, unit) * (abs(self._spring[0, 0]) or 1.0))
         self._arc = np.linspace(0.0, arm.rest_length, arm.stations)
         self._radii = np.full(arm.stations, arm.radius)
         for shared in (self._arc, self._radii):  # by every configuration
@@ -101,8 +102,7 @@ class ConstantCurvature(Model):
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')
         elif self.arm.axial_stiffness is not None:
-            scaled = self._tangent(x, applied) / self._unit
-            least = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+            least = float(extreme_eigenvalues(self._tangent(x, applied), self._per_unit)[0])
             said = 'the arm would leave this equilibrium'
             status = status_of(numbers, '', least > 0.0, least, said)
         excluded = self._excluded(x) if status.code is Code.NONE else ''
