@@ -126,10 +126,12 @@ class Ancf(Model):
         Three legs leave no rotation to choose at a position: where it is not the target's, the
         nearest pose is searched.
         """
+        spent = 0
         if len(self.legs.names) == 3:
             start, point = time.perf_counter(), target.pose[:3, 3].copy()
             first, applied = self._start(guess), self.kernel_loads(load)
             state, status = self.solve(first, applied, kernels.INVERSE, point, start)
+            spent = status.iterations
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
                 if self.within_limits(actuation):
@@ -137,7 +139,7 @@ class Ancf(Model):
                     errors = task_errors(q.tip, target)
                     if errors[1] <= target.tolerances[1]:
                         return InverseSolution(actuation, q, *errors, (), q.status)
-        return super().inverse(target, load, guess)
+        return self._searched(target, load, guess, spent)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, n): tip twist per unit of actuation."""

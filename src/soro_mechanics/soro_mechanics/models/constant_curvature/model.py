@@ -145,7 +145,7 @@ class ConstantCurvature(Model):
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
-        start = time.perf_counter()
+        start, spent = time.perf_counter(), 0
         point = target.pose[:3, 3]
         if any(point.tolist()):
             x = np.array(kernels.arc_through(*point))
@@ -157,12 +157,13 @@ class ConstantCurvature(Model):
             actuation = self.actuation_for(free)
             if self.within_limits(actuation):
                 q = self._solved(actuation, load, x, start)
+                spent = q.status.iterations
                 error, turn = task_errors(q.tip, target)
                 # Only one arc ends there: where geometry excludes it, no search finds another.
                 allowed = q.status.code in (Code.NONE, Code.OUT_OF_RANGE)
                 if allowed and turn <= target.tolerances[1]:
                     return InverseSolution(actuation, q, error, turn, (), q.status)
-        return super().inverse(target, load, guess)
+        return self._searched(target, load, guess, spent)
 
     # ---- inside ------------------------------------------------------------------------------
 

@@ -134,14 +134,17 @@ class ForwardNetwork(Model):
                 equilibrium.level = 0
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
-                tangent = equilibrium.layout.tangent_work()
+                tangent, spent = equilibrium.layout.tangent_work(), 0
                 linear = near.nearby(problem)
                 if linear is not None:
                     x = equilibrium.inputs(problem)
                     found = equilibrium.newton(x, near.state, tangent=tangent, near=linear)
                     if found.converged:
                         return found
-                return equilibrium.solve(problem, self.rest, (near.problem, near.state), tangent)
+                    spent = found.iterations
+                known = near.problem, near.state
+                outcome = equilibrium.solve(problem, self.rest, known, tangent)
+                return replace(outcome, iterations=outcome.iterations + spent)
             outcome = self._adopted(equilibrium, problem, near)
             return outcome or equilibrium.solve(problem, self.rest, None)
 

@@ -48,7 +48,9 @@ def solve_inverse(
     if math.isfinite(best.residual) and problem.within(best):
         best, spent = _approach(problem, best)
     if guess is not None and not math.isfinite(best.residual):  # led astray
-        return solve_inverse(model, target, load, None)
+        found = solve_inverse(model, target, load, None)
+        spent += found.status.iterations
+        return replace(found, status=replace(found.status, iterations=spent))
     return _solved(model, problem, best, spent, start_time)
 
 
