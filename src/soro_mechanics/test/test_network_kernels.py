@@ -23,7 +23,13 @@ from soro_mechanics.models.network.kernels import (
 )
 from soro_mechanics.models.network.kernels import element_lane_kernels as elements
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, residual
+from soro_mechanics.models.network.kernels.system_kernels import (
+    back_substitute,
+    condense,
+    evaluate,
+    residual,
+    solve_bodies,
+)
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import (
     extreme_eigenvalues,
@@ -362,6 +368,23 @@ def test_a_rod_held_at_its_first_end_is_eliminated_as_all_of_its_matrix_is(name,
                 same(m @ out[:6, :6] @ m, m @ stiffness[:6, :6] @ m)
                 same(m @ out[:6, 6:12], m @ stiffness[:6, 6:])
                 same(m @ out[:6, 12], m @ right[:6, 0])
+
+
+@pytest.mark.parametrize('name', ['stewart_gough', 'haptic_5dof'])
+def test_a_solve_that_went_astray_leaves_nothing_to_the_next(name):
+    """Scratch that a solve has left full of NaN is no start of another one's steps."""
+    robot = load_robot(name, 'network')
+    solution = robot.forward(robot.limits.mean(axis=1)).state
+    s, x, state = solution.equilibrium.layout.structure, solution.inputs, solution.state
+    w = solution.equilibrium.layout.work()
+    for poisoned in (w.scratch, w.joints, w.chain[:, :, :14], w.factor, w.dense):
+        poisoned[...] = np.nan
+    evaluate(s, x, state, w, False, False, LANES)
+    condense(s, x, state, w, False, False)
+    assert solve_bodies(s, x, w) != 0
+    back_substitute(s, x, state, w, 0, w.slots, 1.0)
+    for step in (w.step_body, w.step_node, w.step_joint, w.step_wrench):
+        assert np.isfinite(step).all()
 
 
 def test_elimination_of_six_by_column_lanes():

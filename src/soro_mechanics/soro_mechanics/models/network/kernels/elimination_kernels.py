@@ -400,12 +400,13 @@ def eliminate_joints(s, w, r, params, inspect):
     a = w.scratch[0:6, 0:6]
     b = w.joints[r]
     width = 15 + params
+    begin = 0 if keeps_first(s, r, params) else KEPT
     for i in range(size):
         row = 7 + i if i < kinds[0] else SIDE + 7 + i - kinds[0]
         for j in range(size):
             a[i, j] = m[row, 7 + j if j < kinds[0] else SIDE + 7 + j - kinds[0]]
         for j in range(width):
-            b[i, j] = m[row, _column(j)]
+            b[i, j] = m[row, _column(j)] if j >= begin else 0.0
     negative = 0
     if size > 0:
         if inspect:
@@ -413,7 +414,6 @@ def eliminate_joints(s, w, r, params, inspect):
         if solve_in_place(a, size, b, width) == 0:
             return -1
     out = w.rod[r]
-    begin = 0 if keeps_first(s, r, params) else KEPT
     _without_joints(m, b, kinds[0], size, begin, width, out)
     return negative
 
