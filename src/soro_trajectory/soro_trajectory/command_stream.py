@@ -191,7 +191,11 @@ class CommandStream:
             stopped = seen is not None and seen.stopped
             return ENDED if self._ignoring or stopped else self.generation
 
-    def begin_era(self, ends: int | None = None) -> int:
+    def arrival(self) -> tuple[int]:
+        """Return what a goal has to give to `begin_era`: `ends` now that it arrives."""
+        return (self.ends,)
+
+    def begin_era(self, ends: int) -> int:
         """End what was requested before and return the new generation.
 
         StreamError while the driver is stopped, or was since `ends` was: it never moves anything.
@@ -199,7 +203,7 @@ class CommandStream:
         with self._lock:
             if self._seen is not None and self._seen.stopped:
                 raise StreamError(*STOPPED)
-            if ends not in (None, self.ends):
+            if ends != self.ends:
                 raise self.stopped or StreamError(Code.CANCELED, 'stopped or released meanwhile')
             self.generation += 1
             return self.generation

@@ -26,6 +26,7 @@ from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.joint_trajectory import goal_of_trajectory, seconds
 from soro_trajectory.stream_action import check_goes_on, LOOK_PERIOD
 from soro_trajectory.stream_error import StreamError
+from soro_trajectory.targets import Goal
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -59,13 +60,14 @@ class FollowAction:
         if FollowJointTrajectory is None:
             self._node.get_logger().info(MISSING)
         else:
-            queue.create_action(FollowJointTrajectory, '~/follow_joint_trajectory', self._execute)
+            name, arrival = '~/follow_joint_trajectory', self._stream.arrival
+            queue.create_action(FollowJointTrajectory, name, self._execute, arrival)
 
-    def _execute(self, handle: Any) -> Any:
+    def _execute(self, handle: Any, ends: int) -> Any:
         result, end = FollowJointTrajectory.Result(), handle.succeed
         self.goals.append(handle)
         try:
-            self._run(handle)
+            self._run(handle, ends)
         except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
             ours = isinstance(error, SoroError)
             result.error_code = getattr(error, 'result_code', result.INVALID_GOAL)
@@ -77,8 +79,7 @@ class FollowAction:
         end()
         return result
 
-    def _run(self, handle: Any) -> None:
-        ends = self._stream.ends
+    def _run(self, handle: Any, ends: int) -> None:
         self._node.check_active()
         self._node.check_free()
         goal, trajectory = handle.request, handle.request.trajectory
@@ -88,16 +89,17 @@ class FollowAction:
             raise GoalEnded('INVALID_JOINTS', f'{text}, in multi_dof_trajectory none')
         path = self._tolerances('path_tolerance', goal.path_tolerance)
         last = self._tolerances('goal_tolerance', goal.goal_tolerance)
-        rates, start = self._stream.rates, self._node.present()
-        where = goal_of_trajectory(self._robot, trajectory, rates, start)
+        where = self._from_here(trajectory)
         begin, clock = seconds(trajectory.header.stamp), self._node.get_clock()
         late = lambda: 1e-9 * clock.now().nanoseconds - begin  # noqa: E731
         if begin and late() > seconds(trajectory.points[-1].time_from_start):
             raise GoalEnded('OLD_HEADER_TIMESTAMP', 'header.stamp: the trajectory is over')
         generation = self._stream.begin_era(ends)
         try:
-            while late() < 0.0:
-                self._look(handle, generation)
+            if late() < 0.0:
+                while late() < 0.0:
+                    self._look(handle, generation)
+                where = self._from_here(trajectory)  # what went on until then has moved it
             self._node.go_to(where.actuation, generation, schedule=where.schedule)
             wait = seconds(goal.goal_time_tolerance) or GOAL_TIME
             self._watch(handle, generation, path, last, wait)
@@ -105,6 +107,10 @@ class FollowAction:
             if self._stream.generation == generation:
                 self._stream.hold(time.monotonic())
             raise
+
+    def _from_here(self, trajectory: Any) -> Goal:
+        rates, start = self._stream.rates, self._node.present()
+        return goal_of_trajectory(self._robot, trajectory, rates, start)
 
     def _watch(self, handle: Any, generation: int, path: Array, last: Array, wait: float) -> None:
         """Return when the end is reached within tolerance `last`; raise when that fails."""

@@ -96,11 +96,20 @@ class WorkerQueue:
             send, service.send_response = service.send_response, send_or_submit
         return service
 
-    def create_action(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
-        """Offer an action whose goals are executed on this queue; every cancel is accepted."""
+    def create_action(
+        self,
+        kind: Any,
+        name: str,
+        execute: Callable[..., Any],
+        arrived: Callable[[], tuple[Any, ...]] = tuple,
+    ) -> ActionServer:
+        """Offer an action whose goals are executed on this queue; every cancel is accepted.
+
+        `execute` gets the goal and what `arrived` returned when it was accepted.
+        """
 
         async def callback(handle: Any) -> Any:
-            return await self._run(execute, handle)
+            return await self._run(execute, handle, *arrived())
 
         return ActionServer(
             self._node,
