@@ -173,8 +173,7 @@ class BagReader(AbstractContextManager['BagReader']):
         """Return why the messages of some types cannot be decoded, one sentence for each type."""
         found = set()
         for one in self._scans:
-            counted = {number for chunk in one.chunks for number in chunk.counts}
-            for number in counted - one.unknown():
+            for number in {n for chunk in one.chunks for n in chunk.counts} - one.unknown():
                 schema = one.schemas[one.channels[number].schema_id]
                 try:
                     self._types.learn(schema)
@@ -235,10 +234,6 @@ class BagReader(AbstractContextManager['BagReader']):
             for one, file in zip(self._scans, self._open, strict=True)
         ]
         return heapq.merge(*streams, key=lambda entry: entry.stamp)
-
-    def series(self, topic: str) -> list[Recorded]:
-        """Return all messages of one topic."""
-        return list(self.messages([topic]))
 
     def _of_file(
         self, one: Scan, file: BinaryIO, topics: Collection[str] | None, low: int, high: int

@@ -29,7 +29,7 @@ def full_definition(kind: str, read: Callable[[str], str] | None = None) -> str:
 
     UserError: a package or file is not installed.
     """
-    read = read or installed_text
+    read = read or (lambda name: _installed(name, 'msg'))
     texts = {kind: read(kind)}
     waiting = [kind]
     while waiting:
@@ -58,15 +58,10 @@ def used_types(kind: str, text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def installed_text(kind: str) -> str:
-    """Return the text of one type from its installed package."""
-    return _installed(kind, 'msg')
-
-
 def check_type(kind: str, published: str) -> None:
     """Raise UserError where a type is published with another hash than the installed one has."""
-    hashes = json.loads(_installed(kind, 'json'))['type_hashes']
-    own = next(h['hash_string'] for h in hashes if h['type_name'] == kind)
+    told = json.loads(_installed(kind, 'json'))['type_hashes']
+    own = {h['type_name']: h['hash_string'] for h in told}[kind]
     if published.startswith('RIHS') and published != own:  # else its publisher does not tell
         raise UserError(f'{kind} is published by another definition than the installed one')
 

@@ -191,14 +191,10 @@ class CommandStream:
             stopped = seen is not None and seen.stopped
             return ENDED if self._ignoring or stopped else self.generation
 
-    def arrival(self) -> tuple[int]:
-        """Return what a goal has to give to `begin_era`: `ends` now that it arrives."""
-        return (self.ends,)
-
     def begin_era(self, ends: int) -> int:
         """End what was requested before and return the new generation.
 
-        StreamError while the driver is stopped, or was since `ends` was: it never moves anything.
+        StreamError while the driver is stopped, or was since a request came, at `ends`.
         """
         with self._lock:
             if self._seen is not None and self._seen.stopped:

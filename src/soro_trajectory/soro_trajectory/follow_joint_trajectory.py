@@ -26,7 +26,6 @@ from soro_trajectory.command_stream import CommandStream, Phase
 from soro_trajectory.joint_trajectory import goal_of_trajectory, seconds
 from soro_trajectory.stream_action import check_goes_on, LOOK_PERIOD
 from soro_trajectory.stream_error import StreamError
-from soro_trajectory.targets import Goal
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -60,8 +59,8 @@ class FollowAction:
         if FollowJointTrajectory is None:
             self._node.get_logger().info(MISSING)
         else:
-            name, arrival = '~/follow_joint_trajectory', self._stream.arrival
-            queue.create_action(FollowJointTrajectory, name, self._execute, arrival)
+            name, arrived = '~/follow_joint_trajectory', lambda: (self._stream.ends,)
+            queue.create_action(FollowJointTrajectory, name, self._execute, arrived)
 
     def _execute(self, handle: Any, ends: int) -> Any:
         result, end = FollowJointTrajectory.Result(), handle.succeed
@@ -89,7 +88,8 @@ class FollowAction:
             raise GoalEnded('INVALID_JOINTS', f'{text}, in multi_dof_trajectory none')
         path = self._tolerances('path_tolerance', goal.path_tolerance)
         last = self._tolerances('goal_tolerance', goal.goal_tolerance)
-        where = self._from_here(trajectory)
+        rates, here = self._stream.rates, self._node.present
+        where = goal_of_trajectory(self._robot, trajectory, rates, here())
         begin, clock = seconds(trajectory.header.stamp), self._node.get_clock()
         late = lambda: 1e-9 * clock.now().nanoseconds - begin  # noqa: E731
         if begin and late() > seconds(trajectory.points[-1].time_from_start):
@@ -99,7 +99,8 @@ class FollowAction:
             if late() < 0.0:
                 while late() < 0.0:
                     self._look(handle, generation)
-                where = self._from_here(trajectory)  # what went on until then has moved it
+                # What went on until then has moved it.
+                where = goal_of_trajectory(self._robot, trajectory, rates, here())
             self._node.go_to(where.actuation, generation, schedule=where.schedule)
             wait = seconds(goal.goal_time_tolerance) or GOAL_TIME
             self._watch(handle, generation, path, last, wait)
@@ -107,10 +108,6 @@ class FollowAction:
             if self._stream.generation == generation:
                 self._stream.hold(time.monotonic())
             raise
-
-    def _from_here(self, trajectory: Any) -> Goal:
-        rates, start = self._stream.rates, self._node.present()
-        return goal_of_trajectory(self._robot, trajectory, rates, start)
 
     def _watch(self, handle: Any, generation: int, path: Array, last: Array, wait: float) -> None:
         """Return when the end is reached within tolerance `last`; raise when that fails."""

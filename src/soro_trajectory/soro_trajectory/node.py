@@ -151,7 +151,7 @@ class TrajectoryPlanner(RobotNode):
         # through, and who asks an inactive planner gets an answer.
         for kind, name in (TrackTrajectory, TrackAction.name), (BenchProtocol, BenchAction.name):
             execute = functools.partial(self._on_goal, kind)
-            self._goals.create_action(kind, f'~/{name}', execute, self._stream.arrival)
+            self._goals.create_action(kind, f'~/{name}', execute, lambda: (self._stream.ends,))
         self._follow = FollowAction(self, robot, self._stream, self._feedback)
         self._follow.offer(self._goals)
         self.diagnostics.report('stream', Level.OK, 'inactive')

@@ -72,8 +72,8 @@ class Schedule:
     positions: Array  # (n, 3) [m]
     # share of the duration in which an actuator's rate, not the speed, sets the pace
     slew_bound: float
-    # (n - 1, 3) or None: constant speeds; of every interval the speeds at its ends [m/s], and the
-    # part of its duration that takes it from rest to its speed, and back, where both are zero
+    # (n - 1, 3): speeds at both ends of every interval [m/s]; where these are zero the part of its
+    # time that it takes to its speed, and back. None: constant speeds
     ease: Array | None = None
 
     @property
