@@ -16,8 +16,9 @@ from soro_mechanics import (
     LoadAxes,
     RobotFileError,
     Stability,
+    Task,
 )
-from soro_mechanics.core.configuration import LoadCase
+from soro_mechanics.core.configuration import LoadCase, Target
 from soro_mechanics.models.ancf import solve_kernels as solving
 from soro_mechanics.models.ancf.compliance import full_system
 from soro_mechanics.models.ancf.model import Ancf
@@ -177,6 +178,24 @@ def test_round_trip_of_forward_and_inverse(robot):
         again = robot.forward(s.actuation, wrench)
         assert np.linalg.norm(again.tip[:3, 3] - q.tip[:3, 3]) < 1e-8
         assert s.position_error < 1e-8
+
+
+def test_a_pose_is_met_where_its_position_is_and_another_rotation_is_not_claimed(robot):
+    rng = np.random.default_rng(6)
+    low, high = robot.limits.T
+    for _ in range(6):
+        q = robot.forward(low + (high - low) * rng.uniform(0.1, 0.9, 3))
+        at = robot.inverse(q.tip, task=Task.POSITION)
+        for task in (Task.POSE, Task.POSITION_AND_AXIS):
+            s = robot.inverse(q.tip, task=task)
+            assert s.status.code is Code.NONE and s.orientation_error < 1e-8
+            np.testing.assert_allclose(s.actuation, at.actuation, rtol=1e-9)
+        turned = q.tip.copy()
+        turned[:3, :3] = so3_exp(np.array([0.05, 0.0, 0.0])) @ turned[:3, :3]
+        s = robot.inverse(turned, multistart=False)
+        assert s.status.code in (Code.UNREACHABLE, Code.AT_LIMIT)
+        miss = Target(turned).miss
+        assert miss((s.position_error, s.orientation_error)) < miss((0.0, 0.05))
 
 
 def test_unpressed_robot_is_symmetric(robot):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.numerics.kernels_by_reference import by_reference, copied
 
 
 @by_reference
@@ -179,7 +179,14 @@ def test_its_arrays_live_as_long_as_it_does():
     assert [seen(o)[2] for o in kept] == [500_500.0 * k for k in range(50)]
 
 
-@pytest.mark.parametrize('again', [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+COPIES = [
+    copy.deepcopy,
+    lambda o: pickle.loads(pickle.dumps(o)),
+    lambda o: copied(o, 'vector', 'block')._replace(inner=copied(o.inner, 'values')),
+]
+
+
+@pytest.mark.parametrize('again', COPIES)
 def test_a_copy_has_arrays_of_its_own(again):
     before = made()
     other = again(before)

@@ -14,6 +14,8 @@ from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stabili
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
 from soro_mechanics.core.configuration import LoadCase, Target
+from soro_mechanics.inverse.search import Search
+from soro_mechanics.models.kirchhoff import model as kirchhoff_model
 from soro_mechanics.models.kirchhoff.model import Kirchhoff, KirchhoffPublished
 from soro_mechanics.models.kirchhoff.reach import InverseState
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
@@ -212,6 +214,28 @@ def test_another_shape_is_found_where_that_of_least_energy_does_not_stand(rigid,
     again = rigid.forward(s.actuation)  # from the straight robot
     assert again.status.code is Code.NONE
     np.testing.assert_allclose(again.tip[:3, 3], target, atol=1e-6)
+
+
+@pytest.mark.parametrize('place', [[0.3, 0.2, 0.75], [0.0, 0.0, -0.5], [-0.331, 0.467, 0.025]])
+def test_no_iteration_is_lost_whichever_way_finds_the_shape(robot, model, place, monkeypatch):
+    """Where the shape of least energy does not stand, or passes the limits, there is a search."""
+    counted = []
+
+    def counting(owner, name, number):
+        asked = getattr(owner, name)
+
+        def wrapped(*args):
+            found = asked(*args)
+            counted.append(number(args, found))
+            return found
+
+        monkeypatch.setattr(owner, name, wrapped)
+
+    counting(model, 'reach', lambda _, shape: shape.status.iterations)
+    counting(kirchhoff_model, 'correct', lambda _, found: found[1].iterations)
+    counting(Search, 'solve', lambda args, _: args[0]._count)
+    found = model.inverse(point_at(place), LoadCase(gravity=robot.gravity), None)
+    assert found.status.iterations == sum(counted)
 
 
 def test_published_moduli_make_a_chain(robot):

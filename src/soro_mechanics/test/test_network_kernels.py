@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tangents of single pieces against finite differences, and the symmetry they must have."""
 
+from functools import partial
 from typing import NamedTuple
 
 from lie_jacobians import jacobian
 import numpy as np
+from numpy.testing import assert_allclose
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.models.network.forward_network import on_cut
 from soro_mechanics.models.network.kernels import (
     element_flexibility_kernels as flexibility_kernels,
 )
@@ -20,9 +23,10 @@ from soro_mechanics.models.network.kernels import (
 )
 from soro_mechanics.models.network.kernels import element_lane_kernels as elements
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.system_kernels import evaluate, residual
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, residual
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import (
+    extreme_eigenvalues,
     factorise_six,
     larger,
     least_squares,
@@ -285,6 +289,79 @@ def test_least_squares_leave_what_the_decomposition_leaves():
     a = rng.normal(size=(6, 3))
     a[:, 2] = a[:, 0] - 2.0 * a[:, 1] + 1e-8 * a[:, 2]  # two actuators do what a third does
     assert not least_squares(np.column_stack([a, b[:1].repeat(6)]), np.empty(3))
+
+
+def test_extreme_eigenvalues_are_exact_also_where_they_lie_close_together():
+    rng = np.random.default_rng(3)
+    for k in range(400):
+        n = 1 + k % 9
+        some = (
+            rng.normal(size=n),
+            10.0 ** rng.uniform(-8.0, 8.0, n),
+            3.0 + 1e-9 * rng.normal(size=n),
+        )
+        values = (*some, np.where(np.arange(n) == 0, 1.0, 0.0), np.arange(n) // 2 - 1.0)[k % 5]
+        q, _ = np.linalg.qr(rng.normal(size=(n, n)))
+        scale = np.exp(rng.normal(size=n))
+        skew = rng.normal(size=(n, n))  # only the symmetric part counts
+        a = (q @ np.diag(values) @ q.T + skew - skew.T) / np.outer(scale, scale)
+        found = extreme_eigenvalues(a, np.outer(scale, scale))
+        size = np.abs(values).max() + np.abs(skew).max()
+        np.testing.assert_allclose(found, [values.min(), values.max()], atol=1e-14 * n * size)
+    assert not all(np.isfinite(extreme_eigenvalues(np.full((6, 6), np.nan), np.ones((6, 6)))))
+
+
+def dense_elimination(s, w, r):
+    """Return stiffness, force and first parameter of a rod's end nodes, its inner ones free."""
+    pieces = range(s.rod_piece[r], s.rod_piece[r + 1])
+    size = 6 * len(pieces) + 6
+    k, right = np.zeros((size, size)), np.zeros((size, 2))
+    for at, p in enumerate(pieces):
+        own = slice(6 * at, 6 * at + 12)
+        k[own, own] += w.tangent[p]
+        right[own, 0] += w.force[p]
+        right[own, 1] += w.params[p, :, 0]
+    ends = np.r_[:6, size - 6 : size]
+    inner = np.arange(6, size - 6)
+    follow = k[np.ix_(ends, inner)] @ np.linalg.inv(k[np.ix_(inner, inner)])
+    return (
+        k[np.ix_(ends, ends)] - follow @ k[np.ix_(inner, ends)],
+        right[ends] - follow @ right[inner],
+    )
+
+
+@pytest.mark.parametrize(
+    ('name', 'motors', 'driven'),
+    [
+        ('haptic_5dof', True, False),  # a motor turns the first node
+        ('stewart_gough', False, True),  # of which the length is a drive
+        ('soft_parallel', False, True),
+    ],
+)
+def test_a_rod_held_at_its_first_end_is_eliminated_as_all_of_its_matrix_is(name, motors, driven):
+    robot = load_robot(name, 'network')
+    low, high = robot.limits.T
+    q = robot.forward(low + 0.3 * (high - low), [0.05, 0.02, -0.04, 1e-3, 2e-3, -1e-3])
+    solution = q.state
+    layout, x, state = on_cut(solution)
+    s, w = layout.structure, layout.work()
+    evaluate(s, x, state, w, True, True, LANES)
+    for gradient, inspect in ((False, False), (False, True), (True, True)):
+        negative = condense(s, x, state, w, gradient, inspect)
+        assert negative == 0
+        for r in range(int(s.counts[1])):
+            stiffness, right = dense_elimination(s, w, r)
+            out, same = w.super[r], partial(assert_allclose, atol=1e-9 * np.abs(stiffness).max())
+            same(out[6:, 6:12], stiffness[6:, 6:])
+            same(out[6:, 12], right[6:, 0])
+            if gradient and driven:
+                same(out[6:, 13], right[6:, 1])
+            if gradient and motors:
+                m = w.basis[r, 0, :, 6]
+                same(out[6:, :6] @ m, stiffness[6:, :6] @ m)
+                same(m @ out[:6, :6] @ m, m @ stiffness[:6, :6] @ m)
+                same(m @ out[:6, 6:12], m @ stiffness[:6, 6:])
+                same(m @ out[:6, 12], m @ right[:6, 0])
 
 
 def test_elimination_of_six_by_column_lanes():

@@ -76,7 +76,7 @@ def test_one_kernel_meets_a_target_as_the_general_search_does(robot):
     target = Target(robot.forward(q.actuation + 0.05 * DIRECTION).tip)
     problem = InverseProblem(model, load, target)
     problem.equilibrium = model.equilibrium(())
-    at, outcome = problem.direct(problem.start(model, q))
+    at, _, outcome = problem.direct(problem.start(model, q))
     searched = problem.solve(problem.start(model, q))
     np.testing.assert_allclose(at.driven, searched.driven, atol=1e-7)
     np.testing.assert_allclose(at.driven, q.actuation + 0.05 * DIRECTION, atol=1e-5)
@@ -95,7 +95,7 @@ def test_one_kernel_chooses_among_actuators_as_the_general_search_does(name, way
     problem = InverseProblem(model, load, Target(tip, Task.POSITION))
     problem.equilibrium = model.equilibrium(())
     for _ in range(2):  # from where the energy is not the least yet, and from where it is
-        at, outcome = problem.direct(problem.start(model, q))
+        at, _, outcome = problem.direct(problem.start(model, q))
         searched = problem.solve(problem.start(model, q))
         assert problem.reached(at) and outcome.converged and at.steps < 10
         np.testing.assert_allclose(at.driven, searched.driven, atol=2e-6 * np.ptp(robot.limits[0]))

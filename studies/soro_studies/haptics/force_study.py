@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
@@ -266,14 +267,6 @@ def between(shares: Array) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """Return the interval of 95 % of a share of independent devices (Wilson 1927)."""
-    z = COVERED / np.sqrt(count)
-    half = z * np.sqrt(share * (1.0 - share) + 0.25 * z**2)
-    low, high = (share + 0.5 * z**2 + np.array([-half, half])) / (1.0 + z**2)
-    return float(max(0.0, low)), float(min(1.0, high))
-
-
 def measure_forces(robot: Robot, store: Path) -> None:
     """Measure what the store does not have, and keep it seed by seed."""
     have = read_forces(store)
@@ -377,8 +370,9 @@ def _table(benches: dict[str, dict[str, Any]], when: str) -> str:
 
 def _share(share: float, found: dict[str, Any]) -> str:
     """Say a share of devices, and between what it could be."""
-    low, high = wilson(share, found['devices'] - found['refused'])
-    return f'{share:.1%} ({100.0 * low:.0f} to {100.0 * high:.0f})'
+    count = found['devices'] - found['refused']
+    known = binomtest(round(share * count), count).proportion_ci(method='wilson')
+    return f'{share:.1%} ({100.0 * known.low:.0f} to {100.0 * known.high:.0f})'
 
 
 def _told(found: dict[str, Any], when: str) -> str:

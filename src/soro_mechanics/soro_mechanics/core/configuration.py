@@ -62,7 +62,7 @@ class LoadCase:
 
     def like(self, other: LoadCase) -> bool:
         """Whether two load cases without further loads are the same."""
-        mine, its = ((*x.wrench.tolist(), *x.gravity.tolist()) for x in (self, other))
+        mine, its = (x.wrench.tobytes() + x.gravity.tobytes() for x in (self, other))
         return not (self.loads or other.loads) and mine == its
 
     def mixed(self, other: LoadCase, share: float) -> LoadCase:

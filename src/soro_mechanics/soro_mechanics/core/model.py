@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.actuation_limits import limits_of
 from soro_mechanics.core.configuration import (
+    amended,
     Array,
     Configuration,
     distance,
@@ -77,9 +78,17 @@ class Model(ABC):
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find the actuation for a target within the limits; a miss is not explained."""
+        return self._searched(target, load, guess)
+
+    def _searched(
+        self, target: Target, load: LoadCase, guess: Guess, spent: int = 0
+    ) -> InverseSolution:
+        """Search, after so many iterations that have led to no solution."""
         from soro_mechanics.inverse.search import Search  # loaded only when used
 
-        return Search(self, target, load).solve(guess)
+        found = Search(self, target, load).solve(guess)
+        status = amended(found.status, iterations=found.status.iterations + spent)
+        return amended(found, status=status)
 
     def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
         """Say of a solution that is `unexplained` what is beyond the limits."""

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Target, Task
-from soro_mechanics.numerics.lie_kernels import so3_log
+from soro_mechanics.numerics.lie_kernels import pose_error
 
 
 def axis_turn(tip: Array, target: Array) -> Array:
@@ -26,10 +26,11 @@ def axis_turn(tip: Array, target: Array) -> Array:
 def twist_left(tip: Array, target: Target) -> Array:
     """Return the motion still to do (6,) [m], [rad], base axes; no rotation where it is free."""
     twist = np.zeros(6)
-    twist[:3] = target.pose[:3, 3] - tip[:3, 3]
     if target.task is Task.POSE:
-        so3_log(target.pose[:3, :3] @ tip[:3, :3].T, twist[3:])
-    elif target.task is Task.POSITION_AND_AXIS:
+        pose_error(tip, target.pose, twist)
+        return twist
+    twist[:3] = target.pose[:3, 3] - tip[:3, 3]
+    if target.task is Task.POSITION_AND_AXIS:
         twist[3:] = axis_turn(tip, target.pose)
     return twist
 

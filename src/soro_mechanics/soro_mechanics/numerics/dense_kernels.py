@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small dense elimination: no allocation, in place; and the largest of residuals."""
 
+import math
+
 import numpy as np
 
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
+EPSILON = 2.0**-52
+MAX_SWEEPS = 30  # of rotations; few rows take four to eight
 DEPENDENT = 1e-12  # squared sine of a column's angle to those before it, where it adds nothing
 
 
@@ -99,11 +103,49 @@ def negative_pivots(a, n, work):
             count += 1
         if d == 0.0:
             continue
+        pivot = 1.0 / d
         for r in range(i + 1, n):
-            f = work[r, i] / d
+            f = work[r, i] * pivot
             for c in range(i + 1, r + 1):
                 work[r, c] -= f * work[c, i]
     return count
+
+
+@fused_kernel
+def extreme_eigenvalues(a, unit):
+    """Return least and largest eigenvalue of the symmetric part of a * unit, both (n, n).
+
+    Jacobi's rotations: for six rows half the time that the way to LAPACK takes, and as exact.
+    """
+    n = a.shape[0]
+    m = np.empty((n, n))
+    size = 0.0
+    for i in range(n):
+        for j in range(n):
+            m[i, j] = 0.5 * (a[i, j] * unit[i, j] + a[j, i] * unit[j, i])
+            size += m[i, j] ** 2
+    for _ in range(MAX_SWEEPS):
+        left = 0.0  # of what is beside the diagonal, squared
+        for p in range(n):
+            for q in range(p + 1, n):
+                off = m[p, q]
+                if off == 0.0:
+                    continue
+                left += off * off
+                ratio = 0.5 * (m[q, q] - m[p, p]) / off
+                t = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(ratio * ratio + 1.0))
+                c = 1.0 / math.sqrt(t * t + 1.0)
+                s = t * c
+                for k in range(n):
+                    m[k, p], m[k, q] = c * m[k, p] - s * m[k, q], s * m[k, p] + c * m[k, q]
+                for k in range(n):
+                    m[p, k], m[q, k] = c * m[p, k] - s * m[q, k], s * m[p, k] + c * m[q, k]
+        if not left > (EPSILON * n) ** 2 * size:
+            break
+    least = largest = m[0, 0]
+    for i in range(1, n):
+        least, largest = min(least, m[i, i]), max(largest, m[i, i])
+    return least, largest
 
 
 @fused_kernel

@@ -11,11 +11,15 @@ which have no singularity at zero.
 
 import math
 
+import numpy as np
+
 from soro_mechanics.numerics.kernels import kernel
 
 # Below this angle^2 the power series is used, where it needs 11 terms for full precision and the
-# closed forms lose no more than one digit.
-SERIES_BELOW = 4.0
+# closed forms lose no more than one digit; below the other one 5 terms are enough.
+SERIES_BELOW, FEW_BELOW = 4.0, 0.04
+NEXT_5 = tuple(1.0 / ((n + 6.0) * (n + 7.0)) for n in range(0, 22, 2))  # of a term to the next
+NEXT_6 = tuple(1.0 / ((n + 7.0) * (n + 8.0)) for n in range(0, 22, 2))
 
 
 @kernel
@@ -24,12 +28,11 @@ def stumpff(x):
     if x < SERIES_BELOW:
         c5 = 0.0
         c6 = 0.0
-        for k in range(10, -1, -1):
-            n = 2.0 * k
-            c5 = 1.0 - x * c5 / ((n + 6.0) * (n + 7.0))
-            c6 = 1.0 - x * c6 / ((n + 7.0) * (n + 8.0))
-        c5 /= 120.0
-        c6 /= 720.0
+        for k in range(4 if x < FEW_BELOW else 10, -1, -1):
+            c5 = 1.0 - x * NEXT_5[k] * c5
+            c6 = 1.0 - x * NEXT_6[k] * c6
+        c5 *= 1.0 / 120.0
+        c6 *= 1.0 / 720.0
         c4 = 1.0 / 24.0 - x * c6
         c3 = 1.0 / 6.0 - x * c5
         c2 = 0.5 - x * c4
@@ -128,6 +131,19 @@ def so3_log(r, out):
     out[0] = scale * x
     out[1] = scale * y
     out[2] = scale * z
+
+
+@kernel
+def pose_error(now, wanted, out):
+    """Write the motion (6,) from a pose (4, 4) to another one, base axes: way, then turn."""
+    turn = np.empty((3, 3))
+    for i in range(3):
+        out[i] = wanted[i, 3] - now[i, 3]
+        for j in range(3):
+            turn[i, j] = (
+                wanted[i, 0] * now[j, 0] + wanted[i, 1] * now[j, 1] + wanted[i, 2] * now[j, 2]
+            )
+    so3_log(turn, out[3:])
 
 
 @kernel

@@ -22,13 +22,13 @@ from soro_mechanics.core.configuration import (
     LoadAxes,
     LoadCase,
     Target,
-    Task,
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.increments import FAILURE, Outcome
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, status_of, Warnings
 from soro_mechanics.core.strain_check import judged
+from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.ancf import solve_kernels as kernels
 from soro_mechanics.models.ancf.assembly import assemble, make_structure, tolerance_of
 from soro_mechanics.models.ancf.compliance import compliance_at_stations
@@ -37,10 +37,11 @@ from soro_mechanics.models.ancf.schema import PLATFORM, SoftLegs
 from soro_mechanics.models.ancf.shape_kernels import leg_poses
 from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, solve_equations
 from soro_mechanics.numerics.curve_kernels import curve_value, place_of
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 from soro_mechanics.robot_file.reader import RobotDescription
 
 _ARM = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
-_UNIT = np.outer(_ARM, _ARM)
+_PER_UNIT = 1.0 / np.outer(_ARM, _ARM)
 _LOAD_STEPS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
 
 
@@ -120,18 +121,25 @@ class Ancf(Model):
         return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, text))
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
-        """Solve for the stretches at a given position, Algorithm 3; else search within limits."""
-        if len(self.legs.names) == 3 and target.task is Task.POSITION:
+        """Solve for the stretches at a given position, Algorithm 3; else search within limits.
+
+        Three legs leave no rotation to choose at a position: where it is not the target's, the
+        nearest pose is searched.
+        """
+        spent = 0
+        if len(self.legs.names) == 3:
             start, point = time.perf_counter(), target.pose[:3, 3].copy()
             first, applied = self._start(guess), self.kernel_loads(load)
             state, status = self.solve(first, applied, kernels.INVERSE, point, start)
+            spent = status.iterations
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
                 if self.within_limits(actuation):
                     q = self._judged(self._configuration(actuation, load, state, status))
-                    error = float(np.linalg.norm(state.position - point))
-                    return InverseSolution(actuation, q, error, 0.0, (), q.status)
-        return super().inverse(target, load, guess)
+                    errors = task_errors(q.tip, target)
+                    if errors[1] <= target.tolerances[1]:
+                        return InverseSolution(actuation, q, *errors, (), q.status)
+        return self._searched(target, load, guess, spent)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, n): tip twist per unit of actuation."""
@@ -265,8 +273,7 @@ def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
 def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float) -> SolverStatus:
     if not outcome.converged:
         return status_of(outcome.numbers(tolerance, seconds), FAILURE)
-    scaled = state.tangent / _UNIT
-    smallest = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+    smallest = float(extreme_eigenvalues(state.tangent, _PER_UNIT)[0])
     stable = outcome.negative == 0 and smallest > 0.0
     said = 'the robot would leave this equilibrium'
     return status_of(outcome.numbers(tolerance, seconds), '', stable, smallest, said)

@@ -30,6 +30,7 @@ from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.constant_curvature import kernels
 from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 from soro_mechanics.robot_file.reader import RobotDescription
 
 BACKBONE = 'backbone'
@@ -60,7 +61,7 @@ class ConstantCurvature(Model):
         stiffness = arm.axial_stiffness or 0.0
         self._spring = stiffness * (self.to_lengths.T @ self.to_lengths)  # (3, 3) on x
         unit = np.array([1.0, 1.0, 1.0 / arm.offset])
-        self._unit = np.outer(unit, unit) * abs(self._spring[0, 0])
+        self._per_unit = 1.0 / (np.outer(unit, unit) * (abs(self._spring[0, 0]) or 1.0))
         self._arc = np.linspace(0.0, arm.rest_length, arm.stations)
         self._radii = np.full(arm.stations, arm.radius)
         for shared in (self._arc, self._radii):  # by every configuration
@@ -101,8 +102,7 @@ class ConstantCurvature(Model):
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')
         elif self.arm.axial_stiffness is not None:
-            scaled = self._tangent(x, applied) / self._unit
-            least = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
+            least = float(extreme_eigenvalues(self._tangent(x, applied), self._per_unit)[0])
             said = 'the arm would leave this equilibrium'
             status = status_of(numbers, '', least > 0.0, least, said)
         excluded = self._excluded(x) if status.code is Code.NONE else ''
@@ -145,7 +145,7 @@ class ConstantCurvature(Model):
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
-        start = time.perf_counter()
+        start, spent = time.perf_counter(), 0
         point = target.pose[:3, 3]
         if any(point.tolist()):
             x = np.array(kernels.arc_through(*point))
@@ -157,12 +157,13 @@ class ConstantCurvature(Model):
             actuation = self.actuation_for(free)
             if self.within_limits(actuation):
                 q = self._solved(actuation, load, x, start)
+                spent = q.status.iterations
                 error, turn = task_errors(q.tip, target)
                 # Only one arc ends there: where geometry excludes it, no search finds another.
                 allowed = q.status.code in (Code.NONE, Code.OUT_OF_RANGE)
                 if allowed and turn <= target.tolerances[1]:
                     return InverseSolution(actuation, q, error, turn, (), q.status)
-        return super().inverse(target, load, guess)
+        return self._searched(target, load, guess, spent)
 
     # ---- inside ------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from soro_mechanics.core.status import SolverStatus, status_of
 from soro_mechanics.inverse.task_error import sizes, task_error, task_rows
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState, unsolved
 from soro_mechanics.models.kirchhoff.steps import hold, Loads
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 
 TOLERANCE = 1e-9  # of the scaled residual: moments over A / L, bends over the disk radius
 _CORRECTIONS = 8
@@ -52,8 +53,7 @@ def examined(rod: KirchhoffBackbone, settled: Settled, start: float) -> SolverSt
     blocks = 0.5 * (disks[1:] + disks[1:].transpose(0, 2, 1))
     below += int(np.count_nonzero(np.linalg.eigvalsh(blocks) < 0.0))
     stable = outcome.negative + below == 5 * rod.body.modules
-    scaled = 0.5 * (state.compliance + state.compliance.T) * _UNIT
-    softest = float(np.abs(np.linalg.eigvalsh(scaled)).max())
+    softest = max(map(abs, extreme_eigenvalues(state.compliance, _UNIT)))
     smallest = (1.0 if stable else -1.0) / softest
     said = 'the backbone would leave this shape'
     return status_of(numbers, '', stable, smallest, said)

@@ -106,17 +106,18 @@ class Kirchhoff(Model):
         outside = distance > (1.0 + _ROUND_OFF) * self.backbone.length
         if not outside and distance > _NEAREST * self.backbone.length:
             # nearly straight the end point hardly determines the shape; the lengths still do
-            return super().inverse(target, load, guess)
+            return self._searched(target, load, guess)
         if outside:
             near = nearer(target, _NEAREST * self.backbone.length / distance)
         state = self._start(guess)
         started = None if state is self.rod.straight else state
         shape = self.reach(near, load, started)
+        spent = shape.status.iterations
         if shape.status.code is not Code.NONE:
-            return super().inverse(target, load, guess)
+            return self._searched(target, load, guess, spent)
         published = shape.quaternions, shape.lengths, shape.reaction
         held, status, tip = correct(self.rod, published, near, self._loads(load), start)
-        status = replace(status, iterations=shape.status.iterations + status.iterations)
+        spent += status.iterations
         actuation = self.rod.commands(held).reshape(-1)
         missed = task_errors(tip, near)
         settled = all(e <= t for e, t in zip(missed, target.tolerances, strict=True))
@@ -124,17 +125,19 @@ class Kirchhoff(Model):
         if outside and code is not Code.UNSTABLE:
             code, message = Code.UNREACHABLE, FAR
         if not (status.converged and settled and self.within_limits(actuation)):
-            found = super().inverse(target, load, guess)
+            found = self._searched(target, load, guess, spent)
             if not (outside and found.configuration.status.code is Code.NONE):
                 return found
             far = replace(found.status, code=Code.UNREACHABLE, message=FAR)
             return replace(found, status=far, unexplained=False)
         if code is Code.UNSTABLE and not outside:
             # The shape of least energy through the point does not stand; another one may.
-            found = super().inverse(target, load, guess)
+            found = self._searched(target, load, guess, spent)
             if found.status.code is Code.NONE:
                 return found
+            spent = found.status.iterations
         errors = task_errors(tip, target)
+        status = replace(status, iterations=spent)
         q = self._configuration(actuation, load, held, status)
         final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
         return InverseSolution(actuation, q, errors[0], errors[1], (), final)

@@ -23,7 +23,7 @@ from soro_mechanics.models.network.kernels.lane_variation_kernels import (
     result_size,
     variation_size,
 )
-from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.numerics.kernels_by_reference import by_reference, copied
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -117,7 +117,6 @@ class Work(NamedTuple):
     filled: Integers  # (8,) piece in each of these lanes
     end: Floats  # (rods, 2, 4, 4)
     basis: Floats  # (rods, 2, 6, 10)
-    pivot: Floats  # (6, 8) scratch of the elimination without responses
     chain: Floats  # (nodes, 6, 14 + slots rounded up to whole lanes) eliminated nodes
     factor: Floats  # (nodes, 6, 8) their blocks L U and (column 6) the order of its rows
     super: Floats  # (rods, 12, 14 + slots)
@@ -163,7 +162,6 @@ def new_work(s: Structure, actuators: int) -> Work:
         filled=np.zeros(LANES, dtype=np.int64),
         end=zeros((rods, 2, 4, 4)),
         basis=zeros((rods, 2, 6, 10)),
-        pivot=zeros((6, LANES)),
         chain=zeros((nodes, 6, -(-(14 + slots) // LANES) * LANES)),
         factor=zeros((nodes, 6, LANES)),
         super=zeros((rods, 12, 14 + slots)),
@@ -200,9 +198,12 @@ def new_state(s: Structure) -> State:
     )
 
 
+_STATE = ('body', 'node', 'wrench', 'joint', 'spin', 'tension')
+
+
 def copy_state(state: State) -> State:
     """Return an independent copy."""
-    return State(*[a.copy() for a in state])
+    return copied(state, *_STATE)
 
 
 def lane_shifts(shift: Floats, lane: Integers, batches: int, weight: int) -> Floats:

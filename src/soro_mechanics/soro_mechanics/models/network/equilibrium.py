@@ -8,6 +8,7 @@ from collections.abc import Callable
 import contextlib
 from dataclasses import dataclass, replace
 import math
+from operator import sub
 import threading
 from typing import Any
 
@@ -94,6 +95,10 @@ class Equilibrium:
         else:
             x = lay.actuate(self.layout, self.layout.rest, problem.actuation)
             x = lay.load(self.layout, x, problem.load, problem.permanent)
+        return self.keep(problem, x)
+
+    def keep(self, problem: Problem, x: Inputs) -> Inputs:
+        """Keep what the inputs of a problem are known to be, for this thread."""
         self._local.inputs = problem, x
         return x
 
@@ -122,7 +127,7 @@ class Equilibrium:
         if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
             return Outcome(*found)
-        state, w = copy_state(start), tangent or work
+        state, w = self.layout.start_from(start), tangent or work
         at, change, lock = near or (w, NO_RANGE, UNLOCKED)
         limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
         none = NO_POSE, NO_RANGE, 0, NO_RANGE, LANES
@@ -241,10 +246,9 @@ class Equilibrium:
         """
         if not self._turning:
             return 1.0
-        ends, largest = (before.tolist(), after.tolist()), 0.0
-        for d in self._turning:
-            a, b = (driven_range(d, x[d.actuator])[0] for x in ends)
-            largest = max(largest, abs(b - a))
+        ends = before.tolist(), after.tolist()
+        first, last = ([driven_range(d, x[d.actuator])[0] for d in self._turning] for x in ends)
+        largest = max(map(abs, map(sub, last, first)))
         return 1.0 if largest <= MAX_TURN else MAX_TURN / largest
 
     def same_mesh(self, other: Equilibrium) -> bool:

@@ -30,7 +30,6 @@ from soro_mechanics.models.network.linearisation import (
     cut_state,
     Linearisation,
     Shape,
-    tangent_work,
     trace_shape,
 )
 from soro_mechanics.models.network.mesh_error import MeshCheck
@@ -135,14 +134,17 @@ class ForwardNetwork(Model):
                 equilibrium.level = 0
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
-                tangent = tangent_work(equilibrium.layout)
+                tangent, spent = equilibrium.layout.tangent_work(), 0
                 linear = near.nearby(problem)
                 if linear is not None:
                     x = equilibrium.inputs(problem)
                     found = equilibrium.newton(x, near.state, tangent=tangent, near=linear)
                     if found.converged:
                         return found
-                return equilibrium.solve(problem, self.rest, (near.problem, near.state), tangent)
+                    spent = found.iterations
+                known = near.problem, near.state
+                outcome = equilibrium.solve(problem, self.rest, known, tangent)
+                return replace(outcome, iterations=outcome.iterations + spent)
             outcome = self._adopted(equilibrium, problem, near)
             return outcome or equilibrium.solve(problem, self.rest, None)
 
@@ -300,7 +302,8 @@ class ForwardNetwork(Model):
         """Describe an outcome to people: poses, status, stability."""
         layout = equilibrium.layout
         solution = solution_at(equilibrium, problem, outcome.state)
-        shape, lengths = solution.shape, solution.inputs.length.tolist()
+        shape = solution.shape
+        arcs = shape.fraction * solution.inputs.length[layout.station_rod]
         status = self._status(equilibrium, solution, outcome, start)
         body, rods = outcome.state.body.copy(), shape.pose
         if not outcome.converged:  # nothing that could be taken for a solution
@@ -316,9 +319,7 @@ class ForwardNetwork(Model):
             tip=tip,
             backbones=tuple(rods[p] for p in layout.parts),
             backbone_names=layout.rods,
-            arc_lengths=tuple(
-                shape.fraction[p] * x for p, x in zip(layout.parts, lengths, strict=True)
-            ),
+            arc_lengths=tuple(arcs[p] for p in layout.parts),
             radii=layout.radii,
             bodies=bodies,
             status=status,

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from operator import gt
 
 import numpy as np
 
@@ -54,7 +53,6 @@ class Guard:
         self._bounds = np.array([c.maximum for c in description.coupled_limits])
         self.names = layout.rods
         self.limit = np.array([rod.section.strain_limit for rod in layout.spec.rods])
-        self._limits: list[float] = self.limit.tolist()
         self._segments = segments_of(layout)
 
     def examined(
@@ -67,9 +65,8 @@ class Guard:
             found += limit_violations(d.actuators, d.coupled_limits, actuation, coupled_only=True)
         strain = np.empty(len(self.names))
         at = shape.pose, shape.wrench, stress
-        *pair, doubt = contact_kernels.examine(*at, length, self._segments, strain)
-        if any(map(gt, strain.tolist(), self._limits)):
-            r = int(np.argmax(strain / self.limit))
+        r, *pair, doubt = contact_kernels.examine(*at, length, self._segments, self.limit, strain)
+        if r >= 0:
             limit = f'more than {100.0 * self.limit[r]:.3g} %'
             found.append(f'{self.names[r]} is strained by {100.0 * strain[r]:.3g} %, {limit}')
         if pair[0] >= 0:
@@ -82,7 +79,7 @@ class Guard:
         strain = np.empty(len(self.names))
         contact_kernels.surface_strains(shape.wrench, stress, self._segments, strain)
         remark, _ = self.examined(shape, stress, length, actuation)
-        limits = tuple(self._limits)
+        limits = tuple(self.limit.tolist())
         return Validity(tuple(strain.tolist()), limits, *self.clearance(shape), remark)
 
     def clearance(self, shape: Shape, below: float = math.inf) -> tuple[float, tuple[str, ...]]:

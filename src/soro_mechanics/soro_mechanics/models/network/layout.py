@@ -19,6 +19,7 @@ from soro_mechanics.models.network.arrays import (
     Integers,
     lane_table,
     new_work,
+    State,
     Structure,
     Work,
 )
@@ -38,6 +39,7 @@ from soro_mechanics.models.network.structure import integers, make_structure
 from soro_mechanics.models.network.tendon.layout import with_tendon_mesh
 from soro_mechanics.models.network.tendon.paths import Tendons
 from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.kernels_by_reference import copied
 
 PARTS = 4  # of an integrated piece, in which it is looked for buckling before all of its steps
 
@@ -127,8 +129,9 @@ class Layout:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Cross a wire without the layouts that are made again when they are asked for."""
-        return {key: value for key, value in vars(self).items() if key != '_divided'}
+        """Cross a wire without what is made again when it is asked for."""
+        again = '_divided', 'spare'
+        return {key: value for key, value in vars(self).items() if key not in again}
 
     @cached_property
     def off_tip(self) -> Array:
@@ -145,6 +148,35 @@ class Layout:
     def work(self) -> Work:
         """Allocate scratch for one thread."""
         return new_work(self.structure, self.actuators)
+
+    def start_from(self, state: State) -> State:
+        """Return a state for a solve to move; what no solve moves it shares with the other one."""
+        return copied(state, *self._moved)
+
+    @cached_property
+    def _moved(self) -> tuple[str, ...]:
+        joints = ('joint', 'spin') if self.structure.joint_kind.any() else ()
+        return 'body', 'node', 'wrench', *joints, *('tension',) * bool(self.tendons.held.any())
+
+    @cached_property
+    def spare(self) -> list[Work]:
+        """Scratch of linearisations that nobody has any more, for the next ones."""
+        return []
+
+    def spare_work(self) -> Work:
+        """Return scratch for a linearisation."""
+        try:
+            return self.spare.pop()
+        except IndexError:
+            return self.work()
+
+    def tangent_work(self) -> Work | None:
+        """Return scratch for the tangent that a solve leaves; None where that has other nodes."""
+        return self.spare_work() if self._has_all else None
+
+    @cached_property
+    def _has_all(self) -> bool:
+        return self.cut is self and not self.tendons.held.any()
 
     @cached_property
     def rest(self) -> Inputs:
@@ -212,6 +244,12 @@ class Layout:
         steps = int(self.structure.counts[4])
         parts = [cut_fractions(r.fractions, steps if r.macro else 1) for r in self.spec.rods]
         return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+
+    @cached_property
+    def station_rod(self) -> Integers:
+        """Rod of each station."""
+        first = self.stations[0]
+        return np.repeat(np.arange(len(first) - 1), np.diff(first))
 
     @cached_property
     def radii(self) -> tuple[Array, ...]:
@@ -305,47 +343,43 @@ def actuate(layout: Layout, inputs: Inputs, actuation: Array) -> Inputs:
 
 def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     """Return the inputs with every drive at a value."""
-    s = layout.structure
-    length, theta = layout.lengths.copy(), np.zeros(inputs.theta.shape)
-    tension, pull, dilution = inputs.tension, inputs.pull, inputs.dilution
-    held: list[int] = []
-    if not layout.kinds.isdisjoint(TENDONS):
-        tension, pull, gain = np.zeros(tension.shape), pull.copy(), gain.copy()
-        held = layout.tendons.actuators[layout.tendons.held].tolist()
-    if 'unloaded_length' in layout.kinds:
-        dilution = np.ones(len(length))
-    for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
+    x = copied(inputs, 'length', 'theta', 'map_gain')
+    x.length[:], x.theta[:], x.map_gain[:] = layout.lengths, 0.0, gain
+    kinds, changed = layout.kinds, dict[str, Any]()
+    if not kinds.isdisjoint(TENDONS):
+        changed |= _pulled(layout, inputs, value, x.map_gain)
+    if 'unloaded_length' in kinds:
+        changed['dilution'] = np.ones(len(x.length))
+    for d, at in zip(layout.spec.drives, value.tolist(), strict=True):
         if d.kind in LENGTHS:
-            length[d.rod] = x
+            x.length[d.rod] = at
             if d.kind == 'unloaded_length':
-                dilution[d.rod] = layout.lengths[d.rod] / x
+                changed['dilution'][d.rod] = layout.lengths[d.rod] / at
         elif d.kind == 'angle':
-            theta[d.rod, d.end] = x
-        elif d.kind == 'tendon':
-            pull[held.index(d.actuator)] = x, gain[k]
-            gain[k] = 1.0  # columns are per tension
-        elif d.kind == 'tension':
-            p, row = layout.rod_pieces[d.rod], slot - 1 - s.shift.shape[1]
-            tension[p, row] = x * s.tendon[p, row, 2]
-    table, section = inputs.table, inputs.section
-    strain = driven_sections(layout, value)
+            x.theta[d.rod, d.end] = at
+    strain, section = driven_sections(layout, value), inputs.section
     if strain is not None:
-        table = lane_table(strain, s.lane, int(s.counts[7]))
+        s = layout.structure
         section = np.ascontiguousarray(strain[:, 0])
-    stiffness = inputs.stiffness
+        changed |= {'table': lane_table(strain, s.lane, int(s.counts[7])), 'section': section}
     if layout.restiffens:
-        stiffness = layout.stiffened(length, section, layout.restiffened, stiffness)
-    return inputs._replace(
-        length=length,
-        stiffness=stiffness,
-        dilution=dilution,
-        theta=theta,
-        tension=tension,
-        pull=pull,
-        table=table,
-        section=section,
-        map_gain=gain,
-    )
+        known = layout.restiffened, inputs.stiffness
+        changed['stiffness'] = layout.stiffened(x.length, section, *known)
+    return x._replace(**changed) if changed else x
+
+
+def _pulled(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> dict[str, Array]:
+    """Return tensions and held lengths of tendons; the held have columns (`gain`) per tension."""
+    tension, pull = np.zeros(inputs.tension.shape), inputs.pull.copy()
+    held = layout.tendons.actuators[layout.tendons.held].tolist()
+    for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
+        if d.kind == 'tendon':
+            pull[held.index(d.actuator)] = x, gain[k]
+            gain[k] = 1.0
+        elif d.kind == 'tension':
+            p, row = layout.rod_pieces[d.rod], slot - 1 - layout.structure.shift.shape[1]
+            tension[p, row] = x * layout.structure.tendon[p, row, 2]
+    return {'tension': tension, 'pull': pull}
 
 
 def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0) -> Inputs:

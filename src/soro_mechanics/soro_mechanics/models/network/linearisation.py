@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 import math
 import threading
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -30,25 +29,11 @@ from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
 from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.models.network.tendon.taut import TautTendons
-from soro_mechanics.numerics.dense_kernels import negative_pivots
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues, negative_pivots
 
 LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
+FEW = 6  # rows, up to which rotations are faster than LAPACK
 MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
-_spare: WeakKeyDictionary[lay.Layout, list[Work]] = WeakKeyDictionary()
-
-
-def spare_work(layout: lay.Layout) -> Work:
-    """Return scratch for a linearisation."""
-    try:
-        return _spare.setdefault(layout, []).pop()
-    except IndexError:
-        return layout.work()
-
-
-def tangent_work(layout: lay.Layout) -> Work | None:
-    """Return scratch in which a solve can leave its tangent; None where that has other nodes."""
-    same = layout.cut is layout and not layout.tendons.held.any()
-    return spare_work(layout) if same else None
 
 
 @dataclass(frozen=True)
@@ -104,7 +89,7 @@ class Linearisation:
 
     Its scratch, `work`, is used again by others when nobody has the linearisation any more: what
     is returned must not lie in it. `found`: residual and negative pivots of what a solve has left
-    in `work`, which is from `spare_work`.
+    in `work`, which is from `Layout.spare_work`.
     """
 
     def __init__(
@@ -118,8 +103,8 @@ class Linearisation:
     ) -> None:
         s = cut.structure
         self.layout = cut
-        self._spare: list[Work] = [] if work and not found else _spare.setdefault(cut, [])
-        self.work = work = work or spare_work(cut)
+        self._spare: list[Work] = [] if work and not found else cut.spare
+        self.work = work = work or cut.spare_work()
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
@@ -223,6 +208,8 @@ class Linearisation:
                 return math.nan
             soft = self.inverse / unit
             return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
+        if len(unit) <= FEW:
+            return float(extreme_eigenvalues(self.matrix, unit)[0])
         scaled = self.matrix * unit
         return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
 

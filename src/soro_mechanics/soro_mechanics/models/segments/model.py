@@ -29,6 +29,7 @@ from soro_mechanics.models.segments.rod_state import Ramp, RodState
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 from soro_mechanics.robot_file.reader import RobotDescription
 
 PART = 1e-4  # of a threshold, to see what it does
@@ -256,10 +257,9 @@ class SegmentModel(Model):
         )
         length = self._units[1] / self._units[0]
         scale = np.repeat([1.0, length], 3) / math.sqrt(self._units[1] * length)
-        scaled = compliance / np.outer(scale, scale)
-        values = np.linalg.eigvalsh(0.5 * (scaled + scaled.T))
-        positive = values[0] > 0.0
-        smallest = 1.0 / values[-1] if positive else 1.0 / values[0]
+        least, largest = extreme_eigenvalues(compliance, 1.0 / np.outer(scale, scale))
+        positive = least > 0.0
+        smallest = 1.0 / largest if positive else 1.0 / least
         return bool(inner and positive), float(smallest)
 
     def _tip_form(self, state: RodState, compliance: Array) -> Array:

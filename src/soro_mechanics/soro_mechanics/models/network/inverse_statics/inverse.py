@@ -40,15 +40,17 @@ def solve_inverse(
     best = problem.start(model, guess)
     near = problem.direct(best) if math.isfinite(best.residual) else None
     if near is not None:
-        held = Problem(problem.actuation(near[0]), load)
-        q = model.configuration(equilibrium, held, near[1], start_time)
+        at, held, outcome = near
+        q = model.configuration(equilibrium, held, outcome, start_time)
         if q.status.code is Code.NONE:
-            return InverseSolution(q.actuation, q, *near[0].task_error, (), q.status)
+            return InverseSolution(q.actuation, q, *at.task_error, (), q.status)
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):
         best, spent = _approach(problem, best)
     if guess is not None and not math.isfinite(best.residual):  # led astray
-        return solve_inverse(model, target, load, None)
+        found = solve_inverse(model, target, load, None)
+        spent += found.status.iterations
+        return replace(found, status=replace(found.status, iterations=spent))
     return _solved(model, problem, best, spent, start_time)
 
 

@@ -23,7 +23,7 @@ from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, T
 from soro_mechanics.inverse.steps import convex, learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, sizes, twist_left
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import copy_state, Inputs, State
+from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.driven_limits import DrivenLimits
@@ -43,7 +43,7 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
     STEP_RANGE,
 )
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
-from soro_mechanics.models.network.linearisation import Linearisation, tangent_work
+from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
@@ -151,14 +151,15 @@ class InverseProblem(DrivenLimits):
         solved = at.residual <= self.equilibrium.tolerance
         return self.actuation(at), Outcome(solved, at.state, spent, at.residual)
 
-    def direct(self, start: InverseState) -> tuple[InverseState, Outcome] | None:
+    def direct(self, start: InverseState) -> tuple[InverseState, Problem, Outcome] | None:
         """Solve in one kernel; None where that does not end well, or limits hold."""
         layout = self.layout
         if not in_one_kernel(layout, self.target):
             return None
-        tangent, linear = tangent_work(layout), start.linear
+        tangent, linear = layout.tangent_work(), start.linear
         aim = self._aim(tangent is not None, linear is not None)
-        driven, state, x = start.driven.copy(), copy_state(start.state), self.inputs(start.driven)
+        driven, state = start.driven.copy(), layout.start_from(start.state)
+        x = self.inputs(driven)
         work, old = self.equilibrium.scratch
         w = tangent or work
         near, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
@@ -170,7 +171,10 @@ class InverseProblem(DrivenLimits):
         if outcome != CONVERGED or not self.within(at):
             return None
         left = None if tangent is None else (tangent, (error, negative))
-        return at, Outcome(True, state, steps, error, left)
+        held = Problem(self.actuation(at), self.load)
+        if self._straight:  # the kernel has let them follow
+            self.equilibrium.keep(held, x)
+        return at, held, Outcome(True, state, steps, error, left)
 
     def _aim(self, tangent: bool, known: bool) -> Aim:
         target = self.target.finer

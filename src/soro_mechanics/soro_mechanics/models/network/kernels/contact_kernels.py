@@ -48,11 +48,19 @@ class Segments(NamedTuple):
 
 
 @kernel
-def examine(pose, wrench, stress, length, g, strain):
-    """Write `surface_strains`; return the two segments that overlap most, and the `doubt`."""
+def examine(pose, wrench, stress, length, g, limit, strain):
+    """Write `surface_strains`; return what is not valid, and the `doubt`.
+
+    That is the rod that is strained the farthest beyond its limit (rods,), and the two segments
+    that overlap most; -1 where there is none.
+    """
     surface_strains(wrench, stress, g, strain)
+    worst, share = -1, 1.0
+    for r in range(strain.shape[0]):
+        if strain[r] / limit[r] > share:
+            worst, share = r, strain[r] / limit[r]
     _, first, second = nearest_segments(pose, g, 0.0)
-    return first, second, doubt(pose, wrench, stress, length, g)
+    return worst, first, second, doubt(pose, wrench, stress, length, g)
 
 
 @fused_kernel
@@ -89,7 +97,8 @@ def nearest_segments(pose, g, below):
             x = spheres[c, 0] - spheres[e, 0]
             y = spheres[c, 1] - spheres[e, 1]
             z = spheres[c, 2] - spheres[e, 2]
-            if not math.sqrt(x * x + y * y + z * z) < spheres[c, 3] + spheres[e, 3] + limit:
+            reach = spheres[c, 3] + spheres[e, 3] + limit
+            if not (reach > 0.0 and x * x + y * y + z * z < reach * reach):
                 continue
             for i in range(g.chunk[c], g.chunk[c + 1]):
                 for j in range(max(i + 1, g.chunk[e]), g.chunk[e + 1]):

@@ -12,6 +12,8 @@ from soro_mechanics.numerics.dense_kernels import (
 )
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
+NONE, PARAMETER, MOTOR = 0, 1, 2  # what drives a rod besides its bodies
+
 
 @merged_kernel
 def keeps_first(s, r, params):
@@ -19,9 +21,18 @@ def keeps_first(s, r, params):
     return s.keep_first[r] == 2 or (params > 0 and s.keep_first[r] == 1)
 
 
+@merged_kernel
+def _driven(s, r, params):
+    """Whether a drive changes length, rest strain or tension of a rod; else no column counts."""
+    for k in range(s.counts[6]):
+        if s.map_index[k, 1] == r and s.map_index[k, 2] < params:
+            return True
+    return False
+
+
 @fused_kernel
 def _node_rows(t, force, before, d, coupled, lanes):
-    """Write stiffness and force (column 6) of a node behind an element: d (6, 8).
+    """Write stiffness, force (column 6) and drive (7) of a node behind an element: d (6, 8).
 
     t (12, 12), force (12,): of the element; before (6, 14): the eliminated node at its first end.
     """
@@ -49,38 +60,96 @@ def _node_rows(t, force, before, d, coupled, lanes):
 
 
 @merged_kernel
-def _eliminate_light(s, w, r, lanes):
-    """Eliminate a rod whose first end is held: the step of Newton's method.
+def _eliminate_narrow(s, w, r, drive, inspect, lanes):
+    """Eliminate a rod whose first end is held but for one drive at most, as `eliminate_chain`.
 
-    As `eliminate_chain`, without the columns of the first node and of parameters; eight columns
-    at once: the next node (6), one, an empty one.
+    Eight columns at once: the next node (6), one, the drive (NONE; PARAMETER, the rod's first; or
+    MOTOR, which turns the first node). By a motor's angle a the first node moves by m a: column c
+    of the motor becomes c m' / m'm of that node, its row m c / m'm.
     """
     n0 = s.rod_node[r]
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
-    d = w.pivot
-    for k in range(1, count):
+    out = w.super[r]
+    m = w.scratch[0, 0:6]
+    row = w.scratch[1, 0:8]  # of the motor: against the present node (6), one, the motor
+    old = w.scratch[2, 0:6]
+    square = 0.0
+    for j in range(8):
+        row[j] = 0.0
+    for i in range(6):
+        m[i] = w.basis[r, 0, i, 6]
+        square += m[i] * m[i]
+        for j in range(6 if drive == MOTOR else 0):
+            row[j] += m[i] * w.tangent[p0, i, 6 + j]
+            row[7] += m[i] * w.tangent[p0, i, j] * w.basis[r, 0, j, 6]
+        row[6] += m[i] * w.force[p0, i]
+    negative = 0
+    for k in range(1, count + 1):
         p = p0 + k - 1
-        after = w.tangent[p + 1]
         b = w.chain[n0 + k]
+        d = w.factor[n0 + k]
         _node_rows(w.tangent[p], w.force[p], w.chain[n0 + k - 1], d, k > 1, lanes)
+        for i in range(6):
+            if drive == PARAMETER:
+                d[i, 7] += w.params[p, 6 + i, 0]
+            for j in range(6 if drive == MOTOR and k == 1 else 0):
+                d[i, 7] += w.tangent[p, 6 + i, j] * m[j]
+        if k == count:
+            break
+        after = w.tangent[p + 1]
         for i in range(6):
             for j in range(6):
                 d[i, j] += after[i, j]
+                b[i, j] = 0.0
                 b[i, 6 + j] = after[i, 6 + j]
             b[i, 12] = d[i, 6] + w.force[p + 1, i]
-            b[i, 13] = 0.0
+            b[i, 13] = d[i, 7]
+            if drive == PARAMETER:
+                b[i, 13] += w.params[p + 1, i, 0]
+            d[i, 6] = i
+        if inspect:
+            negative += negative_pivots(d, 6, w.scratch[12:18, 0:6])
         if factorise_six(d, b) == 0:
             return -1
         substitute_six(d, b, 6, lanes)
-    p = p0 + count - 1
-    _node_rows(w.tangent[p], w.force[p], w.chain[n0 + count - 1], d, count > 1, lanes)
-    out = w.super[r]
+        if drive == MOTOR:
+            for i in range(6):
+                old[i] = row[i]
+                row[i] = 0.0
+            for i in range(6):
+                for j in range(lanes):
+                    row[j] -= old[i] * b[i, 6 + j]
+    d = w.factor[n0 + count]
     for i in range(6):
         for j in range(6):
             out[6 + i, 6 + j] = d[i, j]
         out[6 + i, 12] = d[i, 6]
-    return 0
+        if drive == PARAMETER:
+            out[6 + i, 13] = d[i, 7]
+    if drive == MOTOR:
+        _spread_motor(w, r, n0, count, row, m, 1.0 / square)
+    return negative
+
+
+@merged_kernel
+def _spread_motor(w, r, n0, count, row, m, scale):
+    """Write column and row of a motor as those of the first node that it turns."""
+    out, last = w.super[r], w.factor[n0 + count]
+    for k in range(1, count):
+        b = w.chain[n0 + k]
+        for i in range(6):
+            v = scale * b[i, 13]
+            b[i, 13] = 0.0
+            for j in range(6):
+                b[i, j] = v * m[j]
+    for i in range(6):
+        v = scale * m[i]
+        for j in range(6):
+            out[i, j] = v * row[7] * scale * m[j]
+            out[i, 6 + j] = v * row[j]
+            out[6 + i, j] = scale * last[i, 7] * m[j]
+        out[i, 12] = v * row[6]
 
 
 @merged_kernel
@@ -112,8 +181,8 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
     """Eliminate the inner nodes of rod r towards its second end; the result is w.super[r].
 
     Columns of w.super and w.chain: first node (6), next or last node (6), one, parameters. A node
-    moves by minus its chain row times what the columns stand for. What carries responses
-    (parameters, a first node that moves, `inspect`) leaves the factors of every block in w.factor.
+    moves by minus its chain row times what the columns stand for. The factors of every block are
+    left in w.factor.
 
     Returns
     -------
@@ -121,8 +190,10 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
         Negative pivots met (counted when `inspect`), or -1 where a block is singular.
     """
     keep = keeps_first(s, r, params)
-    if not (keep or params > 0 or inspect):
-        return _eliminate_light(s, w, r, lanes)
+    driven = params > 0 and _driven(s, r, params)
+    if not (keep and (driven or s.keep_first[r] == 2) or driven and params > 1):
+        drive = MOTOR if keep else PARAMETER if driven else NONE
+        return _eliminate_narrow(s, w, r, drive, inspect, lanes)
     n0 = s.rod_node[r]
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0

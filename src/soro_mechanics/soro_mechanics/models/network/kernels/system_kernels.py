@@ -197,7 +197,7 @@ def _eliminate_rods(s, x, w, params, inspect):
     """Condense every rod and add it to the bodies; negative pivots met, or SINGULAR."""
     negative = 0
     for r in range(s.counts[1]):
-        found = eliminate_chain(s, w, r, params, inspect, w.pivot.shape[1])
+        found = eliminate_chain(s, w, r, params, inspect, w.factor.shape[2])
         if found < 0:
             return SINGULAR
         negative += found
