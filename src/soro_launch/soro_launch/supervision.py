@@ -215,11 +215,10 @@ class Supervisor:
             self._ended_by_itself(process)
 
     def _drain(self, process: ManagedProcess) -> None:
-        """Read what is left; a pipe that a grandchild holds open is not waited for."""
+        """Read what is left; who holds a pipe open (a grandchild) is not waited for, nor heard."""
         for key in list(self._selector.get_map().values()):
             if key.data and key.data[0] is process:
-                while data := _read_some(key.fileobj):
-                    self._take(data, *key.data)
+                self._take(_read_some(key.fileobj) or b'', *key.data)  # all that a pipe holds
                 self._close(key.fileobj, *key.data)
 
     def _ended_by_itself(self, process: ManagedProcess) -> None:

@@ -234,6 +234,16 @@ def test_a_grandchild_that_holds_the_pipe_does_not_hold_the_launch(rig):
         assert run.process.wait(LIMIT) == 0
 
 
+def test_a_grandchild_that_writes_on_does_not_hold_the_launch(rig):
+    rig.add('parent', 'yes &\nexit 0')
+    quiet = '<node pkg="pkg" exec="parent" name="parent"/>'
+    with launched(rig, node('obedient') + quiet) as run:
+        run.wait_for('[parent] ended with 0')
+        run.process.send_signal(signal.SIGINT)
+        assert run.finish() == 0
+        assert any('got INT' in line for line in run.lines)
+
+
 def test_what_cannot_be_started_is_reported(rig):
     (rig.folder / 'lib' / 'pkg' / 'broken').write_text('#!/nowhere/sh\n')
     (rig.folder / 'lib' / 'pkg' / 'broken').chmod(0o755)

@@ -13,7 +13,7 @@ installed definitions have changed. Bags of rosbag2 are read too, compressed one
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +21,8 @@ import heapq
 from pathlib import Path
 import struct
 from typing import Any, BinaryIO
+
+from mcap.records import Schema
 
 from soro_mechanics.core.missing_package import import_package
 from soro_recording.bag_metadata import read_metadata
@@ -61,7 +63,7 @@ class Recorded:
     topic: str
     stamp: int  #: [ns]; when it was received, since 1970
     data: bytes  #: as it was on the wire (CDR)
-    _kind: str
+    _schema: Schema
     _types: _Types
 
     @property
@@ -72,7 +74,7 @@ class Recorded:
     @property
     def message(self) -> Any:
         """The message: fields as in its definition, arrays of numbers as NumPy arrays."""
-        return self._types.decode(self._kind, self.data)
+        return self._types.decode(self._schema, self.data)
 
 
 class BagReader(AbstractContextManager['BagReader']):
@@ -110,7 +112,7 @@ class BagReader(AbstractContextManager['BagReader']):
                 f'{self.undescribed} messages cannot be read: the description of '
                 'their topics or types is lost'
             )
-        self._types = _Types(self._scans)
+        self._types = _Types()
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -169,13 +171,15 @@ class BagReader(AbstractContextManager['BagReader']):
 
     def unreadable(self) -> list[str]:
         """Return why the messages of some types cannot be decoded, one sentence for each type."""
-        found = []
-        for kind in sorted({t.kind for t in self.topics.values() if t.count and t.kind}):
-            try:
-                self._types.learn(kind)
-            except (BadRecord, NotABag) as error:
-                found.append(f'messages of type {kind} cannot be read: {error}')
-        return found
+        found = set()
+        for one in self._scans:
+            for number in {n for chunk in one.chunks for n in chunk.counts} - one.unknown():
+                schema = one.schemas[one.channels[number].schema_id]
+                try:
+                    self._types.learn(schema)
+                except (BadRecord, NotABag) as error:
+                    found.add(f'messages of type {schema.name} cannot be read: {error}')
+        return sorted(found)
 
     @property
     def start(self) -> int:
@@ -231,15 +235,11 @@ class BagReader(AbstractContextManager['BagReader']):
         ]
         return heapq.merge(*streams, key=lambda entry: entry.stamp)
 
-    def series(self, topic: str) -> list[Recorded]:
-        """Return all messages of one topic."""
-        return list(self.messages([topic]))
-
     def _of_file(
         self, one: Scan, file: BinaryIO, topics: Collection[str] | None, low: int, high: int
     ) -> Iterator[Recorded]:
         names = {
-            number: (channel.topic, one.schemas[channel.schema_id].name)
+            number: (channel.topic, one.schemas[channel.schema_id])
             for number, channel in one.channels.items()
             if (topics is None or channel.topic in topics) and channel.schema_id in one.schemas
         }
@@ -252,37 +252,38 @@ class BagReader(AbstractContextManager['BagReader']):
         self,
         file: BinaryIO,
         chunk: ChunkPlace,
-        names: dict[int, tuple[str, str]],
+        names: dict[int, tuple[str, Schema]],
         low: int,
         high: int,
     ) -> Iterator[Recorded]:
         # The whole chunk at once: another iteration over the same file may move its position.
         for raw in sorted(messages(file, chunk), key=lambda m: m.time):
             if raw.channel in names and low <= raw.time < high:
-                topic, kind = names[raw.channel]
-                yield Recorded(topic, raw.time, raw.data, kind, self._types)
+                topic, schema = names[raw.channel]
+                yield Recorded(topic, raw.time, raw.data, schema, self._types)
 
 
 class _Types:
-    """Decodes messages by the definitions in the file; made when the first is needed."""
+    """Decodes messages by the definitions in the file; made when the first is needed.
 
-    def __init__(self, scans: Sequence[Scan]) -> None:
-        self._schemas = {s.name: s for one in scans for s in one.schemas.values()}
-        self._store: Any = None
-        self._known: set[str] = set()
+    Each by its own: a type may have changed between what was recorded into one bag.
+    """
 
-    def decode(self, kind: str, data: bytes) -> Any:
-        self.learn(kind)
+    def __init__(self) -> None:
+        self._stores: dict[tuple[str, bytes], Any] = {}
+
+    def decode(self, schema: Schema, data: bytes) -> Any:
+        store, kind = self.learn(schema), schema.name
         from rosbags.serde import SerdeError
 
         try:
             if len(data) < 4 or data[:2] not in (b'\x00\x00', b'\x00\x01'):
                 raise BadRecord(f'a message is no {kind}: it is not CDR')
-            known = self._store.get_msgdef(kind)
+            known = store.get_msgdef(kind)
             read = known.deserialize_cdr_le if data[1] else known.deserialize_cdr_be
             # What follows is none of it: the middleware's messages may be longer than what is in
             # them, where it has reserved room to align numbers that an empty array has not.
-            return read(data[4:], 0, known.cls, self._store)[0]
+            return read(data[4:], 0, known.cls, store)[0]
         except (
             SerdeError,
             struct.error,
@@ -293,17 +294,16 @@ class _Types:
         ) as error:
             raise BadRecord(f'a message is no {kind}: {error}') from None
 
-    def learn(self, kind: str) -> None:
-        """Take a type in; raise BadRecord or NotABag where its definition is of no use."""
-        if kind in self._known:
-            return
+    def learn(self, schema: Schema) -> Any:
+        """Return the types of a schema; BadRecord, NotABag: its definition is of no use."""
+        kind = schema.name
+        if (kind, schema.data) in self._stores:
+            return self._stores[kind, schema.data]
         import_package('rosbags', 'rosbags')
         from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
         from rosbags.typesys.base import TypesysError
 
-        if self._store is None:
-            self._store = get_typestore(Stores.EMPTY)
-        schema = self._schemas[kind]
+        store = get_typestore(Stores.EMPTY)
         text = _text(schema.data, kind)
         readers = {
             'ros2msg': lambda: get_types_from_msg(text, kind),
@@ -314,11 +314,12 @@ class _Types:
         try:
             types = readers[schema.encoding]()
             _refuse_circles(kind, types)
-            self._store.register({k: v for k, v in types.items() if k not in self._store.types})
-            self._store.get_msgdef(kind)  # finds types that are not described
+            store.register({k: v for k, v in types.items() if k not in store.types})
+            store.get_msgdef(kind)  # finds types that are not described
         except (TypesysError, KeyError, ValueError, RecursionError) as error:
             raise BadRecord(f'the definition of {kind}: {error}') from None
-        self._known.add(kind)
+        self._stores[kind, schema.data] = store
+        return store
 
 
 def _refuse_circles(kind: str, types: Mapping[str, Any]) -> None:

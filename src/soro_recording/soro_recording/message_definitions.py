@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+import json
 from pathlib import Path
 import re
 from typing import Any
@@ -28,7 +29,7 @@ def full_definition(kind: str, read: Callable[[str], str] | None = None) -> str:
 
     UserError: a package or file is not installed.
     """
-    read = read or installed_text
+    read = read or (lambda name: _installed(name, 'msg'))
     texts = {kind: read(kind)}
     waiting = [kind]
     while waiting:
@@ -57,13 +58,20 @@ def used_types(kind: str, text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def installed_text(kind: str) -> str:
-    """Return the text of one type from its installed package."""
+def check_type(kind: str, published: str) -> None:
+    """Raise UserError where a type is published with another hash than the installed one has."""
+    told = json.loads(_installed(kind, 'json'))['type_hashes']
+    own = {h['type_name']: h['hash_string'] for h in told}[kind]
+    if published.startswith('RIHS') and published != own:  # else its publisher does not tell
+        raise UserError(f'{kind} is published by another definition than the installed one')
+
+
+def _installed(kind: str, suffix: str) -> str:
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 
     package, folder, message = kind.split('/')
     try:
-        file = Path(get_package_share_directory(package)) / folder / f'{message}.msg'
+        file = Path(get_package_share_directory(package)) / folder / f'{message}.{suffix}'
         return file.read_text(encoding='utf-8')
     except (PackageNotFoundError, OSError) as error:
         raise UserError(f'the definition of {kind} is not installed: {error}') from None

@@ -29,7 +29,7 @@ from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import qos_entry
 from soro_recording.bag_reader import MESSAGES, ROBOT_FILE
 from soro_recording.bag_writer import BagWriter
-from soro_recording.message_definitions import full_definition, message_class
+from soro_recording.message_definitions import check_type, full_definition, message_class
 
 SHARED = ('/tf', '/tf_static', '/diagnostics', '/rosout', '/clock')
 DEPTH = 2000  # messages the middleware keeps for a busy recorder: 2 s at 1 kHz
@@ -70,6 +70,8 @@ class Recorder(Node):
         self._refused: set[str] = set()
         self._unheard: set[str] = set()  # topics of which a publisher offers less than asked for
         self._last_found = time.monotonic()
+        # The order of receipt is kept though somebody sets the wall clock.
+        self._since = time.time_ns() - time.monotonic_ns()
         self.bag = BagWriter(
             self._output(),
             reserve=round(self.parameters.reserve * MEGABYTE),
@@ -153,13 +155,14 @@ class Recorder(Node):
 
     def discover(self) -> None:
         """Subscribe to topics that have a publisher, anew where one has come that offers less."""
-        for topic, kinds in self.get_topic_names_and_types():
+        for topic, _ in self.get_topic_names_and_types():
             recorded = topic in self._subscriptions_of and topic not in self._unheard
             if recorded or topic in self._refused or not self.wanted(topic):
                 continue
             offered = self.get_publishers_info_by_topic(topic)
             if not offered:
                 continue
+            kinds = sorted({info.topic_type for info in offered})  # who listens may be wrong
             if topic in self._subscriptions_of:
                 self._ask_for_less(topic, _matching(offered))
             elif len(kinds) > 1:
@@ -181,13 +184,15 @@ class Recorder(Node):
 
     def _record(self, topic: str, kind: str, offered: list[Any]) -> None:
         qos = [qos_entry(info.qos_profile) for info in offered]
+        for info in offered:
+            check_type(kind, str(info.topic_type_hash))
         number = self.bag.add_topic(
             topic, kind, full_definition(kind), qos, str(offered[0].topic_type_hash)
         )
-        write, now = self.bag.write, time.time_ns
+        write, now, since = self.bag.write, time.monotonic_ns, self._since
 
         def on_message(data: bytes) -> None:
-            write(number, now(), data)
+            write(number, since + now(), data)
 
         self._subscriptions_of[topic] = self._subscribe(
             message_class(kind), topic, on_message, _matching(offered)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+import struct
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ from soro_recording.bag_metadata import FOREVER, METADATA, qos_entry, ROOT, writ
 from soro_recording.bag_reader import BagReader, NotABag
 from soro_recording.bag_writer import BagWriter
 from soro_recording.mcap_format import BadRecord
+from soro_recording.mcap_writer import McapWriter
 from soro_recording.message_definitions import full_definition, used_types
 from soro_rigs.ros_session import wait_until
 
@@ -132,6 +134,21 @@ def test_our_reader_agrees_with_rosbags(tmp_path):
         assert bag.namespaces == ['/left']
         assert bag.topics['/left/point'].type_hash == HASH
         assert bag.duration == pytest.approx(19e-9)
+
+
+def test_a_type_that_has_changed_between_topics_is_read_by_each_ones_own(tmp_path):
+    texts = 'float64 x\n', 'float32 y\nfloat32 x\n'
+    with (tmp_path / 'two.mcap').open('wb+', buffering=0) as file:
+        writer = McapWriter(file, 'ros2', 'other')
+        for number, text in enumerate(texts, 1):
+            schema = writer.add_schema('lab/msg/Place', 'ros2msg', text.encode())
+            writer.add_channel(number, schema, f'/at_{number}', 'cdr', {})
+        writer.add_message(1, 1, b'\0\1\0\0' + struct.pack('<d', 0.5))
+        writer.add_message(2, 2, b'\0\1\0\0' + struct.pack('<ff', 7.0, 0.5))
+        writer.finish()
+    with BagReader(tmp_path / 'two.mcap') as bag:
+        assert bag.unreadable() == []
+        assert [entry.message.x for entry in bag.messages()] == [0.5, 0.5]
 
 
 def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 import time
 
@@ -11,15 +12,17 @@ import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rosbags.highlevel import AnyReader
-from std_msgs.msg import String
+from std_msgs.msg import Bool, String
 
 from soro_mechanics.core.errors import InvalidInput
 from soro_msgs.msg import ActuatorState, Configuration
+from soro_recording import message_definitions
 from soro_recording.bag_reader import BagReader
 from soro_recording.recorder_node import PARAMETERS, Recorder, SETTLED
 from soro_rigs.ros_session import RosSession, undocumented, wait_until
 
 DOCS = Path(__file__).resolve().parents[3] / 'docs'
+BOOL = 'std_msgs/msg/Bool'
 RATE = 500.0  # Hz, the fastest loop of any robot
 SECONDS = 2.0
 
@@ -53,6 +56,50 @@ def test_who_joins_a_topic_and_offers_less_is_recorded_too(tmp_path):
     with BagReader(tmp_path / 'run') as bag:
         found = [e.message.data for e in bag.messages(['/left/x'])]
     assert sorted(found) == ['first', 'first', 'later']
+
+
+def test_who_listens_with_another_type_hinders_no_recording(tmp_path):
+    with RosSession('/left') as ros, RosSession('/left') as other:
+        other.listen(Bool, 'x')
+        wait_until(lambda: ros.client.count_subscribers('/left/x'))
+        publisher = ros.client.create_publisher(String, 'x', 10)
+        recorder = ros.node(Recorder, '/left', output=str(tmp_path / 'run'))
+        listening(publisher, recorder=recorder)
+        publisher.publish(String(data='heard'))
+        wait_until(lambda: recorder.bag.counts.get('/left/x') == 1)
+
+
+def test_what_is_published_by_another_definition_is_not_recorded(tmp_path, monkeypatch):
+    changed = json.dumps({'type_hashes': [{'type_name': 'std_msgs/msg/Bool', 'hash_string': 'x'}]})
+    own = message_definitions._installed
+    monkeypatch.setattr(
+        message_definitions,
+        '_installed',
+        lambda kind, suffix: changed if (kind, suffix) == (BOOL, 'json') else own(kind, suffix),
+    )
+    with RosSession('/left') as ros:
+        changed_one = ros.client.create_publisher(Bool, 'changed', 10)
+        publisher = ros.client.create_publisher(String, 'x', 10)
+        recorder = ros.node(Recorder, '/left', output=str(tmp_path / 'run'))
+        listening(publisher, recorder=recorder)
+        wait_until(lambda: '/left/changed' in recorder._refused)
+        assert not changed_one.get_subscription_count()
+
+
+def test_a_clock_that_is_set_back_changes_no_order(tmp_path, monkeypatch):
+    ahead, wall = [10 * 10**9], time.time_ns
+    monkeypatch.setattr(time, 'time_ns', lambda: wall() + ahead[0])
+    with RosSession('/left') as ros:
+        recorder = ros.node(Recorder, '/left', output=str(tmp_path / 'run'))
+        publisher = ros.client.create_publisher(String, 'x', 10)
+        listening(publisher, recorder=recorder)
+        for count, data in ((1, 'first'), (2, 'second')):
+            publisher.publish(String(data=data))
+            wait_until(lambda count=count: recorder.bag.counts['/left/x'] == count)
+            ahead[0] = 0
+    with BagReader(tmp_path / 'run') as bag:
+        assert [e.message.data for e in bag.messages(['/left/x'])] == ['first', 'second']
+        assert bag.duration < 9.0
 
 
 def test_nothing_is_lost_at_full_rate(tmp_path, capsys):

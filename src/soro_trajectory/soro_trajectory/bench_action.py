@@ -74,7 +74,7 @@ class BenchAction(StreamAction):
         reach(self._binding.robot, goal)
         if not self._node.tip_control.live:
             raise StreamError(Code.NO_STATE, NO_TRACKER)
-        self._generation = self._stream.begin_era()
+        self._generation = self._stream.begin_era(self._ends)
         record, drives, columns = {
             'pull': (self._pulls, (), (*FORCE, *PLACE)),
             'stretch': (self._stretch, self._drives, (*self._drives, *PLACE)),

@@ -191,15 +191,15 @@ class CommandStream:
             stopped = seen is not None and seen.stopped
             return ENDED if self._ignoring or stopped else self.generation
 
-    def begin_era(self, ends: int | None = None) -> int:
+    def begin_era(self, ends: int) -> int:
         """End what was requested before and return the new generation.
 
-        StreamError while the driver is stopped, or was since `ends` was: it never moves anything.
+        StreamError while the driver is stopped, or was since a request came, at `ends`.
         """
         with self._lock:
             if self._seen is not None and self._seen.stopped:
                 raise StreamError(*STOPPED)
-            if ends not in (None, self.ends):
+            if ends != self.ends:
                 raise self.stopped or StreamError(Code.CANCELED, 'stopped or released meanwhile')
             self.generation += 1
             return self.generation

@@ -59,13 +59,14 @@ class FollowAction:
         if FollowJointTrajectory is None:
             self._node.get_logger().info(MISSING)
         else:
-            queue.create_action(FollowJointTrajectory, '~/follow_joint_trajectory', self._execute)
+            name, arrived = '~/follow_joint_trajectory', lambda: (self._stream.ends,)
+            queue.create_action(FollowJointTrajectory, name, self._execute, arrived)
 
-    def _execute(self, handle: Any) -> Any:
+    def _execute(self, handle: Any, ends: int) -> Any:
         result, end = FollowJointTrajectory.Result(), handle.succeed
         self.goals.append(handle)
         try:
-            self._run(handle)
+            self._run(handle, ends)
         except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
             ours = isinstance(error, SoroError)
             result.error_code = getattr(error, 'result_code', result.INVALID_GOAL)
@@ -77,8 +78,7 @@ class FollowAction:
         end()
         return result
 
-    def _run(self, handle: Any) -> None:
-        ends = self._stream.ends
+    def _run(self, handle: Any, ends: int) -> None:
         self._node.check_active()
         self._node.check_free()
         goal, trajectory = handle.request, handle.request.trajectory
@@ -88,16 +88,19 @@ class FollowAction:
             raise GoalEnded('INVALID_JOINTS', f'{text}, in multi_dof_trajectory none')
         path = self._tolerances('path_tolerance', goal.path_tolerance)
         last = self._tolerances('goal_tolerance', goal.goal_tolerance)
-        rates, start = self._stream.rates, self._node.present()
-        where = goal_of_trajectory(self._robot, trajectory, rates, start)
+        rates, here = self._stream.rates, self._node.present
+        where = goal_of_trajectory(self._robot, trajectory, rates, here())
         begin, clock = seconds(trajectory.header.stamp), self._node.get_clock()
         late = lambda: 1e-9 * clock.now().nanoseconds - begin  # noqa: E731
         if begin and late() > seconds(trajectory.points[-1].time_from_start):
             raise GoalEnded('OLD_HEADER_TIMESTAMP', 'header.stamp: the trajectory is over')
         generation = self._stream.begin_era(ends)
         try:
-            while late() < 0.0:
-                self._look(handle, generation)
+            if late() < 0.0:
+                while late() < 0.0:
+                    self._look(handle, generation)
+                # What went on until then has moved it.
+                where = goal_of_trajectory(self._robot, trajectory, rates, here())
             self._node.go_to(where.actuation, generation, schedule=where.schedule)
             wait = seconds(goal.goal_time_tolerance) or GOAL_TIME
             self._watch(handle, generation, path, last, wait)

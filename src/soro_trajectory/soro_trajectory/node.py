@@ -150,7 +150,8 @@ class TrajectoryPlanner(RobotNode):
         # As long as the robot is known: the result of a goal that a deactivation ended has to get
         # through, and who asks an inactive planner gets an answer.
         for kind, name in (TrackTrajectory, TrackAction.name), (BenchProtocol, BenchAction.name):
-            self._goals.create_action(kind, f'~/{name}', functools.partial(self._on_goal, kind))
+            execute = functools.partial(self._on_goal, kind)
+            self._goals.create_action(kind, f'~/{name}', execute, lambda: (self._stream.ends,))
         self._follow = FollowAction(self, robot, self._stream, self._feedback)
         self._follow.offer(self._goals)
         self.diagnostics.report('stream', Level.OK, 'inactive')
@@ -307,10 +308,10 @@ class TrajectoryPlanner(RobotNode):
     def _last_arrival(self, stops: int) -> int:
         return self._stream.note_arrival(time.monotonic(), self._feedback.fresh(), stops)
 
-    def _on_goal(self, kind: Any, handle: Any) -> Any:
+    def _on_goal(self, kind: Any, handle: Any, ends: int) -> Any:
         action = self._actions.get(kind)
         if action is not None:
-            return action.execute(handle)
+            return action.execute(handle, ends)
         result = kind.Result()
         try:
             self.check_active()

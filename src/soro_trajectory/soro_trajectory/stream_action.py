@@ -8,6 +8,7 @@ They run in threads beside the executor and touch the robot through the `Command
 from __future__ import annotations
 
 from collections.abc import Callable
+import functools
 import time
 from typing import Any
 
@@ -35,18 +36,19 @@ class StreamAction(OneGoal):
     ) -> None:
         super().__init__(node, kind, beside)
         self._binding, self._stream = robot, stream
-        self._generation = 0  # of the present goal
+        self._generation = self._ends = 0  # of the present goal
 
-    def execute(self, handle: Any) -> Any:
-        """Execute a goal; what does not succeed is logged."""
-        result = self.carry_out(handle, self._run_or_hold)
+    def execute(self, handle: Any, ends: int) -> Any:
+        """Execute a goal, `ends` at its arrival; what does not succeed is logged."""
+        result = self.carry_out(handle, functools.partial(self._run_or_hold, ends))
         if result.error_code != Code.NONE:
             asked = result.error_code == Code.CANCELED and handle.is_cancel_requested
             log = self._node.get_logger()
             (log.info if asked else log.error)(f'{self.name}: {result.error_message}')
         return result
 
-    def _run_or_hold(self, handle: Any, result: Any) -> None:
+    def _run_or_hold(self, ends: int, handle: Any, result: Any) -> None:
+        self._ends = ends
         try:
             self._run(handle, result)
         except Exception as error:

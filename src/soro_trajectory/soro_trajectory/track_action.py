@@ -57,7 +57,7 @@ class TrackAction(StreamAction):
         topic = topic_of(goal.reference, self._node.table.feedback, control.live)
         feedback = self._wants_feedback(goal)
         if not handle.request.plan_only:
-            self._generation = self._stream.begin_era()
+            self._generation = self._stream.begin_era(self._ends)
         plan = self._plan(handle)
         if not handle.request.plan_only:
             self._stream.require(self._generation)

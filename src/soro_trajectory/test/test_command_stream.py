@@ -545,7 +545,7 @@ def driver_that_has_tripped_is_cleared(rig):
 
 
 def path_begins(rig):
-    rig.stream.begin_era()
+    rig.stream.begin_era(rig.stream.ends)
 
 
 @pytest.mark.parametrize(
@@ -689,10 +689,10 @@ def test_no_path_is_planned_while_the_driver_is_stopped(rig):
     rig.state, rig.stops, rig.faults = ActuatorState.SAFE, 1, STOPPED_BIT
     rig.step()
     with pytest.raises(StreamError, match='soro stop --clear'):
-        rig.stream.begin_era()
+        rig.stream.begin_era(rig.stream.ends)
     rig.state, rig.faults = ActuatorState.ACTIVE, 0
     rig.step()
-    rig.stream.require(rig.stream.begin_era())
+    rig.stream.require(rig.stream.begin_era(rig.stream.ends))
 
 
 def test_a_target_that_follows_the_clearing_at_once_is_heard(rig):

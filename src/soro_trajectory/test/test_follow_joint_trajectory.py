@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FollowJointTrajectory by a real client: what is followed, refused, ended, and how it is said."""
 
+import threading
+
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
@@ -110,7 +112,7 @@ def test_a_goal_that_was_released_while_it_was_checked_moves_nothing(follower, m
 
     def meanwhile(*arguments):
         found = where(*arguments)
-        getattr(stream, by)()
+        stream.release() if by == 'release' else stream.begin_era(stream.ends)
         return found
 
     monkeypatch.setattr(module, 'goal_of_trajectory', meanwhile)
@@ -175,6 +177,34 @@ def test_a_trajectory_begins_at_its_stamp(follower):
     stamp = goal.trajectory.header.stamp
     assert (first.sec, first.nanosec) >= (stamp.sec, stamp.nanosec)
     assert follower.finish(handle) == (SUCCEEDED, CODES.SUCCESSFUL)
+
+
+def test_a_trajectory_leads_from_where_the_robot_is_at_its_stamp(follower, monkeypatch):
+    scene, stream = follower.scene, follower.scene.planner._stream
+    slowly = 20.0  # s
+    monkeypatch.setattr(stream, 'rates', stream.rates * follower.least / slowly)
+    scene.send_actuation(MIDDLE)
+    wait_until(lambda: stream.phase is Phase.RAMP)
+    goal = follower.goal((slowly, MIDDLE))
+    stamp = scene.planner.get_clock().now() + Duration(seconds=2.0)
+    goal.trajectory.header.stamp = stamp.to_msg()
+    handle = follower.send(goal)
+    wait_until(follower.moving)
+    handle.cancel_goal_async()
+    assert follower.finish(handle)[0] == CANCELED
+    away = [np.linalg.norm(np.subtract(m.value, START)) for m in scene.driver.commands]
+    assert np.all(np.diff(away) >= 0.0)
+
+
+def test_a_goal_that_waited_for_others_while_a_release_came_moves_nothing(follower):
+    scene, gate = follower.scene, threading.Event()
+    for _ in range(2):  # the threads of goals
+        scene.planner._goals.submit(gate.wait, 30.0)
+    handle = follower.send(follower.goal((2.0 * follower.least, MIDDLE)))
+    scene.ros.call(Trigger, 'trajectory_planner/release', Trigger.Request())
+    gate.set()
+    assert follower.finish(handle) == (ABORTED, CODES.INVALID_GOAL)
+    assert not scene.driver.commands
 
 
 def test_cancelled_it_holds_where_it_is(follower):

@@ -3,6 +3,7 @@
 """The planner node against a fake driver, with and without a namespace."""
 
 from dataclasses import replace
+import threading
 import time
 
 from action_msgs.msg import GoalStatus
@@ -451,6 +452,18 @@ def stopped_by_a_person(one):
 
 def released(one):
     one.ros.call(Trigger, 'trajectory_planner/release', Trigger.Request())
+
+
+def test_a_path_that_waited_while_a_release_came_moves_nothing(one):
+    gate = threading.Event()
+    for _ in range(2):  # the threads of goals
+        one.planner._goals.submit(gate.wait, 30.0)
+    count, handle = len(one.driver.commands), one.start(one.goal())
+    released(one)
+    gate.set()
+    status, result = one.finish(handle)
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Code.CANCELED)
+    assert len(one.driver.commands) == count
 
 
 @pytest.mark.parametrize('stop', [stopped_by_a_person, released])

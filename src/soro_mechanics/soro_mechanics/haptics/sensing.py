@@ -25,7 +25,6 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import sensing_kernels as kernels
-from soro_mechanics.haptics.watch_kernels import mean_square_residual
 
 CODES = {
     kernels.SENSED: Code.NONE,
@@ -227,13 +226,6 @@ class Sensing:
         """Return the hand force along the effector directions, shape (ne,), eq (21)."""
         na, ne, _ = self.sizes
         return self.ports.force + self.z[na : na + ne]
-
-    def mean_square_residual(self) -> float:
-        """Return the weighted squared residual of the last update per degree of freedom.
-
-        Near one where deviations are right and nothing is broken; NaN without redundancy.
-        """
-        return float(mean_square_residual(self.port_arrays, self.arrays))
 
     def without_hand(self) -> tuple[Array, Array]:
         """Return what the sensors read more by a turn of each motor, and by a force of the hand.

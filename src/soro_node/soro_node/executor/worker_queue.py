@@ -96,19 +96,18 @@ class WorkerQueue:
             send, service.send_response = service.send_response, send_or_submit
         return service
 
-    def create_action(self, kind: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
-        """Offer an action whose goals are executed on this queue; every cancel is accepted."""
+    def create_action(self, kind: Any, name: str, execute: Any, arrived: Any = tuple) -> Any:
+        """Offer an action whose goals are executed on this queue; every cancel is accepted.
+
+        `execute` gets the goal and what `arrived` returned, as a tuple, when it was accepted.
+        """
 
         async def callback(handle: Any) -> Any:
-            return await self._run(execute, handle)
+            return await self._run(execute, handle, *arrived())
 
+        cancel, group = (lambda handle: CancelResponse.ACCEPT), self._group
         return ActionServer(
-            self._node,
-            kind,
-            name,
-            callback,
-            callback_group=self._group,
-            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            self._node, kind, name, callback, callback_group=group, cancel_callback=cancel
         )
 
     def newest(self, call: Callable[[Any], None]) -> Callable[[Any], None]:
