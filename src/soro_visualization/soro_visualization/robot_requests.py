@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 import threading
 import time
 from typing import Any
@@ -13,6 +14,7 @@ from geometry_msgs.msg import PoseStamped, Wrench
 import numpy as np
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient
+from rclpy.client import Client
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
@@ -26,12 +28,52 @@ from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from soro_visualization.drawing.shape import Array, Shape, shape_from_message
 from soro_visualization.page.controls import TASKS
-from soro_visualization.planner_settings import PlannerSettings
 from soro_visualization.reading import read_or_warn
 from soro_visualization.service_calls import Buttons, OneAtATime
 
 TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target
 REMEDIES = {'driver/stop': 'use the hardware stop'}
+PLANNER_NAMES = ('task', 'position_tolerance', 'orientation_tolerance')
+PLANNER_PERIOD = 1.0  # s; whoever sets them anew is noticed after that
+
+
+@dataclass(frozen=True)
+class Reached:
+    """When a target counts as reached."""
+
+    task: str = TASKS[0]  #: one of `TASKS`
+    position: float = 0.0  #: [m]
+    orientation: float = 0.0  #: [rad]; Zero: as the solver has it
+
+
+class PlannerSettings:
+    """What the planner calls reached, as it has it now; asked for while targets are sent.
+
+    - `client`: of trajectory_planner/get_parameters.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._service = OneAtATime(client)
+        self._due = 0.0
+        self.reached = Reached()
+
+    def refresh(self) -> None:
+        """Ask, unless that was done just now; without a planner the solver's own values hold."""
+        now = time.monotonic()
+        if not self._service.ready:
+            self.reached, self._due = Reached(), 0.0
+        elif now >= self._due and self._service.free:
+            self._due = now + PLANNER_PERIOD
+            self._service.ask(GetParameters.Request(names=list(PLANNER_NAMES)), self._take)
+
+    def _take(self, response: Any) -> None:
+        if response is None or len(response.values) != len(PLANNER_NAMES):
+            return
+        task, position, orientation = response.values
+        if task.string_value in TASKS:
+            self.reached = Reached(
+                task.string_value, position.double_value, orientation.double_value
+            )
 
 
 class RobotRequests:
