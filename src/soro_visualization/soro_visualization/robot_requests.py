@@ -27,11 +27,11 @@ from soro_node.conversions import command_message, pose_to_message, wrench_to_me
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from soro_visualization.drawing.shape import Array, Shape, shape_from_message
-from soro_visualization.page.controls import TASKS
 from soro_visualization.reading import read_or_warn
 from soro_visualization.service_calls import Buttons, OneAtATime
 
 TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target
+TASKS = ('position', 'position_and_axis', 'pose')  # of trajectory_planner
 REMEDIES = {'driver/stop': 'use the hardware stop'}
 PLANNER_NAMES = ('task', 'position_tolerance', 'orientation_tolerance')
 PLANNER_PERIOD = 1.0  # s; whoever sets them anew is noticed after that
@@ -77,7 +77,7 @@ class PlannerSettings:
 
 
 class RobotRequests:
-    """Sends what a person asks for; implements `controls.Controls`.
+    """Sends what a person asks for in the viewer.
 
     Called from the threads of the page. STOP goes out at once; targets wait for `send_waiting`,
     which the node calls at the rate of the display, so that a hand cannot flood the planner.
@@ -150,24 +150,30 @@ class RobotRequests:
         return bool(self._clients['trajectory_planner/release'].service_is_ready())
 
     def move_to(self, pose: Array, task: str | None, follow: bool) -> None:
-        """Have a tip pose solved, and sent when the robot is to follow."""
+        """Have a tip pose (4, 4) in base_link solved; with `follow` sent: the robot goes there.
+
+        `task` is what must be met, one of `TASKS`; None: what the planner has been told last.
+        """
         with self._lock:
             self._waiting_pose = time.monotonic(), pose, task, follow
             self._waiting_actuation = None
 
     def actuate(self, actuation: Array) -> None:
-        """Have an actuation sent."""
+        """Have an actuation (m,), SI, sent."""
         self.withdraw()
         with self._lock:
             self._waiting_actuation = time.monotonic(), actuation
 
     def stop(self) -> None:
-        """Have the driver take its safe action; drops what was waiting."""
+        """Have the driver take its safe action, now; drops what was waiting."""
         self.withdraw()
         self._buttons.press('driver/stop')
 
     def clear_fault(self) -> None:
-        """Clear what is latched in driver and renderer over topics; drops what was waiting."""
+        """Clear what is latched in driver and renderer over topics; moves nothing.
+
+        Drops what was waiting.
+        """
         self.withdraw()
         self._buttons.press('driver/clear_fault', then='haptic_renderer/clear_fault')
 
@@ -184,12 +190,12 @@ class RobotRequests:
         self.on_end()
 
     def watch(self, what: str, on: bool) -> None:
-        """Note what somebody looks at."""
+        """Note whether somebody looks at 'ghost' or 'ellipsoids', which cost something."""
         with self._lock:
             self.watched = self.watched | {what} if on else self.watched - {what}
 
     def analyze_workspace(self) -> None:
-        """Ask for a cloud with compliances."""
+        """Sample the workspace, with compliances; the cloud arrives as a topic."""
         if not self._workspace.server_is_ready():
             self._answered(None, 'the compliance node does not answer', False, True)
             return
