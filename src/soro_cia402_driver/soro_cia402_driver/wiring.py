@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_cia402_driver.protocol import MAX_NODE, Mode, MODES_KNOWN
 from soro_driver.can_port import CanPort, FRAME_BITS, MAX_LOAD, read_port
 from soro_driver.settings import read_directions, read_driver_settings
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
-Array = NDArray[np.float64]
 PERMILLE = 1e-6  # N m of a motor, per unit of a torque and mN m that the motor is rated for
 
 

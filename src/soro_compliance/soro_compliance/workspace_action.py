@@ -14,12 +14,12 @@ from pathlib import Path
 import time
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 import numpy as np
-from sensor_msgs.msg import PointCloud2
+from sensor_msgs.msg import PointCloud2, PointField
 
 from soro_compliance import workspace_analysis as analysis
-from soro_compliance.point_cloud import point_cloud
 from soro_mechanics.analysis.workspace import sample_workspace, Workspace
 from soro_mechanics.core.configuration import Array, Load
 from soro_mechanics.core.errors import InvalidInput, SoroError
@@ -125,6 +125,35 @@ class WorkspaceAction(OneGoal):
             return not told_to_end()
 
         return proceed
+
+
+def point_cloud(cloud: Workspace, frame_id: str, stamp: Time) -> PointCloud2:
+    """Return the tips of the solved samples, with how soft they are where that is known."""
+    columns, names = [cloud.points], ['x', 'y', 'z']
+    if len(cloud.compliance):
+        columns.append(cloud.compliance[cloud.solved])
+        names += ['min_compliance', 'max_compliance']
+        screws = cloud.eigenstiffness[cloud.solved]
+        if np.isfinite(screws).all():  # not of a model that is rigid in some direction
+            columns.append(screws)
+            names += ['min_eigenstiffness', 'max_eigenstiffness']
+    data = np.ascontiguousarray(np.column_stack(columns), dtype='<f4')
+    message = PointCloud2(
+        height=1,
+        width=len(data),
+        is_bigendian=False,
+        is_dense=True,
+        point_step=4 * len(names),
+        row_step=4 * len(names) * len(data),
+    )
+    message.header.frame_id = frame_id
+    message.header.stamp = stamp
+    message.fields = [
+        PointField(name=name, offset=4 * i, datatype=PointField.FLOAT32, count=1)
+        for i, name in enumerate(names)
+    ]
+    message.data.frombytes(data.tobytes())
+    return message
 
 
 def _origin(robot: Robot, goal: Any, wrench: Array, loads: tuple[Load, ...]) -> dict[str, Any]:

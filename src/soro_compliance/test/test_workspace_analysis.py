@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from soro_compliance import workspace_analysis as analysis
-from soro_compliance.point_cloud import point_cloud
+from soro_compliance.workspace_action import point_cloud
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.workspace import sample_workspace
 from soro_mechanics.core.configuration import Load

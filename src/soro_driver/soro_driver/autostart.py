@@ -10,14 +10,15 @@ process of a launched driver, and with it the launch.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import Enum
 import time
 from typing import Any
 
+import psutil
 from rclpy.lifecycle import TransitionCallbackReturn
 
 from soro_driver.device import DeviceError, DeviceInUse, DeviceLost, DeviceTimeout
-from soro_driver.launched_emulator import emulator_runs
 from soro_driver.loop.control_loop import ControlLoop
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_mechanics.core.errors import SoroError
@@ -31,6 +32,7 @@ SAY_PERIOD = 5.0  # s between two lines of the log about what is missing
 EMULATOR_GONE = 5.0  # s without the emulator's process before a launched driver gives up
 CALM_LOOKS = 5  # readings in time, one after the other, before it goes on
 CALM_SHARE = 0.25  # of the feedback timeout: a reading in time
+EMULATOR = '/soro_emulation/emulator'
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
@@ -203,9 +205,9 @@ class Autostart:
         elif (
             isinstance(error, (DeviceLost, DeviceTimeout))
             and self._node.emulated
-            and launcher() is not None
+            and (pid := launcher()) is not None
         ):
-            if emulator_runs(self._namespace):
+            if emulator_runs(pid, self._namespace):
                 self._emulator_seen = now
                 self.reason = 'the emulator of this launch is still starting'
             elif now - self._emulator_seen > EMULATOR_GONE:
@@ -251,3 +253,14 @@ def _passes(refusal: BaseException | None) -> bool:
     if isinstance(refusal, NotAllowed):
         return refusal.code is Code.BUSY
     return isinstance(refusal, (DeviceTimeout, DeviceLost))
+
+
+def emulator_runs(pid: int, namespace: str) -> bool:
+    """Whether a launcher has an emulator for a namespace: it may load for a minute."""
+    with suppress(psutil.NoSuchProcess):
+        for process in psutil.Process(pid).children(recursive=True):
+            with suppress(psutil.Error):  # it has just ended
+                words = process.cmdline()
+                if f'__ns:={namespace}' in words and any(w.endswith(EMULATOR) for w in words):
+                    return True
+    return False

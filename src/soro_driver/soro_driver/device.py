@@ -13,6 +13,7 @@ from typing import ClassVar, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.inputs.driver_constants import STOPPED_BIT
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from soro_mechanics.robot_file.reader import RobotDescription
     from soro_mechanics.robot_file.section import Section
 
-Array = NDArray[np.float64]
 Flags = NDArray[np.uint16]
 
 

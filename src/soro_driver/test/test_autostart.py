@@ -230,7 +230,7 @@ def test_without_the_emulator_of_its_launch_a_driver_gives_up(driver, monkeypatc
     break_device(driver, open=ABSENT)
     monkeypatch.setenv(LAUNCHER, str(os.getppid()))
     there = [True]
-    monkeypatch.setattr(autostart, 'emulator_runs', lambda namespace: there[0])
+    monkeypatch.setattr(autostart, 'emulator_runs', lambda pid, namespace: there[0])
     monkeypatch.setattr(autostart, 'EMULATOR_GONE', 0.0)
     assert not driver.autostart()
     assert 'still starting' in driver._starting.reason

@@ -15,8 +15,7 @@ import pytest
 
 from soro_driver.device import DeviceLost, DeviceState
 from soro_driver.loop import requests
-from soro_driver.loop.loop_statistics import LoopStatistics
-from soro_driver.loop.periodic import PeriodicThread
+from soro_driver.loop.periodic import LoopStatistics, PeriodicThread
 from soro_driver.safety.not_allowed import NotAllowed
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from soro_driver.settings import read_directions, read_rate
 from soro_dynamixel_driver.protocol import BLOCK, BROADCAST, POSITIONS, TURN
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
-Array = NDArray[np.float64]
 MAX_LOAD = 0.6  # of the line
 OVERHEAD, PER_SERVO = 40, BLOCK.size + 17  # bytes of a cycle
 

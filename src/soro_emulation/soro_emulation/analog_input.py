@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.record import given
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -29,20 +29,28 @@ PASSIVE = ERROR_FRAME | 0x004  # CAN_ERR_CRTL: a controller has become error-pas
 FLOOD = 16  # frames at every look, some 8000 per second: 1 Mbit/s is full of them
 
 
-class BusFaults:
-    """Stands between the socket and the board.
+class EmulatedBus:
+    """A bus with the socketcand server that a driver connects to; stands between it and the board.
 
-    Faults: ``link`` (`direction`: to_device, to_host, both; `loss`, `repetition`: parts; `delay`
-    [s]; `burst`: frames lost at once), ``deaf`` (nobody reads any more), ``garbage`` (`count`
-    frames that are not of the protocol), ``babble`` (a node floods the bus: nothing else passes),
-    ``errors`` (error frames as often, with what passes between them).
+    Faults: ``silent`` (nothing reaches the host), ``unplug`` (the connection is closed), ``link``
+    (`direction`: to_device, to_host, both; `loss`, `repetition`: parts; `delay` [s]; `burst`:
+    frames lost at once), ``deaf`` (nobody reads any more), ``garbage`` (`count` frames that are
+    not of the protocol), ``babble`` (a node floods the bus: nothing else passes), ``errors``
+    (error frames as often, with what passes between them).
 
     - `receive`: the board's: gets identifier and data, returns frames.
     - `idle`: the board's: returns frames that are due.
     """
 
+    faults: ClassVar[tuple[str, ...]] = ('silent', 'unplug', *BUS_FAULTS)
+
     def __init__(
-        self, receive: Callable[[int, bytes], Wire], idle: Callable[[], Wire], seed: int
+        self,
+        port: CanPort,
+        endpoint: Endpoint,
+        receive: Callable[[int, bytes], Wire],
+        idle: Callable[[], Wire],
+        seed: int,
     ) -> None:
         self._receive, self._idle = receive, idle
         self._random = np.random.default_rng(seed + 3)
@@ -52,6 +60,9 @@ class BusFaults:
         self._hears.set()
         self._broken = self._babbling = self._storming = False
         self._garbage = self._sent_garbage = self._unread = 0
+        self.server = SocketcandServer(endpoint.port, self.receive, self.idle)
+        self.start, self.stop = self.server.start, self.server.stop
+        self.address, self.resource = endpoint.address, port.emulated(endpoint).resource
 
     @property
     def counters(self) -> dict[str, int]:
@@ -87,13 +98,19 @@ class BusFaults:
         return frames
 
     def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break the bus, or repair it ('none')."""
+        """Break bus or connection, or repair them ('none')."""
+        if fault == 'unplug':
+            self.server.drop_client()
+            return
+        if fault == 'silent':
+            self.server.silent = True
+            return
         if fault not in ('none', *BUS_FAULTS):
             raise UnknownName('fault', fault, BUS_FAULTS)
         if fault == 'none':
             self._to_device.repair()
             self._to_host.repair()
-            self._babbling = self._storming = False
+            self._babbling = self._storming = self.server.silent = False
             self._hears.set()
             self._broken = False
             return
@@ -122,39 +139,6 @@ class BusFaults:
         for identifier, data in frames:
             if not self._babbling:
                 self._to_host.put(_unit(identifier, data), now)
-
-
-class EmulatedBus(BusFaults):
-    """A bus with the socketcand server that a driver connects to.
-
-    Further faults: ``silent`` (nothing reaches the host), ``unplug`` (the connection is closed).
-    """
-
-    faults: ClassVar[tuple[str, ...]] = ('silent', 'unplug', *BUS_FAULTS)
-
-    def __init__(
-        self,
-        port: CanPort,
-        endpoint: Endpoint,
-        receive: Callable[[int, bytes], Wire],
-        idle: Callable[[], Wire],
-        seed: int,
-    ) -> None:
-        super().__init__(receive, idle, seed)
-        self.server = SocketcandServer(endpoint.port, self.receive, self.idle)
-        self.start, self.stop = self.server.start, self.server.stop
-        self.address, self.resource = endpoint.address, port.emulated(endpoint).resource
-
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break bus or connection, or repair them ('none')."""
-        if fault == 'unplug':
-            self.server.drop_client()
-        elif fault == 'silent':
-            self.server.silent = True
-        else:
-            super().inject(fault, values)
-            if fault == 'none':
-                self.server.silent = False
 
 
 def _unit(identifier: int, data: bytes) -> bytes:

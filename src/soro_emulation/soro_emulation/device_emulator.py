@@ -9,17 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from soro_driver.endpoint import Endpoint
 from soro_emulation.body_time import BodyTime
 from soro_emulation.event_log import EventLog
 from soro_mechanics.actuator_models.motor import PositionDrive
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
-Array = NDArray[np.float64]
 GROUP = 'soro_emulation.devices'  # entry points
 
 

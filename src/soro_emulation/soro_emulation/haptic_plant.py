@@ -18,13 +18,11 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_emulation.body_time import BodyTime
 from soro_emulation.worker_process import answer, WorkerProcess
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.section import Section
-
-Array = NDArray[np.float64]
 
 # A plant that was held up for longer than this loses time: it must not run after its host [s].
 MAX_STALL = 0.1

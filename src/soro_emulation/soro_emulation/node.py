@@ -25,8 +25,9 @@ from soro_emulation.body_time import BodyTime, SpeedWatch, WINDOW
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext, GROUP
 from soro_emulation.emulated_sensor import EmulatedForceSensor
 from soro_emulation.emulated_sensor import FRAME as FORCE_FRAME
+from soro_emulation.emulated_sensor import PARAMETERS as FORCE_PARAMETERS
 from soro_emulation.emulated_tracker import EmulatedTracker, FAULT, tracker_fault
-from soro_emulation.emulator_parameters import PARAMETERS
+from soro_emulation.emulated_tracker import PARAMETERS as TRACKER_PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import parse_fault
@@ -37,15 +38,43 @@ from soro_node.conversions import configuration_to_message, pose_to_message, wre
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.clock_watch import steady_timer
 from soro_node.frames import frames_for
-from soro_node.inputs.wrench_input import WrenchInput
+from soro_node.inputs.wrench_input import WRENCH_TIMEOUT, WrenchInput
 from soro_node.main import run
-from soro_node.parameters import ParameterTable
+from soro_node.parameters import fixed, Parameter, ParameterTable
 from soro_node.qos import LATCHED
-from soro_node.robot_binding import read_description
+from soro_node.robot_binding import FRAME_PREFIX, read_description, ROBOT
 from soro_node.transforms import TransformListener
 
 FAREWELL = 3.0  # s, a driver has to end within 2 s
 COUNT_PERIOD = 0.1  # s between notes of what injected faults have done
+
+# Physics stand in the robot file, section `emulator`.
+PARAMETERS = (
+    ROBOT,
+    FRAME_PREFIX,
+    Parameter(
+        'port', 0, '', 'TCP port on 127.0.0.1; 0: derived from namespace, domain and user',
+        read_only=True, minimum=0, maximum=65535,
+    ),
+    fixed('seed', -1, '', "start of all random numbers; negative: the robot file's", minimum=-1),
+    Parameter(
+        'step', 0.005, 's', 'between two looks at the clock: relays and time-outs of the device '
+        'act within this', read_only=True, minimum=0.001, maximum=0.05,
+    ),
+    Parameter(
+        'rate', 30.0, '1/s', 'rate of emulator/configuration; 0: no ground truth',
+        read_only=True, minimum=0.0, maximum=200.0,
+    ),
+    WRENCH_TIMEOUT,
+    *TRACKER_PARAMETERS,
+    *FORCE_PARAMETERS,
+    Parameter(
+        'hidden_wrench', [0.0] * 6, 'N, N m',
+        'further load of the tip, axes of base_link, that no other node knows',
+        sizes=(6,),
+    ),
+    fixed('log_file', '', '', 'file that gets every output change as a line of JSON; empty: none'),
+)  # fmt: skip
 
 
 class EmulatorNode(Node):

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from soro_emulation.emulated_body import EmulatedBody
-from soro_emulation.emulator_parameters import PARAMETERS
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.injected_fault import actuator_index, finite, parse_fault
+from soro_emulation.node import PARAMETERS
 from soro_emulation.perturbation import BodyProperties, changed_data, perturbed_robot
 from soro_mechanics import load_robot
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName

@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soro_emulation.emulated_body import EmulatedBody
+from soro_emulation.emulated_body import EmulatedBody, TendonFriction
 from soro_emulation.emulator_settings import read_emulator_settings
-from soro_emulation.tendon_friction import TendonFriction
 from soro_mechanics import load_robot
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from soro_kinematics.comparison import compare, rotation_angle
+from soro_kinematics.services import compare
 from soro_kinematics.tracking import ConfigurationTracker
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import rotation_angle
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.numerics import lie
 

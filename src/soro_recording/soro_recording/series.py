@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from soro_mechanics.core.configuration import Array
+
 GAP = 0.5  # s: where samples are farther apart nothing is known between them
 SLOW = 3.0  # periods: of a series that is slower by itself
 JITTER = 0.1  # periods: stamps that go back by no more were read off clocks at different moments

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_driver.channels import read_channels
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

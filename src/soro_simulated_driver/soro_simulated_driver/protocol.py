@@ -14,9 +14,8 @@ import math
 import struct
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from soro_mechanics.core.configuration import Array
 
 VERSION = 1
 MAX_VALUES = 2048

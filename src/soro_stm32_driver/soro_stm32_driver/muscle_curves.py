@@ -10,12 +10,11 @@ shortest length a muscle may be evacuated or not: half a second of inflation lie
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.numerics.monotone_curve import cubic_at, pchip_slopes
 
-Array = NDArray[np.float64]
 END = 2e-3  # m above the shortest length: where a table of deflation may end
 FINER = 16  # points of the smooth curve per point of a table
 EVACUATED = 0.1  # of the time until an evacuated muscle grows: so little is as good as nothing

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import deque, OrderedDict
 from dataclasses import replace
 import math
 
@@ -16,7 +16,6 @@ from soro_driver.serial.link import Arrival, SerialLink
 from soro_driver.serial.session import SerialSession
 from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.command_window import CommandWindow
-from soro_stm32_driver.device_clock import DeviceClock, MASK
 from soro_stm32_driver.muscle_curves import Array
 from soro_stm32_driver.muscle_estimate import MuscleEstimate
 from soro_stm32_driver.valve_planner import ValvePlan, ValvePlanner
@@ -29,6 +28,8 @@ AHEAD = 0.1  # s from planning pulses to when they have acted: the time until th
 SETTLED_AFTER = 0.3  # s with the same lengths
 PATIENT = (f3.ValveReason.STALE, f3.ValveReason.SUPPLY, f3.ValveReason.QUEUE)
 WRITE_TIMEOUT = 0.2  # s; a computer that stalls is no device that does not read
+MASK = 0xFFFFFFFF
+SAMPLES = 64  # round trips kept: long enough to hold a fast one, short enough for drifting clocks
 
 
 class ValveSession(SerialSession):
@@ -39,6 +40,35 @@ class ValveSession(SerialSession):
     def reason(self, nack: sf.Nack) -> str:
         """Say why the board refused."""
         return f3.valve_reason_name(nack.reason)
+
+
+class DeviceClock:
+    """Translates times of this computer [s, CLOCK_MONOTONIC] to the device's [ms, u32].
+
+    The offset is that of the fastest of the recent round trips.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
+
+    def restart(self) -> None:
+        """Forget the device's clock."""
+        self._samples.clear()
+
+    @property
+    def known(self) -> bool:
+        """Whether there was a round trip."""
+        return bool(self._samples)
+
+    def sample(self, sent: float, arrived: float, device: int) -> None:
+        """Take a round trip in: `device` is the device's time of the answer [ms]."""
+        middle = 0.5 * (sent + arrived) * 1e3
+        self._samples.append((arrived - sent, (device - middle) % (MASK + 1)))
+
+    def at(self, time: float) -> int:
+        """Return the device's time [ms, u32]."""
+        _, offset = min(self._samples)
+        return int(time * 1e3 + offset) & MASK
 
 
 class Stm32Transport:

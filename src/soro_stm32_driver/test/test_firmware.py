@@ -31,8 +31,7 @@ from soro_driver.serial.frame import (
 from soro_emulation.event_log import EventLog
 from soro_emulation.host_firmware import build
 from soro_stm32_driver.emulator.board import Stm32Board
-from soro_stm32_driver.emulator.firmware import Firmware, PACKAGE
-from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
+from soro_stm32_driver.emulator.firmware_board import Firmware, FirmwareBoard, PACKAGE
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import FIRST, in_order, Pairing

@@ -9,6 +9,7 @@ import time
 from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -18,6 +19,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 from soro_msgs.msg import ActuatorState, Configuration
+from soro_node.conversions import transform_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.clock_watch import steady_timer
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
@@ -33,10 +35,9 @@ from soro_visualization.drawing.ellipsoids import chosen, Ellipsoids, ellipsoids
 from soro_visualization.drawing.fitting_markers import FittingMarkers
 from soro_visualization.drawing.markers import Markers
 from soro_visualization.drawing.muscles import muscles_of
-from soro_visualization.drawing.rigid_parts import read_urdf, RigidParts, UrdfError
+from soro_visualization.drawing.rigid_parts import read_urdf, RigidParts, turn, UrdfError
 from soro_visualization.drawing.shape import path_positions, Shape, shape_from_message
 from soro_visualization.interactive_target import interactive_server, InteractiveTarget
-from soro_visualization.link_transforms import link_transforms
 from soro_visualization.ownership import Ownership
 from soro_visualization.page.readout import (
     angles_from_message,
@@ -393,11 +394,23 @@ class Visualization(GuardedLifecycleNode):
             )
 
     def _publish_links(self, kind: str, publisher: Any) -> None:
-        """Publish where the links on fixed or revolute joints are; the solver does the others."""
+        """Publish parent to link for every joint of one kind, fixed (stages) or revolute (cranks).
+
+        A link on a floating joint is published by the solver.
+        """
         stamp = self._stamp or self.get_clock().now().to_msg()
-        message = link_transforms(
-            self._parts, kind, self._snapshot.angles, self._frames.prefix, stamp
-        )
+        prefix, message = self._frames.prefix, TFMessage()
+        for link, joint in self._parts.joints.items():
+            if joint.kind != kind:
+                continue
+            pose = joint.origin
+            if kind == 'revolute':
+                pose = pose @ turn(joint.axis, self._snapshot.angles.get(joint.name, 0.0))
+            transform = TransformStamped(child_frame_id=prefix + link)
+            transform.header.frame_id = prefix + joint.parent
+            transform.header.stamp = stamp
+            transform.transform = transform_to_message(pose)
+            message.transforms.append(transform)
         if message.transforms:
             publisher.publish(message)
 

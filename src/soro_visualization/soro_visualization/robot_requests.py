@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 import threading
 import time
 from typing import Any
@@ -13,6 +14,7 @@ from geometry_msgs.msg import PoseStamped, Wrench
 import numpy as np
 from rcl_interfaces.srv import GetParameters
 from rclpy.action import ActionClient
+from rclpy.client import Client
 from rclpy.node import Node
 from std_srvs.srv import Trigger
 
@@ -25,17 +27,57 @@ from soro_node.conversions import command_message, pose_to_message, wrench_to_me
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from soro_visualization.drawing.shape import Array, Shape, shape_from_message
-from soro_visualization.page.controls import TASKS
-from soro_visualization.planner_settings import PlannerSettings
 from soro_visualization.reading import read_or_warn
 from soro_visualization.service_calls import Buttons, OneAtATime
 
 TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target
+TASKS = ('position', 'position_and_axis', 'pose')  # of trajectory_planner
 REMEDIES = {'driver/stop': 'use the hardware stop'}
+PLANNER_NAMES = ('task', 'position_tolerance', 'orientation_tolerance')
+PLANNER_PERIOD = 1.0  # s; whoever sets them anew is noticed after that
+
+
+@dataclass(frozen=True)
+class Reached:
+    """When a target counts as reached."""
+
+    task: str = TASKS[0]  #: one of `TASKS`
+    position: float = 0.0  #: [m]
+    orientation: float = 0.0  #: [rad]; Zero: as the solver has it
+
+
+class PlannerSettings:
+    """What the planner calls reached, as it has it now; asked for while targets are sent.
+
+    - `client`: of trajectory_planner/get_parameters.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._service = OneAtATime(client)
+        self._due = 0.0
+        self.reached = Reached()
+
+    def refresh(self) -> None:
+        """Ask, unless that was done just now; without a planner the solver's own values hold."""
+        now = time.monotonic()
+        if not self._service.ready:
+            self.reached, self._due = Reached(), 0.0
+        elif now >= self._due and self._service.free:
+            self._due = now + PLANNER_PERIOD
+            self._service.ask(GetParameters.Request(names=list(PLANNER_NAMES)), self._take)
+
+    def _take(self, response: Any) -> None:
+        if response is None or len(response.values) != len(PLANNER_NAMES):
+            return
+        task, position, orientation = response.values
+        if task.string_value in TASKS:
+            self.reached = Reached(
+                task.string_value, position.double_value, orientation.double_value
+            )
 
 
 class RobotRequests:
-    """Sends what a person asks for; implements `controls.Controls`.
+    """Sends what a person asks for in the viewer.
 
     Called from the threads of the page. STOP goes out at once; targets wait for `send_waiting`,
     which the node calls at the rate of the display, so that a hand cannot flood the planner.
@@ -108,24 +150,30 @@ class RobotRequests:
         return bool(self._clients['trajectory_planner/release'].service_is_ready())
 
     def move_to(self, pose: Array, task: str | None, follow: bool) -> None:
-        """Have a tip pose solved, and sent when the robot is to follow."""
+        """Have a tip pose (4, 4) in base_link solved; with `follow` sent: the robot goes there.
+
+        `task` is what must be met, one of `TASKS`; None: what the planner has been told last.
+        """
         with self._lock:
             self._waiting_pose = time.monotonic(), pose, task, follow
             self._waiting_actuation = None
 
     def actuate(self, actuation: Array) -> None:
-        """Have an actuation sent."""
+        """Have an actuation (m,), SI, sent."""
         self.withdraw()
         with self._lock:
             self._waiting_actuation = time.monotonic(), actuation
 
     def stop(self) -> None:
-        """Have the driver take its safe action; drops what was waiting."""
+        """Have the driver take its safe action, now; drops what was waiting."""
         self.withdraw()
         self._buttons.press('driver/stop')
 
     def clear_fault(self) -> None:
-        """Clear what is latched in driver and renderer over topics; drops what was waiting."""
+        """Clear what is latched in driver and renderer over topics; moves nothing.
+
+        Drops what was waiting.
+        """
         self.withdraw()
         self._buttons.press('driver/clear_fault', then='haptic_renderer/clear_fault')
 
@@ -142,12 +190,12 @@ class RobotRequests:
         self.on_end()
 
     def watch(self, what: str, on: bool) -> None:
-        """Note what somebody looks at."""
+        """Note whether somebody looks at 'ghost' or 'ellipsoids', which cost something."""
         with self._lock:
             self.watched = self.watched | {what} if on else self.watched - {what}
 
     def analyze_workspace(self) -> None:
-        """Ask for a cloud with compliances."""
+        """Sample the workspace, with compliances; the cloud arrives as a topic."""
         if not self._workspace.server_is_ready():
             self._answered(None, 'the compliance node does not answer', False, True)
             return

@@ -22,7 +22,7 @@ from soro_visualization.drawing.tubes import (
     unit_cylinder,
     unit_sphere,
 )
-from soro_visualization.page.history import History
+from soro_visualization.page.plots import History
 
 rng = np.random.default_rng(7)
 UP = np.array([0.48, -0.6, 0.64])

@@ -63,7 +63,7 @@ class Rig:
 
     def __init__(self, monkeypatch):
         self.now, self.node, self.answers = 100.0, Node(), []
-        for module in ('robot_requests', 'service_calls', 'planner_settings'):
+        for module in ('robot_requests', 'service_calls'):
             clock = SimpleNamespace(monotonic=lambda: self.now)
             monkeypatch.setattr(f'{PACKAGE}.{module}.time', clock)
         monkeypatch.setattr(f'{MODULE}.ActionClient', lambda *arguments: None)

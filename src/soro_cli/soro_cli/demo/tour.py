@@ -19,7 +19,6 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from std_srvs.srv import Trigger
 
 from soro_cli.action_client import run_action
@@ -31,6 +30,7 @@ from soro_cli.motion import ACTIVE, MotionWatch
 from soro_cli.robot_choice import RunningRobot
 from soro_cli.robot_process import RobotProcess, serves
 from soro_cli.ros_session import RosSession
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
@@ -40,7 +40,6 @@ from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import METADATA, PART
 from soro_recording.bag_reader import BagReader
 
-Array = NDArray[np.float64]
 NAMESPACE = 'demo'
 START_PATIENCE = 300.0  # s: the very first start compiles kernels, on a busy computer too
 MOTION = 30.0  # s: the slowest actuators cross a third of their range in some seconds

@@ -28,6 +28,7 @@ APART = 0.1  # of the length: models of the same body may differ by (assumed)
 STILL = 1e-3  # of the length: a tip that moves less hardly moves (assumed)
 SLENDER = 10.0  # length over thickness below which a rod is no beam
 SHORT = 1.0  # the same of other theories; they are measured on arms of 1.6 (Shi 2023)
+STIFFER = 0.05  # share of EA by which a leg of ancf is stiffer along its axis: a remark
 REFINED = 8  # configurations whose mesh is refined: those that are farthest apart
 
 
@@ -202,3 +203,23 @@ def _curve_ends(description: RobotDescription) -> dict[int, tuple[float, float]]
             if drive.curve is not None:
                 found[drive.actuator] = float(drive.curve[0, 0]), float(drive.curve[-1, 0])
     return found
+
+
+def check_ancf(robot: RobotDescription) -> Iterator[Finding]:
+    """Report the effective EA of the legs of model ancf at both ends of their range."""
+    if 'ancf' not in robot.models:
+        return
+    from soro_mechanics.models.ancf.model import Ancf  # loads the solvers
+
+    try:
+        model = Ancf(robot)
+    except SoroError:  # said by the check of the models
+        return
+    ends = [[a.minimum for a in robot.actuators], [a.maximum for a in robot.actuators]]
+    found = [leg for end in ends for leg in model.axial_stiffness(end)]
+    written = model.legs.tension
+    low, high = (pick(leg.effective for leg in found) for pick in (min, max))
+    text = f'a leg of EA {written:.3g} N is as stiff along its axis as {low:.3g} to {high:.3g} N'
+    energy = 'it follows from the published energy; for axial loads use model network'
+    stiff = warn('ancf, effective EA', text, f'{energy}, docs/models/ancf.md')
+    yield ok('ancf, effective EA', text) if high <= (1.0 + STIFFER) * written else stiff

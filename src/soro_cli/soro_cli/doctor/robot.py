@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soro_cli.doctor.ancf import check_ancf
 from soro_cli.doctor.findings import fail, Finding, merged, ok, warn
-from soro_cli.doctor.models import check_models
+from soro_cli.doctor.models import check_ancf, check_models
 from soro_cli.doctor.network import check_network
 from soro_mechanics.core.errors import RobotFileError, SoroError, UnknownName
 from soro_mechanics.robot_file.catalogue import find_robot_file

@@ -7,11 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.section import Section
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

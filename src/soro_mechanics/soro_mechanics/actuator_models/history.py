@@ -13,9 +13,10 @@ import math
 
 import numpy as np
 
-from soro_mechanics.actuator_models.creep import Array, Creep, CreepProperties, read_creep
+from soro_mechanics.actuator_models.creep import Creep, CreepProperties, read_creep
 from soro_mechanics.actuator_models.hysteresis import PrandtlIshlinskii
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.section import Section
 

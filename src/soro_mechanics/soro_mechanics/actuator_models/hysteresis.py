@@ -8,11 +8,10 @@ Both keep nothing but the way that was gone: more points on the same straight wa
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 
-Array = NDArray[np.float64]
 LAWS = ('play', 'bouc_wen')
 OPERATORS = 4  # plays of an input
 

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.record import given
 
-Array = NDArray[np.float64]
 GAS_CONSTANT = 287.05  # J/(kg K), dry air
 AMBIENT = 101325.0  # Pa
 TEMPERATURE = 293.15  # K: reference of ISO 6358 (ISO 8778), 20 C

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.actuator_models.pneumatics import (
     AMBIENT,
@@ -21,10 +20,10 @@ from soro_mechanics.actuator_models.pneumatics import (
     TEMPERATURE,
     Valve,
 )
+from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.record import given, read_record
 from soro_mechanics.robot_file.section import Section
 
-Array = NDArray[np.float64]
 MAX_STEP = 0.002  # s, well below every time constant: exact exponentials in between
 LONGEST = 5.0  # s that valves take at most to come to rest: a computer may have slept
 STILL = 1e-9  # Pa moved in a step: at rest

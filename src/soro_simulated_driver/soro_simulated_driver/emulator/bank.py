@@ -9,13 +9,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.core.actuators import Actuator
+from soro_mechanics.core.configuration import Array
 from soro_simulated_driver.protocol import EXPIRED, Kind, Packet, State
 
-Array = NDArray[np.float64]
 Log = Callable[..., None]
 PRESSURE = 1e-3  # of the range: below it nothing is pressurised
 MAX_TTL = 10.0  # s, of a set-point, whatever it asks for

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from soro_driver import endpoint
+from soro_driver.can_port import CanPort
 from soro_driver.settings import read_driver_settings
 from soro_dspace_driver.emulator.device import DspaceEmulator
-from soro_emulation.bus_faults import BusFaults
+from soro_emulation.bus_faults import EmulatedBus
 from soro_emulation.device_emulator import EmulatorContext
 from soro_emulation.emulator_settings import read_emulator_settings
 from soro_emulation.event_log import EventLog
@@ -129,7 +130,9 @@ WRONG = [
 @pytest.mark.parametrize(('fault', 'values'), WRONG)
 def test_wrong_requests_of_a_link_change_nothing(fault, values):
     pty = SerialPty(Path('nowhere'), 115200, lambda f, now: [], lambda now: [], 1)
-    bus = BusFaults(lambda i, d: [(i, d)], lambda: [], 1)
+    place = endpoint.Endpoint(0, Path('nowhere'))
+    port = CanPort('socketcand', 'can0', '', 0, 10**6, 10**6, 'classic')
+    bus = EmulatedBus(port, place, lambda i, d: [(i, d)], lambda: [], 1)
     for each in (pty, bus):
         with pytest.raises(SoroError):
             each.inject(fault, values)

@@ -8,8 +8,8 @@ import pytest
 from valve_robot import BareHost, quick_file, ValveRobot
 
 from soro_driver.serial.frame import Ack, Nack
-from soro_stm32_driver.device_clock import DeviceClock
 from soro_stm32_driver.protocol import Action, SetTimed, Timed, ValveReason
+from soro_stm32_driver.transport import DeviceClock
 
 BUDGET = 900  # ms
 

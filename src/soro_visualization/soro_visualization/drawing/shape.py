@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 import tf_transformations
 
-Array = NDArray[np.float64]
+from soro_mechanics.core.configuration import Array
+
 FORCE_SHOWN = 1e-4  # N; weaker loads are numerical zeros to people
 
 

@@ -18,7 +18,6 @@ from soro_node.display_units import size_of, step_of, unit_of
 from soro_visualization.drawing.shape import Array
 from soro_visualization.ownership import Ownership
 from soro_visualization.page.additions import FAINT, WARNING
-from soro_visualization.page.controls import Controls, TASKS
 from soro_visualization.page.readout import (
     ActuatorReadout,
     badge,
@@ -28,6 +27,7 @@ from soro_visualization.page.readout import (
     status_html,
     why_still,
 )
+from soro_visualization.robot_requests import RobotRequests, TASKS
 
 LET_GO = 0.5  # s without a movement, after which a slider that was held during a stop acts again
 HANDS_ON = 1.0  # s in which sliders stay where a hand left them, though the robot is not there
@@ -202,7 +202,7 @@ class ViewerPanel:
         self,
         gui: Any,
         robot: RobotDescription,
-        controls: Controls | None,
+        controls: RobotRequests | None,
         show: Callable[[str, bool], None],
     ) -> None:
         self._controls, self._show = controls, show
@@ -220,7 +220,7 @@ class ViewerPanel:
         self._status = gui.add_html('')
         self.sliders: ActuatorSliders | None = None
         if controls is not None:
-            self._add_target(gui, controls)
+            self._add_target(gui)
             self._add_actuators(gui, robot, controls)
         self._add_layers(gui, controls)
 
@@ -255,7 +255,7 @@ class ViewerPanel:
         """Show the outcome of the last request."""
         self._answer.content = _small(text, 'inherit' if good else WARNING)
 
-    def _add_target(self, gui: Any, controls: Controls) -> None:
+    def _add_target(self, gui: Any) -> None:
         with gui.add_folder('Target'):
             follow = gui.add_checkbox(
                 'robot follows',
@@ -274,7 +274,7 @@ class ViewerPanel:
             self.task = event.target.value
             self.on_task(self.task)
 
-    def _add_actuators(self, gui: Any, robot: RobotDescription, controls: Controls) -> None:
+    def _add_actuators(self, gui: Any, robot: RobotDescription, controls: RobotRequests) -> None:
         def send(target: Array) -> None:
             self.on_end()
             controls.actuate(target)
@@ -306,7 +306,7 @@ class ViewerPanel:
             controls.clear_fault()
             self._end_target()
 
-    def _add_layers(self, gui: Any, controls: Controls | None) -> None:
+    def _add_layers(self, gui: Any, controls: RobotRequests | None) -> None:
         with gui.add_folder('Show'):
             self._legend = gui.add_html('')
             self._beside: dict[str, Any] = {}

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,40 @@ import numpy as np
 from soro_mechanics.core.actuators import Actuator
 from soro_node.display_units import size_of, unit_of
 from soro_visualization.drawing.shape import Array
-from soro_visualization.page.history import History
 from soro_visualization.page.readout import Snapshot
 
 COLOURS = ('#1c7ed6', '#e8590c', '#2f9e44', '#9c36b5', '#c2255c', '#0c8599')
 RATE = 10.0  # rows kept per second
 HEIGHT = 170
 AXIS, GRID = '#868e96', '#868e9640'  # read on white and on dark grey
+
+
+class History:
+    """The last seconds of a few numbers: rows over time, in a ring of fixed size.
+
+    - `duration` [s]
+    - `rate`: rows kept per second; more are left out.
+    """
+
+    def __init__(self, columns: int, duration: float, rate: float) -> None:
+        self._period, self._duration, self._columns = 1.0 / rate, duration, columns
+        self._rows: deque[tuple[float, ...]] = deque(maxlen=int(duration * rate))
+
+    def add(self, time: float, values: Array) -> None:
+        """Keep a row, unless the last one is too young; time that jumps back starts anew."""
+        if self._rows:
+            last = self._rows[-1][0]
+            if time < last:
+                self._rows.clear()
+            elif time - last < self._period * 0.9:
+                return
+        self._rows.append((time, *values))
+
+    def table(self, now: float) -> Array:
+        """Return rows (n, 1 + columns), oldest first; the first column is seconds before now."""
+        rows = np.array(self._rows, dtype=float).reshape(-1, 1 + self._columns)
+        rows[:, 0] -= now
+        return rows[rows[:, 0] >= -self._duration]
 
 
 class ViewerPlots:

@@ -19,12 +19,12 @@ from soro_mechanics.robot_file.reader import RobotDescription
 from soro_visualization.drawing.ellipsoids import Ellipsoids, quaternions_wxyz
 from soro_visualization.drawing.rigid_parts import RigidParts
 from soro_visualization.drawing.shape import Array, rotation_matrix, Shape
-from soro_visualization.page.controls import Controls, TASKS
 from soro_visualization.page.origin import only_own_page
 from soro_visualization.page.panel import ViewerPanel
 from soro_visualization.page.plots import ViewerPlots
 from soro_visualization.page.readout import Snapshot
 from soro_visualization.page.scene import GIZMO, ViewerScene
+from soro_visualization.robot_requests import RobotRequests, TASKS
 
 LOOPBACK = '127.0.0.1'
 FIRST_PORT, PORTS = 8100, 800
@@ -52,7 +52,7 @@ class Viewer:
         description: RobotDescription,
         host: str = LOOPBACK,
         port: int = 0,
-        controls: Controls | None = None,
+        controls: RobotRequests | None = None,
         parts: RigidParts | None = None,
         history: float = 30.0,
     ) -> None:
