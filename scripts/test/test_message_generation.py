@@ -108,7 +108,7 @@ def test_templates_become_what_they_become_without_a_memory(tmp_path):
 
     template.write_text(TEMPLATE)
     (plain, often), (found, seldom) = expand(''), expand(FOLDER)
-    assert 'three is "long"' in plain and 'one isn\'t' in plain and found == plain
+    assert 'three is "long"' in plain and "one isn't" in plain and found == plain
     assert seldom[0] == often[0] and seldom[1] < 0.1 * often[1]
     template.write_text(TEMPLATE.replace('[end for]', '[end if]'))
     broken = expand('')[0]

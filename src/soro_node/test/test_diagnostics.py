@@ -26,9 +26,7 @@ def test_values_are_the_newest_and_a_change_goes_out_at_once(timed, monkeypatch)
         wait_until(lambda: node.count_subscribers('/diagnostics') > 0)
         assert said.status('part') is None
         said.report('part', Level.OK, 'well', number=0)
-        monkeypatch.setattr(
-            diagnostics, 'KeyValue', lambda **of: (made.append(1), entry(**of))[1]
-        )
+        monkeypatch.setattr(diagnostics, 'KeyValue', lambda **of: (made.append(1), entry(**of))[1])
         for number in range(1, 200):
             said.report('part', Level.OK, 'well', number=number, length=1.0 / 3.0, text='a')
         # A loop that publishes itself does the work tick by tick, not all of it in one.
