@@ -5,6 +5,9 @@
 Seven generators one after the other read the same messages, by a parser that takes longer for it
 than they for what they write: half of the processor time of a build. What is read is kept, by its
 text, in the folder SORO_MESSAGE_CACHE.
+
+And each of them looks for the ends of the same expressions in the same templates, once for every
+message and a character at a time: found ones are remembered.
 """
 
 import hashlib
@@ -15,24 +18,29 @@ import os
 from pathlib import Path
 import sys
 
-PARSER = 'rosidl_parser.parser'
+PARSER, TEMPLATES = 'rosidl_parser.parser', 'em'
 FOLDER = 'SORO_MESSAGE_CACHE'
 KIND = '__class__'
 
 
 class _Watch(MetaPathFinder):
-    """Waits for the parser, which other programs of a build do not import."""
+    """Waits for parser and templates, which other programs of a build do not import."""
 
     def find_spec(self, name, path, target=None):
-        if name != PARSER:
+        if name not in (PARSER, TEMPLATES):
             return None
-        sys.meta_path.remove(self)
         spec = PathFinder.find_spec(name, path, target)
+        if spec is None:
+            return None
         run = spec.loader.exec_module
 
         def run_and_keep(module):
             run(module)
-            module.parse_idl_string = _kept(module.parse_idl_string)
+            if name == PARSER:
+                module.parse_idl_string = _kept(module.parse_idl_string)
+            else:
+                module.Scanner.complex = _remembered(module.Scanner.complex)
+                module.Scanner.next = _remembered(module.Scanner.next)
 
         spec.loader.exec_module = run_and_keep
         return spec
@@ -72,6 +80,25 @@ def _kept(parse):
         return content
 
     return parse_idl_string
+
+
+def _remembered(scan):
+    """Return a scan that ends where it ended in the same text: it reads nothing else."""
+    ends = {}
+
+    def remembered(scanner, *of, **named):
+        key = scanner.rest(), of, *named.items()
+        if key not in ends:
+            try:
+                ends[key] = scan(scanner, *of, **named)
+            except Exception as error:  # noqa: BLE001 - what is sought is not there, every time
+                ends[key] = type(error), error.args
+        if isinstance(ends[key], tuple):
+            kind, why = ends[key]
+            raise kind(*why)
+        return ends[key]
+
+    return remembered
 
 
 if FOLDER in os.environ:

@@ -1,6 +1,9 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""A message is parsed once in a build, and what was kept of it is what the parser gives."""
+"""A message is parsed once in a build, and what was kept of it is what the parser gives.
+
+What templates become is the same, too.
+"""
 
 import os
 from pathlib import Path
@@ -58,3 +61,55 @@ def test_what_is_kept_of_a_message_is_what_its_parser_gives(tmp_path):
     for kept in cache.iterdir():
         kept.write_bytes(b'')  # a disk that was full
     assert read(FOLDER) == read('')
+
+
+EXPAND = """
+import sys
+import em
+from rosidl_pycommon import expand_template
+looks, out = [], sys.stdout
+check = em.Scanner.check
+em.Scanner.check = lambda *of: looks.append(of) or check(*of)
+for names in (['one', 'two'], ['three']):
+    before = len(looks)
+    try:
+        expand_template(sys.argv[1], {'names': names}, sys.argv[2])
+    except Exception as error:
+        print(type(error), error, file=out)
+    else:
+        print(open(sys.argv[2]).read(), file=out)
+    print('looks', len(looks) - before, file=sys.stderr)
+"""
+TEMPLATE = """
+@{ends = {'[': "]", ')': '}'}}@
+@[for name in names]@
+@(name if len(name) else ")")@[if len(name) > 3] is "long"@[else] isn't@[end if] @(names[1]$'no')
+@{print("'@(name)'", ends['['])}@
+@[end for]@
+"""
+
+
+def test_templates_become_what_they_become_without_a_memory(tmp_path):
+    template, output = tmp_path / 'some.em', tmp_path / 'some.txt'
+
+    def expand(folder):
+        output.unlink(missing_ok=True)
+        paths = f'{folder}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
+        done = subprocess.run(
+            [sys.executable, '-c', EXPAND, str(template), str(output)],
+            env={**os.environ, 'PYTHONPATH': paths, 'SORO_MESSAGE_CACHE': str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=100,
+        )
+        looks = [int(line[6:]) for line in done.stderr.splitlines() if line[:6] == 'looks ']
+        return done.stdout, looks
+
+    template.write_text(TEMPLATE)
+    (plain, often), (found, seldom) = expand(''), expand(FOLDER)
+    assert 'three is "long"' in plain and "one isn't" in plain and found == plain
+    assert seldom[0] == often[0] and seldom[1] < 0.1 * often[1]
+    template.write_text(TEMPLATE.replace('[end for]', '[end if]'))
+    broken = expand('')[0]
+    assert 'Error' in broken and expand(FOLDER)[0] == broken

@@ -93,7 +93,7 @@ def run_shown(
             lambda feedback: report(feedback.progress, said(feedback)),
         )
         if result.error_code in (Code.NOT_ACTIVE, Code.DEVICE_FAULT):
-            result.error_message = MotionWatch(robot).explained(result.error_message)
+            result.error_message = MotionWatch(robot, tips=False).explained(result.error_message)
         return result
 
 

@@ -32,9 +32,9 @@ _STATES = {
 
 
 class MotionWatch:
-    """Streams of one robot, from construction to `close`."""
+    """Streams of one robot, from construction to `close`; for its `tips` every state is solved."""
 
-    def __init__(self, robot: RunningRobot) -> None:
+    def __init__(self, robot: RunningRobot, tips: bool = True) -> None:
         self._robot = robot
         self._state: ActuatorState | None = None
         self._tip: list[float] | None = None
@@ -48,7 +48,8 @@ class MotionWatch:
         self._inbox = PolledSubscriptions(node)
         self._inbox.open(ActuatorState, self._states, LOSSY)
         self._tracked, self._controls = f'{space}/tip_measured', f'{space}/control_state'
-        self._inbox.open(PoseStamped, self._tips, LOSSY)
+        if tips:
+            self._inbox.open(PoseStamped, self._tips, LOSSY)
         self._inbox.open(PoseStamped, self._tracked, LOSSY)
         self._inbox.open(ControlState, self._controls, LOSSY)
         self._diagnostics = node.create_subscription(

@@ -189,7 +189,7 @@ def test_the_present_state_is_under_the_external_wrench(ros, robot, speaking, fr
 
 def test_diagnostics_know_an_old_wrench_and_a_node_that_does_not_listen(ros):
     def row(name):
-        status = ros.compliance.diagnostics._statuses[name]
+        status = ros.compliance.diagnostics.status(name)
         return status.level[0], status.message
 
     wait_until(lambda: row('external_wrench') == (1, 'older than 0.5 s: counts as zero'))

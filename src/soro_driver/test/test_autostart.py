@@ -66,8 +66,8 @@ def stop(driver):
 
 def said(driver):
     driver._on_change()
-    status = driver._diagnostics
-    return status.level('device'), status._statuses['device'].message
+    status = driver._diagnostics.status('device')
+    return Level(status.level[0]), status.message
 
 
 @pytest.mark.parametrize('error', [ABSENT, DeviceError('may not be opened (group dialout?)')])

@@ -72,7 +72,8 @@ def lose(driver):
 def said(driver):
     """Return level and message of the diagnostics of the device."""
     diagnostics = driver._diagnostics
-    return diagnostics.level('device'), diagnostics._statuses['device'].message
+    status = diagnostics.status('device')
+    return Level(status.level[0]), status.message
 
 
 @pytest.mark.parametrize('cleaned_up', [False, True])
@@ -131,7 +132,7 @@ def test_a_stop_that_reaches_no_device_is_no_success(driver):
 
 def test_an_end_with_safe_outputs_is_none(driver):
     driver.make_safe()
-    assert driver._diagnostics.level('device') is Level.OK
+    assert driver._diagnostics.status('device').level == b'\x00'
     assert driver.exit_code == 0
 
 
@@ -142,7 +143,7 @@ def test_an_end_with_safe_outputs_is_none(driver):
 )
 def test_the_diagnostics_say_whether_the_device_is_an_emulated_one(driver, word):
     driver._on_change()
-    values = {v.key: v.value for v in driver._diagnostics._statuses['device'].values}
+    values = {v.key: v.value for v in driver._diagnostics.status('device').values}
     assert values['emulated'] == word
 
 

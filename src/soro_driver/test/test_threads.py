@@ -99,6 +99,11 @@ def test_statistics():
     assert figures.work == pytest.approx((2e-3,) * 4)
     assert (figures.ticks, figures.missed) == (250, 10)
     assert figures.missed_part == pytest.approx(10 / 260)
+    for ticks, longest in ((99, 2e-3), (101, 1.0)):  # sorted anew once a second, counted always
+        while statistics.ticks < 250 + ticks:
+            statistics.add(0.0, 1.0)
+        figures = statistics.figures()
+        assert (figures.ticks, figures.work[3]) == (250 + ticks, longest)
 
 
 @pytest.fixture

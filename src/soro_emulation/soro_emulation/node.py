@@ -234,10 +234,11 @@ class EmulatorNode(Node):
             if self._felt is not None:
                 load = np.array(self._table.hidden_wrench)
                 self._felt.feel(load, q.tip, stamp, measured, time.monotonic())
-        origin = ConfigurationMessage.GROUND_TRUTH
-        self._publisher.publish(
-            configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)
-        )
+        if self._publisher.get_subscription_count() > 0:
+            origin = ConfigurationMessage.GROUND_TRUTH
+            self._publisher.publish(
+                configuration_to_message(q, self._robot, self._frames.base_link, stamp, origin)
+            )
         if not q.status.converged:
             self._diagnostics.report('body', Level.WARN, f'not converged: {q.status.message}')
         elif body is None:

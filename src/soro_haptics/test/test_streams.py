@@ -72,11 +72,11 @@ def test_an_object_follows_a_pose_that_is_heard(ros, live):
 
     wait_until(followed)
     message.header.frame_id, message.pose.position.z = 'elsewhere', -0.05
-    said, both = live.node.diagnostics._statuses, ("'elsewhere'", "'arm/base_link'")
+    said, both = live.node.diagnostics, ("'elsewhere'", "'arm/base_link'")
 
     def refused():
         goals.publish(message)
-        return all(name in said['goal_pose'].message for name in both)
+        return all(name in said.status('goal_pose').message for name in both)
 
     wait_until(refused)
     assert abs(live().goal[2, 3] + 0.03) < 1e-9  # what it followed stays

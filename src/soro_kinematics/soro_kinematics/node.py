@@ -238,7 +238,8 @@ class KinematicsSolver(RobotNode):
         def message(q: Configuration, source: int) -> ConfigurationMessage:
             return configuration_to_message(q, robot, frames.base_link, self._stamp, source)
 
-        self._configuration.publish(message(q, ConfigurationMessage.FROM_MEASUREMENT))
+        if self._configuration.get_subscription_count() > 0:
+            self._configuration.publish(message(q, ConfigurationMessage.FROM_MEASUREMENT))
         self._tf.publish(outputs.transforms_message(q, frames, self._stamp))
         joints = outputs.joint_state_message(q, robot, self._stamp)
         if joints is not None:

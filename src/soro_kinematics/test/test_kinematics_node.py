@@ -74,7 +74,7 @@ class Scene:
         return self.ros.call(kind, f'kinematics_solver/{name}', kind.Request(**fields))
 
     def status(self, name):
-        found = self.solver.diagnostics._statuses.get(name)
+        found = self.solver.diagnostics.status(name)
         return (None, '') if found is None else (found.level[0], found.message)
 
 
@@ -374,7 +374,7 @@ def test_a_stream_without_solutions_is_an_error_until_it_has_some_again():
         wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
         scene.push([100.0, 0, 0, 0, 0, 0], scene.frames.base_link)
         wait_until(lambda: scene.status('solver')[0] == 2)
-        found = scene.solver.diagnostics._statuses['solver']
+        found = scene.solver.diagnostics.status('solver')
         values = {v.key: v.value for v in found.values}
         assert found.message == 'the loads found no equilibrium'
         assert values['code'] == 'NOT_CONVERGED'

@@ -6,6 +6,7 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
 
+from soro_kinematics import node
 from soro_kinematics.node import KinematicsSolver
 from soro_msgs.msg import ActuatorState, Configuration
 from soro_rigs.ros_session import RosSession, wait_until
@@ -90,12 +91,24 @@ def test_while_nobody_listens_the_newest_state_is_solved_now_and_then(scene):
     wait_until(lambda: list(shapes[-1].actuation) == [0.0, 0.0, 6e4])
 
 
+def test_a_configuration_that_nobody_reads_is_not_written(scene, monkeypatch):
+    written, write = [], node.configuration_to_message
+    monkeypatch.setattr(node, 'configuration_to_message', lambda *of: written.append(write(*of)))
+    tips = scene.ros.listen(PoseStamped, 'tip_pose')
+    scene.speak(0.02)
+    wait_until(lambda: len(tips) > 20)
+    assert not written
+    monkeypatch.undo()
+    shapes = scene.ros.listen(Configuration, 'configuration')
+    wait_until(lambda: len(shapes) > 2)
+
+
 def test_a_state_of_another_robot_is_said_to_be_one(scene):
     scene.state.name = ['x', 'y', 'z']
     scene.speak(0.02)
 
     def found():
-        status = scene.solver.diagnostics._statuses.get('actuator_state')
+        status = scene.solver.diagnostics.status('actuator_state')
         return (
             status is not None
             and status.level == b'\x02'

@@ -80,7 +80,7 @@ def test_a_pose_in_a_camera_becomes_the_measured_tip(ros):
         poses.publish(seen)
 
     def says(level, word):
-        status = ros.solver.diagnostics._statuses.get('tracker')
+        status = ros.solver.diagnostics.status('tracker')
         return status is not None and status.level[0] == level and word in status.message
 
     wait_until(lambda: says(0, 'none heard'))

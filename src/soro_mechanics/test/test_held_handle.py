@@ -113,3 +113,24 @@ def test_time_less_than_a_step_waits(robot):
     np.testing.assert_array_equal(moving.place, before)
     moving.advance(STILL, load, 0.7 * STEP)
     assert moving.place[0] > before[0]
+
+
+def test_what_rests_and_is_left_alone_is_not_computed(robot):
+    moving = HeldHandle(HapticDevice(robot), 0.5)
+    angle, held = np.linspace(-0.2, 0.1, 6), hand(stiffness=GRIP, damping=0.02 * GRIP)
+    for _ in range(5):
+        moving.advance(angle, held, STEP)
+    assert not moving.rests
+    for _ in range(600):
+        moving.advance(angle, held, STEP)
+    time, place = moving.stepper.time, moving.place
+    moving.advance(angle, held, 1.0)
+    assert moving.rests and moving.stepper.time == time
+    for k in range(100):  # what is left out changes nothing
+        held.force[4] = 1e-12 * k
+        moving.advance(angle, held, STEP)
+    assert moving.stepper.time > time
+    np.testing.assert_allclose(moving.place, place, atol=1e-7)
+    held.force[0] = 0.1
+    moving.advance(angle, held, 0.1)
+    assert moving.place[0] > place[0] + 1e-5 and not moving.rests

@@ -38,7 +38,8 @@ class Diagnostics:
         self._node = node
         self._hardware_id = node.get_namespace().strip('/') or node.get_name()
         self._prefix = node.get_fully_qualified_name()
-        self._statuses: dict[str, DiagnosticStatus] = {}
+        self._timed = timed
+        self._statuses: dict[str, tuple[Level, str, Any]] = {}
         self._lock = threading.Lock()
         self._publisher = Node.create_publisher(node, DiagnosticArray, '/diagnostics', 10)
         if timed:
@@ -47,38 +48,40 @@ class Diagnostics:
     def report(self, name: str, level: Level, message: str, **values: Any) -> None:
         """Set one status; publish at once when its level or its message is new.
 
-        Put numbers that vary into `values`, not into the message. Safe from any thread.
+        Put numbers that vary into `values`, not into the message. Safe from any thread. With a
+        timer most reports are never sent: only what is sent is made a message.
         """
-        texts = {k: f'{v:.6g}' if isinstance(v, float) else str(v) for k, v in values.items()}
-        entries = [KeyValue(key=k, value=text) for k, text in texts.items()]
-        status = DiagnosticStatus(
-            level=bytes([int(level)]),
-            name=f'{self._prefix}: {name}',
-            message=message,
-            hardware_id=self._hardware_id,
-            values=entries,
-        )
+        status = level, message, values if self._timed else _entries(values)
         with self._lock:
             old = self._statuses.get(name)
             self._statuses[name] = status
-        if old is None or (old.level, old.message) != (status.level, status.message):
+        if old is None or old[:2] != status[:2]:
             self.publish()
 
-    def level(self, name: str) -> Level | None:
-        """Return the level last reported under a name."""
+    def status(self, name: str) -> DiagnosticStatus | None:
+        """Return what was last reported under a name, as it is published."""
         with self._lock:
-            status = self._statuses.get(name)
-        return None if status is None else Level(status.level[0])
+            said = self._statuses.get(name)
+        return None if said is None else self._message(name, *said)
 
     def publish(self) -> None:
         """Publish every status now."""
         with self._lock:
-            statuses = list(self._statuses.values())
+            statuses = list(self._statuses.items())
         if not statuses:
             return
-        message = DiagnosticArray(status=statuses)
+        message = DiagnosticArray(status=[self._message(name, *said) for name, said in statuses])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
+
+    def _message(self, name: str, level: Level, text: str, values: Any) -> DiagnosticStatus:
+        return DiagnosticStatus(
+            level=bytes([int(level)]),
+            name=f'{self._prefix}: {name}',
+            message=text,
+            hardware_id=self._hardware_id,
+            values=_entries(values) if self._timed else values,
+        )
 
     @contextmanager
     def repeated(self) -> Iterator[None]:
@@ -96,3 +99,8 @@ class Diagnostics:
         finally:
             done.set()
             thread.join()
+
+
+def _entries(values: dict[str, Any]) -> list[KeyValue]:
+    texts = {k: f'{v:.6g}' if isinstance(v, float) else str(v) for k, v in values.items()}
+    return [KeyValue(key=k, value=text) for k, text in texts.items()]

@@ -220,7 +220,7 @@ def test_a_wrench_of_a_sensor_on_the_tip_has_the_same_power_at_the_tip():
         def refused():
             ros.do(ros.client, held._on_message, message)
             ros.do(ros.client, held.report)
-            status = ros.client.diagnostics._statuses['external_wrench'].message
+            status = ros.client.diagnostics.status('external_wrench').message
             return "'elsewhere'" in status and "'arm/base_link'" in status
 
         wait_until(refused)

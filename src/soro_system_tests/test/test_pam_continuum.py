@@ -38,6 +38,7 @@ def test_the_robot_answers_moves_and_is_vented_at_the_end(tmp_path):
         soro('move', '--pose', '150mm', '0', '930mm', '--tolerance', '10mm', '--timeout', '60')
         # It comes to rest there; on its way the muscles may carry it past.
         assert robot.watch.wait(lambda: robot.watch.distance(TARGET) < 0.012, 20.0), robot.story
+        robot.wait(lambda: len(robot.shapes) == 2, 5.0, 'model and ground truth')
         truth = robot.shapes['emulator/configuration'].tip.position
         # What the valves did is not exactly what was wanted, but the robot is bent to +x.
         assert math.dist((truth.x, truth.y, truth.z), TARGET) < 0.08

@@ -59,9 +59,10 @@ def test_two_robots_at_once_do_not_meet(tmp_path):
         assert left.watch.tip[0] < -5e-3 < right.watch.tip[0]
         answer = right.mechanics.forward([0.0, 6.0e4, 0.0], [0.0] * 6, '')
         assert math.dist(answer.configuration.tip.position, right.watch.tip) < 3e-3
-        frames = {
-            r.robot.namespace: r.shapes['configuration'].header.frame_id for r in (left, right)
-        }
+        frames = {}
+        for r in (left, right):
+            r.wait(lambda r=r: 'configuration' in r.shapes, 5.0, 'configuration')
+            frames[r.robot.namespace] = r.shapes['configuration'].header.frame_id
         assert frames == {'/left': 'left/base_link', '/right': 'right/base_link'}
         # One is stopped as by a person; the other one does not care.
         assert left.call('driver/stop').success

@@ -73,6 +73,7 @@ def test_feedback_carries_an_unknown_load_and_rests_when_its_tracker_fails(tmp_p
 
         robot.move([0.3e5] * 3)
         robot.wait(lambda: robot.watch.tip_measured is not None, PATIENCE, 'tip_measured')
+        robot.wait(lambda: len(robot.shapes) == 2, PATIENCE, 'model and ground truth')
         set_parameter(
             robot,
             'emulator',

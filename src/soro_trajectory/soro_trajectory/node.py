@@ -337,9 +337,8 @@ class TrajectoryPlanner(RobotNode):
             doubt = goal.doubt()
         except SoroError as error:
             self.get_logger().warning(f'{topic} refused: {error}', throttle_duration_sec=1.0)
-            self.diagnostics.report(
-                'target', Level.WARN, f'refused: {error.code.name}', topic=topic, reason=error
-            )
+            text, reason = f'refused: {error.code.name}', str(error)
+            self.diagnostics.report('target', Level.WARN, text, topic=topic, reason=reason)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end the stream
             self.get_logger().error(f'{topic}:\n{traceback.format_exc()}')
             reason = internal(error)

@@ -93,11 +93,11 @@ class Scene:
         return feedback.device_state == state and feedback.command_source == source
 
     def target_status(self):
-        status = self.planner.diagnostics._statuses['target']
+        status = self.planner.diagnostics.status('target')
         return status.message, {v.key: v.value for v in status.values}
 
     def row(self, name):
-        status = self.planner.diagnostics._statuses.get(name)
+        status = self.planner.diagnostics.status(name)
         return None if status is None else (status.level[0], status.message)
 
     def goal(self, **fields):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cached_property
 import os
 from pathlib import Path
 import signal
 import time
 from typing import Any
 
+from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import Trigger
 
 from soro_cli.mechanics_online import OnlineMechanics
@@ -26,6 +28,7 @@ from soro_driver.device import DeviceState
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, Configuration
+from soro_node.qos import LOSSY
 from soro_rigs.event_log import EventReader
 from soro_rigs.process_table import node_pid, ProcessTable
 
@@ -36,13 +39,29 @@ CLEAR_PERIOD = 2.0  # s
 TRIPPED = (DeviceState.FAULT, DeviceState.INACTIVE)
 
 
+class SeldomWatch(MotionWatch):
+    """Listens to the model's tip from the first question for it on, as few tests ask one."""
+
+    def __init__(self, robot: RunningRobot) -> None:
+        super().__init__(robot, tips=False)
+
+    @property
+    def tip(self) -> list[float] | None:
+        """The newest position of the model's tip [m]; the first one is waited for."""
+        if self._tip is None:
+            self._inbox.open(PoseStamped, self._tips, LOSSY)
+            known = super()
+            self._robot.session.spin_until(lambda: known.tip is not None, MOTION)
+        return super().tip
+
+
 class LaunchedRobot:
     """One running robot.
 
     Attributes
     ----------
     process : RobotProcess
-    watch : MotionWatch
+    watch : SeldomWatch
         Newest state and tip.
     mechanics : OnlineMechanics
         The robot's services.
@@ -74,22 +93,31 @@ class LaunchedRobot:
             process.wait_ready(session, robot, patience)
         self.ready_after = time.monotonic() - started
         self.start_work = ProcessTable().seconds(process.process.pid)
-        self.watch = MotionWatch(robot)
+        self.watch = SeldomWatch(robot)
         self.mechanics = OnlineMechanics(robot)
-        self.shapes: dict[str, Configuration] = {}
-        node, space = session.node, robot.namespace
-        self._target = node.create_publisher(ActuatorCommand, f'{space}/target_actuation', 1)
-        for name in ('configuration', 'emulator/configuration'):
-            node.create_subscription(
-                Configuration, f'{space}/{name}', lambda m, n=name: self.shapes.update({n: m}), 1
-            )
+        topic = f'{robot.namespace}/target_actuation'
+        self._target = session.node.create_publisher(ActuatorCommand, topic, 1)
         self.wait(lambda: self._target.get_subscription_count() > 0, 5.0, 'a listening planner')
         self.wait(lambda: self.watch.state is not None, 5.0, 'actuator_state')
+
+    @cached_property
+    def shapes(self) -> dict[str, Configuration]:
+        """Newest configurations, of model and ground truth, from the first question on.
+
+        They are long messages, thirty times a second each, and few tests look at them.
+        """
+        found: dict[str, Configuration] = {}
+        for name in ('configuration', 'emulator/configuration'):
+            topic = f'{self.robot.namespace}/{name}'
+            self.session.node.create_subscription(
+                Configuration, topic, lambda m, n=name: found.update({n: m}), 1
+            )
+        return found
 
     @contextmanager
     def _clearing_faults(self) -> Iterator[None]:
         """Clear faults while the robot starts, as a person in front of a busy computer would."""
-        watch, node = MotionWatch(self.robot), self.session.node
+        watch, node = MotionWatch(self.robot, tips=False), self.session.node
         client = node.create_client(Trigger, f'{self.robot.namespace}/driver/clear_fault')
 
         def look() -> None:

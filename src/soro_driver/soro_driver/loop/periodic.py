@@ -47,6 +47,7 @@ class LoopStatistics:
         self.missed = 0
         self._lateness = np.zeros(window)
         self._work = np.zeros(window)
+        self._known, self._due = ((0.0,) * 4,) * 2, 0  # ticks, when these are computed anew
 
     def add(self, lateness: float, work: float) -> None:
         """Note one tick [s]."""
@@ -56,10 +57,16 @@ class LoopStatistics:
         self.ticks += 1
 
     def figures(self) -> LoopFigures:
-        """Compute the figures; may be called from another thread."""
-        count = min(self.ticks, len(self._work))
-        late, work = self._lateness[:count].copy(), self._work[:count].copy()
-        return LoopFigures(self.period, _four(late), _four(work), self.ticks, self.missed)
+        """Compute the figures; may be called from another thread.
+
+        To sort the window takes half a millisecond, so times are those of at most a second ago.
+        """
+        if self.ticks >= self._due:
+            self._due = self.ticks + 1 + int(1.0 / self.period)
+            count = min(self.ticks, len(self._work))
+            late, work = self._lateness[:count].copy(), self._work[:count].copy()
+            self._known = _four(late), _four(work)
+        return LoopFigures(self.period, *self._known, self.ticks, self.missed)
 
 
 def _four(values: np.ndarray) -> tuple[float, float, float, float]:

@@ -25,6 +25,7 @@ from soro_mechanics.models.network.description.spec import EndSpec, GROUND, Netw
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 STEP, LATE = 1e-3, 5e-3  # s: of a step; due, from which steps are twice as long
+SLOW, EVEN = 2e-6, 2e-4  # m/s, m/s^2, rad too: what moves no faster rests, within 1e-7 m
 TRUSTED = 1e-2  # scaled residual from which one Newton step more is the solution
 SPRING, DAMPER = -2, -1  # rods of the hand, one element each
 DAMPER_TIME = 100.0  # s, the damper's retardation: in one step it has no stiffness to speak of
@@ -65,6 +66,7 @@ class HeldHandle:
         self.stepper.step(STEP, still, np.zeros(6), self._gravity)  # compiles what a step calls
         self.stepper.rest(still, np.zeros(6), self._gravity)
         self._angle, self._due, self.restarts, self.hand_force = still, 0.0, 0, np.zeros(5)
+        self._asked = np.empty(0)
         self._look()
 
     def advance(self, angle: Array, hand: Any, seconds: float) -> None:
@@ -72,16 +74,29 @@ class HeldHandle:
 
         It passes in steps of `STEP`, of twice that where much is due; what is left waits for the
         next call. The hand's arrays (5,): `place` and `speed` at the end, `stiffness`, `damping`,
-        `mass`, and `force` beside the spring.
+        `mass`, and `force` beside the spring. What rests and is left alone is not computed.
         """
         due = self._due + seconds
         length = STEP if due < LATE else 2.0 * STEP
         steps = int(due / length + 1e-6)
         self._due = max(due - steps * length, 0.0)
-        start, self._angle = self._angle, angle if steps > 0 else self._angle
+        if steps == 0:
+            return
+        laws = hand.stiffness, hand.damping, hand.mass, hand.force
+        asked = np.concatenate((angle, hand.place, hand.speed, *laws))
+        left_alone, self._asked = np.array_equal(asked, self._asked), asked
+        if left_alone and self.rests:
+            return
+        start, self._angle = self._angle, angle
         for k in range(1, steps + 1):
             place = hand.place - hand.speed * length * (steps - k)
             self._step(length, start + k / steps * (angle - start), hand, place)
+
+    @property
+    def rests(self) -> bool:
+        """Whether nothing moves, nor is about to."""
+        pasts = np.concatenate((self.stepper.motion.node_past, self.stepper.motion.body_past))
+        return bool(np.abs(pasts[:, 0]).max() < SLOW and np.abs(pasts[:, 2]).max() < EVEN)
 
     def elongation(self) -> Array:
         """Return the elongation of every flex sensor [m]."""
