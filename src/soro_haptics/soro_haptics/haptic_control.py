@@ -281,10 +281,12 @@ class HapticControl(Law):
         law = self.haptics.loop.law
         if not self._ended and law.feels_object(self._rest_force):
             raise InvalidInput('calibration', 'new', LET_GO, Code.BUSY)
-        same = haptics.limits == self.haptics.limits
-        haptics.loop.law.environment = law.environment if same else haptics.limits.free_space()
+        same, added = haptics.limits == self.haptics.limits, law.environment.live.added()
+        environment = law.environment if same else haptics.limits.free_space()
+        haptics.loop.law.environment = environment
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
+        environment.live.go_on(added)  # a stream that presses goes on pressing
         self.haptics = haptics
         return same
 

@@ -179,6 +179,10 @@ class EnergyMonitor:
         self.state[[kernels.TANK, kernels.LEFT]] = self.capacity
         self._renewed = self._least = 0.0  # by renewals, and `lowest` until the last of them [J]
 
+    def jump(self) -> None:
+        """Count no motion until the next sample: other sensors are used from there on."""
+        self.state[kernels.STARTED] = 0.0
+
     def renew(self) -> None:
         """Give the allowance anew, as a contact begins: earlier ones may have spent it."""
         spent = max(0.0, self.capacity - float(self.state[kernels.TANK]))
@@ -249,7 +253,7 @@ class HapticLaw:
         self._commanded = kernels.Commanded(
             self.monitor.capacity, known, self.command, self._step, work
         )
-        self._started = False
+        self._started, self._used = False, sensing.used
         self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
         self.careful, self.leash = False, MotorLeash(setup.period)
         self.resting = RestingHand(sensing, self.strips, self.rendering.weight, setup.period)
@@ -303,7 +307,7 @@ class HapticLaw:
             names = [o.name for o in self.environment.objects]
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         environment.reset()
-        environment.live.go_on(self.environment.live)
+        environment.live.go_on(self.environment.live.added())
         self.environment = environment
         self.oscillation.reset()
         self.approach()
@@ -332,6 +336,9 @@ class HapticLaw:
         period = self.setup.period
         times = periods * period, self._periods * period
         known = sensing.port_arrays, sensing.arrays, self.strips.arrays, self._felt
+        if sensing.used is not self._used:  # what is sensed jumps, the hand has not moved
+            self.monitor.jump()
+            self._used = sensing.used
         sample = encoder, sensor, sensing.used
         found = kernels.feel(*known, *sample, times)
         code = sensing.take(*found)
