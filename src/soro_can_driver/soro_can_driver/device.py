@@ -13,13 +13,15 @@ import numpy as np
 from soro_can_driver.board import BoardState, EmergencyCode, Status
 from soro_can_driver.transport import CanTransport
 from soro_can_driver.wiring import CanWiring, read_wiring
-from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Flag, Reading, SensorReading
+from soro_driver.device import DEVICE_FAULT_SHIFT, DeviceError, Fault, Reading, SensorReading
 from soro_driver.endpoint import Endpoint
 from soro_driver.session_device import SessionDevice
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
 UNARMED = (BoardState.BOOT, BoardState.SAFE, BoardState.HOLDING)
+FAULTY = (BoardState.FAULT, BoardState.ESTOP)
+REBOOT, EXPIRED, COMMAND_LOST = int(Fault.REBOOT), int(Status.EXPIRED), EmergencyCode.COMMAND_LOST
 FAULT_WORDS = {
     EmergencyCode.POSITION_LIMIT: 'a motor left its position limits',
     EmergencyCode.SPEED_LIMIT: 'a motor exceeded its speed limit',
@@ -82,12 +84,11 @@ class CanDevice(SessionDevice):
         """Return the board's answer to the last tick."""
         t = self.transport
         t.poll(time.monotonic())
-        flags = np.where(t.saturated, int(Flag.RATE_LIMITED), 0).astype(np.uint16)
         return Reading(
             t.time,
-            t.angles.copy(),
-            t.applied.copy(),
-            flags,
+            np.array(t.angles),
+            np.array(t.applied),
+            np.array(t.limited, np.uint16),
             self._faults(),
             self._tripped(),
             self._sensors(),
@@ -105,8 +106,8 @@ class CanDevice(SessionDevice):
 
     def _faults(self) -> int:
         t = self.transport
-        faults = int(Fault.REBOOT) if t.rebooted else 0
-        if t.state in (BoardState.FAULT, BoardState.ESTOP):
+        faults = REBOOT if t.rebooted else 0
+        if t.state in FAULTY:
             faults |= Fault.DEVICE
         for code in t.emergencies:
             if code in FAULT_WORDS and code not in SAID_ELSEWHERE:
@@ -126,12 +127,12 @@ class CanDevice(SessionDevice):
         """Whether the board went safe by itself while it should be armed."""
         # The emergency frame comes once and may be lost; the state comes with every measurement.
         t = self.transport
-        expired = bool(t.status & Status.EXPIRED) or t.state in UNARMED
-        return self._armed and (expired or EmergencyCode.COMMAND_LOST in t.emergencies)
+        expired = bool(t.status & EXPIRED) or t.state in UNARMED
+        return self._armed and (expired or COMMAND_LOST in t.emergencies)
 
     def _sensors(self) -> SensorReading | None:
         t = self.transport
         if not self.wiring.sensors:
             return None
-        flags = np.where(t.flex_faulty, int(Flag.SENSOR_FAULT), 0).astype(np.uint16)
-        return SensorReading(self.wiring.sensors, t.flex.copy(), flags)
+        flags = np.array(t.flex_flags, np.uint16)
+        return SensorReading(self.wiring.sensors, np.array(t.flex, float), flags)

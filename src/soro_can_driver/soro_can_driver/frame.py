@@ -97,6 +97,11 @@ class Control:
 
 
 @lru_cache(maxsize=8)
+def position_control(ttl: float) -> Control:
+    """Return the control byte of set-points that hold for a time to live [s]."""
+    return Control(True, Mode.POSITION, ttl_code(ttl))
+
+
 def ttl_code(seconds: float) -> int:
     """Return the code of the longest time to live that is not above `seconds` (least 4 ms)."""
     codes = [i for i, ms in enumerate(TTL_MS) if ms * 1e-3 <= seconds * (1.0 + 1e-9)]

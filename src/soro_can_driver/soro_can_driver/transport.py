@@ -15,10 +15,10 @@ from soro_can_driver import board as f4
 from soro_can_driver import protocol as msg
 from soro_can_driver.answers import Answers
 from soro_can_driver.bus import CanBus
-from soro_can_driver.frame import Control, Frame, state_of, ttl_code
+from soro_can_driver.frame import Control, Frame, position_control, state_of
 from soro_can_driver.wiring import CanWiring
 from soro_driver.can_bus import POLL
-from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Identity
+from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag, Identity
 
 Array = NDArray[np.float64]
 
@@ -28,7 +28,11 @@ SEND_WITHIN = 0.01  # s until a link that takes no frames is lost
 ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for may be asked twice
 # As numbers: whatever is an enumeration costs a microsecond, in every tick.
 SATURATED, TORN = int(f4.Status.SATURATED), int(f4.Status.TORN)
+ARMED = f4.BoardState.ARMED
+IDLE = Control(False, f4.Mode.COAST, 0)
+RATE_LIMITED, SENSOR_FAULT = int(Flag.RATE_LIMITED), int(Flag.SENSOR_FAULT)
 FLEX_FAULTY = int(f4.FlexFlag.STUCK | f4.FlexFlag.OUT_OF_RANGE)
+LAST_COUNT = 0x7FFF + 0.5  # what is less is rounded to one that fits
 MAX_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
 
 
@@ -40,6 +44,8 @@ class CanTransport:
 
     - `time`: arrival of the newest measurement that counts [s, CLOCK_MONOTONIC].
     - `stale`: measurements that did not count.
+    - `angles`, `applied` [rad], `flex` [counts]; `limited`, `flex_flags`: bits of `Flag`. Lists:
+      with so few numbers arrays take several times as long.
     """
 
     def __init__(self, wiring: CanWiring, io_timeout: float, open_timeout: float) -> None:
@@ -49,22 +55,23 @@ class CanTransport:
         self._fd = wiring.framing == 'fd'
         self._motors, self._sensors = wiring.zero.size, len(wiring.sensors)
         self._groups = f4.groups_of(self._motors)
-        self._per_count = wiring.direction * (COUNT / wiring.ratio)  # rad of the outputs
+        # Of the outputs, at no count and per count [rad].
+        per_count = wiring.direction * (COUNT / wiring.ratio)
+        self._scale = list(zip(wiring.zero.tolist(), per_count.tolist(), strict=True))
         self._forget()
 
     def _forget(self) -> None:
         self.time, self.sampled = -math.inf, math.nan
-        self.angles, self.applied = np.full((2, self._motors), math.nan)
-        self.flex = np.full(self._sensors, math.nan)
-        self.flex_faulty = np.zeros(self._sensors, bool)
-        self.saturated = np.zeros(self._motors, bool)
+        self.angles, self.applied = [math.nan] * self._motors, [math.nan] * self._motors
+        self.flex, self.flex_flags = [math.nan] * self._sensors, [0] * self._sensors
+        self.limited = [0] * self._motors
         self.status, self.state = 0, f4.BoardState.BOOT
         self.emergencies: dict[int, int] = {}  # code: mask of the motors
         self.boot_id: int | None = None
         self.rebooted = False
         self.torn = 0
         self._session = 0
-        self._sent: dict[int, Array] = {}
+        self._sent: dict[int, list[float]] = {}
         self._whole: list[msg.Position] = []  # groups of one measurement, in order
         self._asked = self._armed = False
         self._echo, self._clock, self.stale = 0, -1, 0
@@ -162,15 +169,15 @@ class CanTransport:
 
     def command(self, values: Array, ttl: float) -> None:
         """Send set-points, shape (m,) [rad]; the board's answer to them arrives by itself."""
-        w = self.wiring
-        counts = np.rint((values - w.zero) / self._per_count)
-        if not np.abs(counts).max() < 0x8000:  # nor NaN
+        pairs = zip(values.tolist(), self._scale, strict=True)
+        exact = [(value - zero) / step for value, (zero, step) in pairs]
+        if not all(-LAST_COUNT < count < LAST_COUNT for count in exact):  # nor NaN
             raise DeviceError(f'angle {values} does not fit the frame; check ratio and zero')
+        whole = [round(count) for count in exact]
         seq = self._setpoints.ask()
         self._sent_at[seq] = time.monotonic()
-        self._sent[seq] = w.zero + counts * self._per_count
-        control = Control(True, f4.Mode.POSITION, ttl_code(ttl))
-        whole = counts.astype(int).tolist()
+        self._sent[seq] = [z + n * step for n, (z, step) in zip(whole, self._scale, strict=True)]
+        control = position_control(ttl)
         if self._fd:
             self.bus.send(msg.CommandFd(seq, control, tuple(whole)))
         else:
@@ -186,7 +193,7 @@ class CanTransport:
         """Let the board act on set-points."""
         self._sent.clear()
         self._sent_at = [math.nan] * 256
-        self.applied[:] = math.nan
+        self.applied = [math.nan] * self._motors
         self._within(self._open_timeout)
         self.write_parameter(f4.Parameter.ARM, self._session)
         self._setpoints.restart(self._echo)  # no number may look like one of before
@@ -253,7 +260,7 @@ class CanTransport:
 
     def _await_measurement(self) -> None:
         """Ask until everything was measured once: nobody is told of a robot at NaN."""
-        while not (math.isfinite(self.time) and np.all(np.isfinite(self.angles))):
+        while not (math.isfinite(self.time) and all(map(math.isfinite, self.angles))):
             self._ask()
             again = time.monotonic() + 10.0 * POLL
             while self.bus.wait(again) and not math.isfinite(self.time):
@@ -281,8 +288,7 @@ class CanTransport:
 
     def _ask(self) -> None:
         if self._fd:
-            idle = Control(False, f4.Mode.COAST, 0)
-            self.bus.send(msg.CommandFd(self._setpoints.newest, idle, (0,) * self._motors))
+            self.bus.send(msg.CommandFd(self._setpoints.newest, IDLE, (0,) * self._motors))
         else:
             self.bus.send(self._sync())
 
@@ -294,13 +300,13 @@ class CanTransport:
             self._sort(frame, now)
 
     def _sort(self, frame: Frame, now: float) -> None:
-        if isinstance(frame, msg.Position):
-            self._gather(frame, now)
-        elif isinstance(frame, msg.FeedbackFd):
+        if isinstance(frame, msg.FeedbackFd):
             self._measured(0, frame.angles, frame.status)
             self._flexed(0, frame.samples)
             repeated, self._clock = frame.time == self._clock, frame.time
             self._judge_age(frame.seq, now, repeated)
+        elif isinstance(frame, msg.Position):
+            self._gather(frame, now)
         elif isinstance(frame, msg.Flex):
             self._flexed(f4.PER_GROUP * frame.group, frame.samples)
             self._syncs.answered(frame.seq)
@@ -333,25 +339,26 @@ class CanTransport:
         """Let a measurement count unless it is an old one; `echo` is the set-point behind it."""
         self._echo = echo
         self._setpoints.answered(echo)
-        armed = self._armed and self.state is f4.BoardState.ARMED
+        armed = self._armed and self.state is ARMED
         waiting = max(self._syncs.behind, self._setpoints.behind if armed else 0)
         if repeated or waiting > MAX_BEHIND:
             self.stale += 1
             return
         self.time, self.sampled = now, self._sent_at[echo]
         if armed and echo in self._sent:
-            self.applied[:] = self._sent[echo]
+            self.applied = self._sent[echo]
 
     def _measured(self, first: int, angles: tuple[int, ...], status: int) -> None:
         here = slice(first, min(first + len(angles), self._motors))
-        counts = angles[: here.stop - first]
-        self.angles[here] = self.wiring.zero[here] + self._per_count[here] * counts
+        pairs = zip(angles, self._scale[here], strict=False)  # a last group may have more
+        self.angles[here] = [zero + count * step for count, (zero, step) in pairs]
         self.status, self.state = status, state_of(status)
-        self.saturated[here] = bool(status & SATURATED)
+        limited = RATE_LIMITED if status & SATURATED else 0
+        self.limited[here] = [limited] * (here.stop - first)
         self.torn += bool(status & TORN)
 
     def _flexed(self, first: int, samples: tuple[int, ...]) -> None:
-        raw = np.array(samples[: max(0, self._sensors - first)], int)
-        here = slice(first, first + raw.size)
-        self.flex[here] = raw & f4.FLEX_MASK
-        self.flex_faulty[here] = (raw & FLEX_FAULTY) != 0
+        raw = samples[: max(0, self._sensors - first)]
+        here = slice(first, first + len(raw))
+        self.flex[here] = [sample & f4.FLEX_MASK for sample in raw]
+        self.flex_flags[here] = [SENSOR_FAULT if sample & FLEX_FAULTY else 0 for sample in raw]

@@ -63,7 +63,7 @@ def test_every_motor_is_driven_and_every_sensor_read(motors, sensors):
     np.testing.assert_allclose(rig.transport.angles, goal, atol=2e-3)
     np.testing.assert_allclose(rig.transport.applied, goal, atol=COUNT / RATIO)
     np.testing.assert_array_equal(rig.transport.flex, rig.raw)
-    assert not rig.transport.flex_faulty.any()
+    assert not any(rig.transport.flex_flags)
     assert rig.transport.stale == 0
     cycle = [line for line in rig.wire.log if line.startswith('> 10')]
     assert {int(line[2:5], 16) for line in cycle} == set(range(0x101, 0x101 + -(-motors // 3)))
@@ -119,7 +119,7 @@ def test_limits_hold_for_every_motor(motor):
     goal[motor] = 1.4  # the range ends at 1 rad
     rig.go(goal, 120)
     assert rig.transport.angles[motor] == pytest.approx(1.0, abs=3e-3)
-    assert rig.transport.saturated.all()
+    assert all(rig.transport.limited)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+import math
 from typing import Any, ClassVar, Protocol
-
-import numpy as np
 
 from soro_driver.can_port import CanPort
 from soro_driver.device import Array, Device, DeviceError, Identity
@@ -77,7 +76,7 @@ class SessionDevice(Device):
         """Send set-points [SI]."""
         if not self._armed:
             raise DeviceError('set-points written without arming')
-        if not np.isfinite(values).all():
+        if not all(map(math.isfinite, values.tolist())):
             raise DeviceError(f'set-points {values} are not finite')
         self.transport.command(values, ttl)
 

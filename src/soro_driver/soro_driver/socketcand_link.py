@@ -63,12 +63,9 @@ class SocketcandLink:
 
     def send(self, frames: Iterable[Raw]) -> None:
         """Send frames in one packet. Raises DeviceLost."""
-        text = ''.join(
-            f'< send {identifier:03X} {len(data):X} {data.hex(" ")} >'
-            for identifier, data in frames
-        )
+        text = [f'< send {i:03X} {len(data):X} {data.hex(" ")} >' for i, data in frames]
         try:
-            self._socket.sendall(text.encode())
+            self._socket.sendall(''.join(text).encode())
         except BlockingIOError:  # a part may be out: the rest of the stream would be garbage
             raise DeviceLost(f'{self.place}: the server does not read') from None
         except OSError as error:
@@ -89,16 +86,16 @@ class SocketcandLink:
             self._pending, self.malformed = b'', self.malformed + 1
         found: list[Raw] = []
         for text in texts:
-            self._read(text.split(), found)
+            self._read(text.decode('latin-1').split(), found)
         return found
 
-    def _read(self, words: list[bytes], found: list[Raw]) -> None:
+    def _read(self, words: list[str], found: list[Raw]) -> None:
         """Take one bracket: ``< frame identifier time data``."""
         try:
             _, kind, identifier, _, *data = words
-            if kind == b'frame' and len(identifier) <= STANDARD:
-                found.append((int(identifier, 16), bytes.fromhex(b''.join(data).decode())))
-            elif kind == b'error':
+            if kind == 'frame' and len(identifier) <= STANDARD:
+                found.append((int(identifier, 16), bytes.fromhex(''.join(data))))
+            elif kind == 'error':
                 self.error_frames += 1
             else:
                 self.malformed += 1

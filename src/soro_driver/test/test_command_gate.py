@@ -124,3 +124,32 @@ def test_invariants_of_shaping(start, target, dt):
     assert applied[0] + applied[1] <= 2.0 * BAR + slack
     assert np.all(np.abs(applied - previous) <= 2 * BAR * dt * (1 + 1e-6) + slack)
     assert np.all((applied - previous) * (goal - applied) >= -slack * BAR)
+
+
+def test_set_points_are_those_of_the_formula(actuators):
+    """Range and slew beside arrays, where nothing acts and where something does."""
+    gate, random, slewed = CommandGate(actuators), np.random.default_rng(5), 0
+    for _ in range(500):
+        before = random.uniform(gate.minimum, gate.maximum)
+        target = random.uniform(gate.minimum - 0.05 * gate.span, gate.maximum)
+        dt, rate = random.choice([0.0, 1e-3, 0.1, 10.0]), random.choice([None, 2.0])
+        rate = None if rate is None else rate * gate.rate
+        found, flags = gate.shape(target, before, dt, rate)
+        inside = np.clip(target, gate.minimum, gate.maximum)
+        step = inside - before
+        limit = (gate.rate if rate is None else rate) * max(dt, 1e-12)
+        excess = (np.abs(step) / limit).max()
+        limited = excess > 1.0 + 1e-9
+        step = step / excess if limited else step
+        assert found.tolist() == (before + step).tolist()
+        low = np.where(target < gate.minimum, int(Flag.AT_LOWER_LIMIT), 0)
+        turned = np.where(limited & (np.abs(step) > 0.0), int(Flag.RATE_LIMITED), 0)
+        assert flags.tolist() == (low | turned).tolist()
+        slewed += limited
+    assert 100 < slewed < 450
+
+
+def test_a_clamped_set_point_is_a_copy(actuators):
+    gate = CommandGate(actuators)
+    given = gate.rest.copy()
+    assert gate.clamp(given) is not given

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -189,3 +191,29 @@ def test_lengths_and_angles_stay_where_they_are():
         for tick in range(500):
             reading = Reading(0.01 * tick, high, high, none.copy())
             assert checks.check(reading, False, True).faults == 0
+
+
+def test_a_reading_without_anything_to_judge_is_judged_as_any_other(actuators):
+    """The quick look at a calm reading finds nothing that the whole judgement would."""
+    limits = PlausibilityLimits(over_limit_for=0.03, sensor_for=0.03, frozen_for=0.1)
+    angles = [replace(a, quantity='angle', minimum=-1.0, maximum=1.0, rest=0.0) for a in actuators]
+    quick, whole = Plausibility(angles, limits), Plausibility(angles, limits)
+    whole._calm = lambda reading: False
+    random, calm, found = np.random.default_rng(8), 0, 0
+    measured, flags = np.zeros(3), np.zeros(3, np.uint16)
+    for k in range(4000):
+        if random.random() < 0.3:
+            measured[random.integers(3)] = random.choice([0.5, -0.5, 1.19, 1.21, -1.3, np.nan])
+        if random.random() < 0.2:
+            flags[random.integers(3)] = random.choice([0, 0, int(Flag.SENSOR_FAULT), 4])
+        if random.random() < 0.1:
+            measured, flags = np.zeros(3), np.zeros(3, np.uint16)
+        reason = 'said' if random.random() < 0.05 else ''
+        reading = Reading(k * PERIOD, measured, measured, flags.copy(), 1 if reason else 0)
+        reading.reason = reason
+        calm += quick._calm(reading)
+        told = [c.check(reading, bool(k % 7), bool(k % 2)) for c in (quick, whole)]
+        assert told[0].flags.tolist() == told[1].flags.tolist()
+        assert (told[0].faults, told[0].reason) == (told[1].faults, told[1].reason)
+        found += bool(told[0].faults)
+    assert calm > 500 and found > 500

@@ -15,9 +15,10 @@ import time
 
 import numpy as np
 
-from soro_driver.device import DeviceError, Fault, Flag, Reading
+from soro_driver.device import DeviceError, Fault, Reading
 from soro_driver.loop.law import Command, Law
 from soro_driver.safety.not_allowed import NotAllowed
+from soro_driver.safety.plausibility import SENSOR_FAULT
 from soro_haptics.motor_motion import LINGER, MotorMotion
 from soro_haptics.sensor_guard import SensorGuard
 from soro_haptics.stage_times import StageTimes
@@ -280,10 +281,12 @@ class HapticControl(Law):
         law = self.haptics.loop.law
         if not self._ended and law.feels_object(self._rest_force):
             raise InvalidInput('calibration', 'new', LET_GO, Code.BUSY)
-        same = haptics.limits == self.haptics.limits
-        haptics.loop.law.environment = law.environment if same else haptics.limits.free_space()
+        same, added = haptics.limits == self.haptics.limits, law.environment.live.added()
+        environment = law.environment if same else haptics.limits.free_space()
+        haptics.loop.law.environment = environment
         if self._started:
             haptics.loop.start(law.sensing.ports.angle)
+        environment.live.go_on(added)  # a stream that presses goes on pressing
         self.haptics = haptics
         return same
 
@@ -334,5 +337,7 @@ class HapticControl(Law):
         sensors = reading.sensors
         if sensors is None:
             return guard.missing()
-        numbers = np.isfinite(sensors.raw)  # of a wire they are, of a message perhaps not
-        return guard.before(sensors.raw, ((sensors.flags & Flag.SENSOR_FAULT) != 0) | ~numbers)
+        pairs = zip(sensors.flags.tolist(), sensors.raw.tolist(), strict=True)
+        # Numbers of a wire are finite, of a message perhaps not.
+        faulty = [bool(f & SENSOR_FAULT) or not math.isfinite(x) for f, x in pairs]
+        return guard.before(sensors.raw, np.array(faulty, bool))

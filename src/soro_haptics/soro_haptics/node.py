@@ -17,7 +17,6 @@ import time
 import traceback
 from typing import Any
 
-from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -103,7 +102,7 @@ class HapticRenderer(DriverNode):
         self._stamp = 0
         copies = self._copy_state, self._copy_command, self._copy_estimate, self._copy_hand
         self._copies = (*copies, self._report_on)
-        self._pending: Sequence[Callable[[Tick, TimeMessage], None]] = ()
+        self._pending: Sequence[Callable[[Tick], None]] = ()
 
     # What differs from a driver ----------------------------------------------------------------
 
@@ -200,12 +199,11 @@ class HapticRenderer(DriverNode):
         due = self._due(tick, self._control.haptics.loop.computed or late)
         if not due:
             return
-        stamp = self._stamps.stamp(tick.time)
         for part in due:
-            part(tick, stamp)
+            part(tick)
         self._times.copies.add(time.perf_counter() - begin)
 
-    def _due(self, tick: Tick, busy: bool) -> Sequence[Callable[[Tick, TimeMessage], None]]:
+    def _due(self, tick: Tick, busy: bool) -> Sequence[Callable[[Tick], None]]:
         """Return what is published in this tick: where ticks are enough, none in a busy one."""
         slot, self._count = self._count % self._every, self._count + 1
         if tick.state is not self._last_state:
@@ -220,10 +218,11 @@ class HapticRenderer(DriverNode):
         due, self._pending = self._pending[:1], self._pending[1:]
         return due
 
-    def _copy_state(self, tick: Tick, stamp: TimeMessage) -> None:
+    def _copy_state(self, tick: Tick) -> None:
         # States and sensors of one sample go together: a calibration pairs them by their stamps.
         if self._topics:
             return
+        stamp = self._stamps.stamp(tick.time)
         self._state_publisher.publish(state_message(tick, self._gate, stamp))
         sensors = tick.reading is not None and tick.reading.sensors is not None
         if sensors and followed(self._flex_publisher):
@@ -231,29 +230,32 @@ class HapticRenderer(DriverNode):
             elongation = control.haptics.guard.elongation if control.estimated else None
             self._flex_publisher.publish(flex_message(tick.reading.sensors, stamp, elongation))
 
-    def _copy_command(self, tick: Tick, stamp: TimeMessage) -> None:
+    def _copy_command(self, tick: Tick) -> None:
         if not self._topics and tick.command is not None and followed(self._command):
             self._send(tick.command.values)
 
-    def _copy_estimate(self, tick: Tick, stamp: TimeMessage) -> None:
+    def _copy_estimate(self, tick: Tick) -> None:
         # Never an earlier estimate with a new stamp: who uses it could not know that it is old.
         if tick.reading is not None and self._control.estimated and followed(self._estimate):
             haptics = self._control.haptics
             sensing, guard = haptics.loop.law.sensing, haptics.guard
             seen, relative = (guard.rank, guard.ignored), haptics.force_deviation
-            self._estimate.publish(estimate_message(sensing, *seen, self._frames, stamp, relative))
+            placed = self._frames, self._stamps.stamp(tick.time)
+            self._estimate.publish(estimate_message(sensing, *seen, *placed, relative))
 
-    def _copy_hand(self, tick: Tick, stamp: TimeMessage) -> None:
+    def _copy_hand(self, tick: Tick) -> None:
         if tick.reading is not None and self._control.estimated:
             haptics = self._control.haptics
             sensing = haptics.loop.law.sensing
             if followed(self._tip):
+                stamp = self._stamps.stamp(tick.time)
                 self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
             # A hand that is not felt is no measured zero.
             if haptics.guard.rank > 0 and followed(self._wrench):
+                stamp = self._stamps.stamp(tick.time)
                 self._wrench.publish(wrench_message(sensing.wrench, self._frames, stamp))
 
-    def _report_on(self, tick: Tick, stamp: TimeMessage) -> None:
+    def _report_on(self, tick: Tick) -> None:
         """Report, a little at a time: another thread with all at once would hold the loop up."""
         now, loop = time.monotonic(), self._loop
         if now - self._told >= PERIOD and loop is not None:

@@ -90,8 +90,8 @@ class SensorGuard:
             self._rests[:] += [2.0 * f.play / abs(f.gain) for f in fits]
         self.elongation = np.full(count, np.nan)
         self._raw, self._faulty = np.zeros(count), np.zeros(count, bool)
-        self._same = np.zeros(count, np.int64)
-        self._then = np.zeros((count, count))  # row i: all readings when sensor i last changed
+        self._same, self._last = [0] * count, [0.0] * count
+        self._then = [self._last] * count  # all readings when sensor i last changed
         self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
         self.paused = self.unchecked = self.came = False
         self._awaited = np.zeros(count, bool)  # gave nothing since the reset
@@ -130,7 +130,7 @@ class SensorGuard:
 
     def _believe(self) -> None:
         self._watch.reset()
-        self._same[:], self.reason = 0, ''
+        self._same, self.reason = [0] * len(self.names), ''
         self._apply()
         if not self.calibrated:
             self._give_up(np.ones(len(self.names), bool), UNCALIBRATED)
@@ -164,10 +164,10 @@ class SensorGuard:
                 if out.any():
                     told = (p for p in ended if not set(p.partition(':')[0].split(', ')) <= names)
                     self._give_up(out, '; '.join(told))
-        for bad, what in (
-            (self._faulty, 'open or shorted'),
-            (self._stuck(STUCK_SAMPLES), 'stuck'),
-        ):
+        if max(self._same, default=0) < STUCK_SAMPLES and not any(faulty.tolist()):
+            return False
+        stuck = self._stuck(STUCK_SAMPLES)
+        for bad, what in ((self._faulty, 'open or shorted'), (stuck, 'stuck')):
             lost = bad & self._watch.good
             if np.count_nonzero(lost):
                 self._give_up(lost, f'{self._named(lost)}: {what}')
@@ -190,7 +190,7 @@ class SensorGuard:
         `odd`: without this one nothing would contradict that nobody holds the handle; -1: none.
         """
         frozen = self._frozen(encoder)
-        if self.paused or not np.count_nonzero(self._watch.good):
+        if not self._used:
             return False
         was = self._watch.good.copy()
         if frozen:
@@ -215,20 +215,22 @@ class SensorGuard:
         return False
 
     def _note_changes(self, raw: Array) -> None:
-        changed = raw != self._raw
-        self._same += 1
-        self._same[changed] = 0
-        self._then[changed] = raw
+        values = raw.tolist()  # of a few sensors numbers take less time than arrays
+        for i, (new, old) in enumerate(zip(values, self._last, strict=True)):
+            self._same[i] += 1
+            if new != old:
+                self._same[i], self._then[i] = 0, values
+        self._last = values
 
     def _stuck(self, samples: int) -> NDArray[np.bool_]:
-        still: NDArray[np.bool_] = self._same >= samples
-        if np.count_nonzero(still):
-            moved = np.abs(self._raw - self._then) > self._rests[:, None]
+        still = np.array([same >= samples for same in self._same], bool)
+        if max(self._same, default=0) >= samples:
+            moved = np.abs(self._raw - np.array(self._then)) > self._rests[:, None]
             still &= moved.sum(axis=1) >= max(1, min(STUCK_OTHERS, len(moved) - 1))
         return still
 
     def _frozen(self, encoder: Array) -> bool:
-        same = int(self._same.min()) if self.names else 0
+        same = min(self._same, default=0)
         if same <= 1:  # one: the first reading after a reset may repeat the last one before it
             self._encoder_then[:] = encoder
         if same < FROZEN_SAMPLES:
@@ -247,9 +249,10 @@ class SensorGuard:
         used = np.zeros(len(self.names), bool) if self.paused else self._watch.good
         na, ne, _ = self._sensing.sizes
         self._sensing.use(np.ones(na, bool), used)
-        few = 0 < int(used.sum()) <= ne
+        self._used = int(used.sum())
+        few = 0 < self._used <= ne
         self._sensing.limit_force(WORTH_SEEING if few else np.inf)
-        self.unchecked = bool(used.any()) and self._conceals()
+        self.unchecked = self._used > 0 and self._conceals()
 
     def _conceals(self) -> bool:
         _, wrench = self._watch.unseen()

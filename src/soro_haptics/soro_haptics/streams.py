@@ -18,6 +18,7 @@ from soro_mechanics.haptics.live_parts import LiveParts
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_node.conversions import pose_from_message
 from soro_node.diagnostics import Level
+from soro_node.executor.polled_subscriptions import arrival_of
 from soro_node.frames import Frames
 from soro_node.inputs.wrench_input import WrenchInput
 from soro_node.qos import LOSSY
@@ -44,7 +45,7 @@ class Streams:
         self._goal: tuple[Array, float] | None = None
         to_base = functools.partial(node.transforms.lookup, frames.base_link)
         self._goals = TransformFilter(node, to_base, self._take_goal)
-        node.create_subscription(PoseStamped, f'~/{GOAL}', self._goals.add, LOSSY)
+        node.create_subscription(PoseStamped, f'~/{GOAL}', self._on_goal, LOSSY)
 
     def feed(self, live: LiveParts, tip: Array) -> None:
         """Give what is new to an environment; in the thread of the loop."""
@@ -69,6 +70,9 @@ class Streams:
             field = f'objects[{followers[0]}].follows_goal'
             raise InvalidInput(field, True, expected, Code.NO_STATE)
         environment.live.move_goal(goal[0], at_once=True)
+
+    def _on_goal(self, message: PoseStamped, information: dict[str, Any]) -> None:
+        self._goals.add(message, arrival_of(information))
 
     def _take_goal(self, message: PoseStamped, arrival: float, found: Array | NoTransform) -> None:
         try:

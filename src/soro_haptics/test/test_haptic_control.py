@@ -11,7 +11,17 @@ from types import SimpleNamespace
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
-from recorded_rig import counts_of, GAIN, haptics, OFFSET, PERIOD, reading, Rig, STILL
+from recorded_rig import (
+    counts_of,
+    GAIN,
+    haptics,
+    nominal_calibration,
+    OFFSET,
+    PERIOD,
+    reading,
+    Rig,
+    STILL,
+)
 
 from soro_driver.device import DeviceError
 from soro_driver.safety.not_allowed import NotAllowed
@@ -42,6 +52,25 @@ def test_an_environment_that_other_legs_would_not_get_ends_with_their_calibratio
     assert not rig.control.replace_haptics(narrower)
     environment = rig.control.environment
     assert environment.objects == () and environment.live.drag == 1.0
+
+
+def test_a_stream_that_presses_goes_on_pressing_with_another_calibration(plant):
+    """Its wrench is added from one tick to the next, whoever reloads what it is added to."""
+    pressed = np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0])
+    streams = SimpleNamespace(
+        begin=lambda environment: None, feed=lambda live, tip: live.add_wrench(pressed)
+    )
+    rig = Rig(plant, streams=streams).armed()
+    rig.control.replace_environment(VirtualEnvironment())
+    for _ in range(100):
+        rig.tick()
+    same, other = haptics(nominal_calibration()), haptics(nominal_calibration())
+    other = replace(other, limits=replace(other.limits, resisting=1.0))
+    for new in (same, other):
+        assert rig.control.environment.live.wrench[0] > 0.49
+        assert rig.control.replace_haptics(new) == (new is same)
+        rig.tick()
+        assert rig.control.environment.live.wrench[0] > 0.49
 
 
 def test_nothing_is_demanded_before_a_person_armed_the_device_and_after_it_was_stopped(plant):
@@ -164,6 +193,25 @@ def test_an_open_sensor_is_left_out_before_it_is_used(plant):
     assert rig.control.haptics.guard.good.sum() == 5
     rig.control.armed()  # a person looked at it
     assert rig.control.haptics.guard.good.all()
+
+
+@pytest.mark.parametrize('loss', ['flagged', 'no readings'])
+def test_a_sensor_that_is_lost_gives_no_energy_to_the_hand(plant, loss):
+    """What is sensed without it is elsewhere at once; the hand that holds still has not moved."""
+    rig, force = Rig(plant).armed(), (3.0, 0.0, 0.0, 0.0, 0.0)
+    monitor, sensing = rig.control.haptics.loop.law.monitor, rig.control.haptics.loop.law.sensing
+    rig.plant.update(rig.angle, np.array(force))
+    drifted = rig.plant.ports.sensor.copy()
+    for _ in range(50):
+        drifted[2] += 4e-6  # too little to contradict anything
+        rig.tick(force, elongation=drifted)
+    assert rig.control.haptics.guard.good.all()
+    before, place = monitor.received, sensing.pose[:3, 3].copy()
+    lost = {'faulty': ('flex_3',)} if loss == 'flagged' else {'sensors': None}
+    rig.tick(force, elongation=drifted, **lost)
+    assert np.linalg.norm(sensing.pose[:3, 3] - place) > 1e-4
+    assert abs(monitor.received - before) < 1e-6
+    assert np.abs(rig.control.haptics.loop.law.speed[:3]).max() < 0.01
 
 
 def test_a_stuck_sensor_is_named(plant):

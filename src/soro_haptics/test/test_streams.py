@@ -3,6 +3,7 @@
 """Other programs move objects and add a wrench over topics; a stream alone moves nothing."""
 
 import threading
+import time
 
 from device_in_memory import renderer_in_memory
 from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
@@ -166,3 +167,28 @@ def test_a_wrench_is_added_once_an_environment_was_asked_for_and_ends_by_itself(
     with pytest.raises(TimeoutError):  # nobody has asked since
         wait_until(added, 1.0)
     assert np.abs(live().wrench).max() < 1e-3
+
+
+def test_a_message_that_waited_behind_a_busy_executor_is_as_old_as_it_is(ros, live):
+    """It grows old from when it reached this process, not from when somebody looked at it."""
+    assert feel(ros).error_code == Code.NONE
+    streams, timeout = live.node._streams, live.node._table.stream_timeout
+    kinds = {'added_wrench': WrenchStamped, 'goal_pose': PoseStamped}
+    senders = [sender(ros, kind, topic) for topic, kind in kinds.items()]
+    wait_until(lambda: all(s.get_subscription_count() for s in senders))
+    wrench, goal = WrenchStamped(), PoseStamped()
+    wrench.header.frame_id, wrench.wrench.force.x = 'arm/tip_aligned', 0.5
+    goal.header.frame_id, goal.pose.orientation.w = 'arm/base_link', 1.0
+
+    def busy():
+        for publisher, message in zip(senders, (wrench, goal), strict=True):
+            publisher.publish(message)
+        end = time.monotonic() + 3.0 * timeout
+        wait_until(lambda: time.monotonic() > end)
+        return end
+
+    end = ros.do(live.node, busy)
+    wait_until(lambda: streams.wrench._received is not None and streams._goal is not None)
+    for arrival in (streams.wrench._received.arrival, streams._goal[1]):
+        assert arrival < end - 2.0 * timeout
+    assert not streams.wrench.present

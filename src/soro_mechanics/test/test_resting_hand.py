@@ -8,11 +8,11 @@ import pytest
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import loop as haptic_loop
-from soro_mechanics.haptics import watch_kernels
+from soro_mechanics.haptics import rendering_kernels, watch_kernels
 from soro_mechanics.haptics.device import HapticDevice
 from soro_mechanics.haptics.device_kernels import NO_RESIDUAL, RESIDUAL
 from soro_mechanics.haptics.loop import HapticLoop, PATIENCE, ROOM
-from soro_mechanics.haptics.rendering import rendering_setup
+from soro_mechanics.haptics.rendering import EnergyMonitor, rendering_setup
 from soro_mechanics.haptics.resting_hand import DEVIATIONS, RestingHand
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup
 from soro_mechanics.haptics.strip_play import StripPlay
@@ -61,6 +61,71 @@ def test_all_strips_but_one_tell_that_nobody_is_there(robot):
         assert resting.odd_strip == (int(np.argmin(five)) if min(five) < 1.0 <= whole else -1)
     assert 50 < sum(found) < 250
     assert not resting.rests(0.0)
+
+
+def test_strips_that_slide_or_are_out_of_use_are_weighed_as_by_arrays(robot):
+    """Beside `StripPlay.apart` and whole arrays, with a hand that leads the handle."""
+    device = HapticDevice(robot)
+    device.update(np.zeros(6), FREE)
+    play, random, rested = 4.0 * SENSOR, np.random.default_rng(6), 0
+    setup = sensing_setup(device.ports, 2.7e-4, SENSOR, 10.0, sensor_play=play)
+    sensing, strips = Sensing(device.ports, setup), StripPlay(np.full(6, play), np.full(6, SENSOR))
+    resting = RestingHand(sensing, strips, WEIGHT, PERIOD)
+    for k in range(200):
+        if k % 50 == 0:
+            used = np.arange(6) != (k // 50) * 2  # all but the first, .. all
+            sensing.use(np.ones(6, bool), used)
+        lead = 0.1 * random.normal(size=5) * random.integers(0, 2)
+        strips.reset()
+        strips.follow(device.ports.sensor + play * random.normal(size=6), PERIOD)
+        moved = device.ports.sensor + random.choice([0.2, 1.5]) * play * random.normal(size=6)
+        turned = 1e-4 * random.normal(size=6)
+        sense(device, sensing, strips, moved + device.ports.se @ lead)
+        sensing.update(device.ports.angle + turned, strips.elongation)
+        by_turn, change = sensing.without_hand()
+        angle = sensing.angle() - device.ports.angle
+        expected = device.ports.sensor + by_turn @ angle - change @ device.ports.force
+        apart = strips.apart(expected)[used]
+        reach = (FORCE * np.sqrt(WEIGHT) * change)[used]
+        spread = (DEVIATIONS * SENSOR) ** 2 * np.eye(used.sum()) + reach @ reach.T
+        pull = np.linalg.solve(spread, apart)
+        alone = pull**2 / np.diag(np.linalg.inv(spread))
+        distance = apart @ pull
+        resting.begin()
+        assert resting.rests(FORCE) == (distance < 1.0 or distance - alone.max() < 1.0)
+        odd = np.flatnonzero(used)[alone.argmax()]
+        assert resting.odd_strip == (odd if distance - alone.max() < 1.0 <= distance else -1)
+        rested += distance < 1.0
+    assert 20 < rested < 180, rested
+
+
+def test_a_law_feels_the_hand_as_its_parts_do(robot):
+    """One call in every tick, beside strips, sensing and energy one after the other."""
+    device = HapticDevice(robot)
+    loop = made(device, PERIOD)
+    law, random = loop.law, np.random.default_rng(1)
+    sensing = Sensing(device.ports, law.sensing.setup)
+    strips = StripPlay(law.sensing.setup.sensor_play, law.sensing.setup.sensor_deviation)
+    monitor, speed = EnergyMonitor(law.setup), np.zeros(6)
+    share = law.setup.share(law.setup.speed_time_constant)
+    for periods in random.integers(1, 4, 50):
+        reading = device.ports.sensor + 3.0 * SENSOR * random.normal(size=6)
+        angle = 1e-3 * random.normal(size=6)
+        assert loop.tick(angle, reading, int(periods)) is Code.NONE
+        sensing.widen(strips.unseen, law.resting.drift)
+        strips.follow(reading, periods * PERIOD)
+        sensing.widen(strips.unseen, law.resting.drift)
+        assert sensing.update(angle, strips.elongation) is Code.NONE
+        monitor.update(sensing.pose, sensing.wrench)
+        speed += share * (monitor.moved / (periods * PERIOD) - speed)
+        for one, other in (
+            (law.sensing.pose, sensing.pose),
+            (law.sensing.wrench, sensing.wrench),
+            (law.strips.elongation, strips.elongation),
+            (law.monitor.received, monitor.received),
+            (law.speed, speed),
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
 
 
 def test_what_is_known_of_the_strips_may_be_a_hundredth_of_a_second_old(robot):
@@ -139,10 +204,11 @@ def test_a_solution_waits_while_slots_are_almost_over_but_not_for_ever(robot):
 @pytest.mark.parametrize('period', [2e-3, 0.5e-3])
 def test_whatever_a_tick_calls_is_called_once_before(robot, monkeypatch, period):
     loop, called = made(HapticDevice(robot), period), set()
-    for name in ('follow_strips', 'watch_sensors', 'watch_ringing'):
+    monkeypatch.setattr(rendering_kernels, 'feel', noting(rendering_kernels.feel, called))
+    for name in ('watch_sensors', 'watch_ringing', 'rest_distance'):
         monkeypatch.setattr(watch_kernels, name, noting(getattr(watch_kernels, name), called))
     loop.run_once()
-    assert len(called) == 3
+    assert len(called) == 4
 
 
 def noting(kernel, called):

@@ -85,6 +85,17 @@ def test_bounds_and_prior_against_cvxpy():
     assert np.all(np.abs(found) <= limit * (1.0 + 1e-9))
 
 
+def test_covariances_are_those_of_the_sums():
+    ports = random_ports(5)
+    sensing = Sensing(ports, sensing_setup(ports, ENCODER, SENSOR, force_deviation=2.0))
+    assert sensing.update(ports.angle, ports.sensor) is Code.NONE
+    moves = ports.axes @ ports.compliance[6:11, :11]
+    pushes = np.hstack([np.zeros((6, 6)), ports.axes])
+    for rows, found in ((moves, sensing.pose_covariance), (pushes, sensing.wrench_covariance)):
+        expected = rows @ sensing.covariance @ rows.T
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * expected.max())
+
+
 def test_covariance_is_what_a_thousand_noisy_samples_show():
     device = SpringDevice()
     truth = device.held(ANGLE, HAND)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from soro_mechanics.haptics.flex_fit import fit_sensor, slack
-from soro_mechanics.haptics.strip_play import RECENT, StripPlay
-from soro_mechanics.haptics.watch_kernels import CATCH_UP, KNOWN, MOVES
+from soro_mechanics.haptics.strip_play import StripPlay
+from soro_mechanics.haptics.watch_kernels import CATCH_UP, KNOWN, MOVES, RECENT
 from soro_mechanics.haptics.watch_kernels import NOISE as NOISE_BAND
 from soro_studies.haptics.as_built import Play
 

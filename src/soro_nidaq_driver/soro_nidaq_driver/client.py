@@ -83,6 +83,9 @@ def translated(what: str) -> Iterator[None]:
         ) from None
 
 
+RESET_TIMEOUT = 0.5  # s, of all cards (assumed): to reset one takes longer than to read it
+
+
 class Link:
     """Where the client's calls go: the driver on this computer, or a gRPC device server.
 

@@ -25,11 +25,11 @@ from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost
 from soro_driver.safety.device_lock import DeviceLock, hold_inherited
-from soro_nidaq_driver.client import import_client, Link, translated
+from soro_nidaq_driver.client import import_client, Link, RESET_TIMEOUT, translated
 
 PRIORITY = 1  # of real time, where allowed: it does little, and is needed when others are busy
 ALIVE, IDLE, GOODBYE = b'a', b'i', b'q'
-CALL_TIMEOUT = 0.25  # s, of one call of the supervisor
+CALL_TIMEOUT = 0.25  # s, of one call of the supervisor but a reset
 RETRY, GIVE_UP = 0.1, 5.0  # s, between attempts to clear outputs, and for all after the end
 ANSWER_TIMEOUT = 0.5  # s without an answer: nobody would clear the outputs
 PROMPT = 0.05  # s, for the answer without which the driver does not arm
@@ -254,7 +254,7 @@ class CardReset:
         troubles: list[str] = []
         for card in self._cards:
             try:
-                with translated(f'reset of {card.name}'):
+                with translated(f'reset of {card.name}'), self._link.within(RESET_TIMEOUT):
                     card.reset_device()
             except DeviceError as error:
                 troubles.append(str(error))

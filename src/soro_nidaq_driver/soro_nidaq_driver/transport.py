@@ -17,12 +17,11 @@ import numpy as np
 
 from soro_driver.device import Array, DeviceError, DeviceLost, DeviceTimeout, Identity
 from soro_driver.safety.device_lock import DeviceLock, is_loopback
-from soro_nidaq_driver.client import import_client, Link, translated
+from soro_nidaq_driver.client import import_client, Link, RESET_TIMEOUT, translated
 from soro_nidaq_driver.wiring import Channel, LOCAL, Wiring
 
 MINIMUM_DUTY, MAXIMUM_DUTY = 0.002, 0.998  # shortest pulse a regulator's filter still sees
 DUTY_STEP = 1e-5  # a smaller change is not worth a write (1.5 Pa at 3 bar full scale)
-RESET_TIMEOUT = 0.5  # s, of all cards (assumed): to reset one takes longer than to read it
 OPEN_TIMEOUT = 1.5  # s, of all calls of opening, up to a hundred: who asks the loop waits 2 s
 SERVER_PORT = 31763  # where NI's device server listens unless it is told otherwise
 

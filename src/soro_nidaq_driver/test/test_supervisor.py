@@ -13,7 +13,17 @@ import pytest
 
 from soro_driver.device import DeviceLost
 from soro_driver.safety.device_lock import DeviceLock
-from soro_nidaq_driver.supervisor import ALIVE, ANSWER_TIMEOUT, GOODBYE, IDLE, Supervisor, watch
+from soro_nidaq_driver.client import RESET_TIMEOUT
+from soro_nidaq_driver.supervisor import (
+    ALIVE,
+    ANSWER_TIMEOUT,
+    CALL_TIMEOUT,
+    CardReset,
+    GOODBYE,
+    IDLE,
+    Supervisor,
+    watch,
+)
 
 
 class Cards:
@@ -90,6 +100,17 @@ def test_a_driver_that_wakes_up_ends_the_attempts(pipe):
 
 def test_a_driver_that_says_goodbye_ends_the_attempts(pipe):
     assert watched(pipe, 9, {2: GOODBYE}) == ['reset', 'connect', 'reset']
+
+
+def test_a_reset_that_takes_longer_than_a_reading_has_not_failed(card):
+    """Opening waits as long for it: it is carried out, and must not be said to have failed."""
+    assert CALL_TIMEOUT < 0.35 < RESET_TIMEOUT
+    reset = CardReset(f'127.0.0.1:{card.port}', ['Dev1', 'Dev2'])
+    card.delays['ResetDevice'] = 0.35
+    assert reset() == []
+    assert len(card.named('ResetDevice')) == 2
+    card.delays['ResetDevice'] = 2.0 * RESET_TIMEOUT
+    assert len(reset()) == 2  # one that hangs is given up
 
 
 # The driver's side, with a process that has no cards -------------------------------------------

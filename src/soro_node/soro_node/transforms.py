@@ -228,9 +228,9 @@ class TransformFilter:
         self._timer: Any = None  # while a message waits
         self._waiting: deque[tuple[Any, float]] = deque(maxlen=MAX_WAITING)
 
-    def add(self, message: Any) -> None:
-        """Take a message with a header."""
-        self._waiting.append((message, time.monotonic()))
+    def add(self, message: Any, arrival: float | None = None) -> None:
+        """Take a message with a header; it has arrived just now unless it is said when."""
+        self._waiting.append((message, time.monotonic() if arrival is None else arrival))
         self.proceed()
 
     def proceed(self) -> None:

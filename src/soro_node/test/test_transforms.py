@@ -210,7 +210,7 @@ def test_a_wrench_of_a_sensor_on_the_tip_has_the_same_power_at_the_tip():
 
             def arrived(message=message, there=there):
                 moving.publish(link(frames.base_link, frames.tip, pose((0, 0, 9)), stamp))
-                ros.do(ros.client, held._on_message, message)
+                ros.do(ros.client, held._on_message, message, {})
                 return held.at_tip(tip) @ twist == pytest.approx(wrench @ there)
 
             wait_until(arrived)
@@ -218,7 +218,7 @@ def test_a_wrench_of_a_sensor_on_the_tip_has_the_same_power_at_the_tip():
         before = held.at_tip(tip)
 
         def refused():
-            ros.do(ros.client, held._on_message, message)
+            ros.do(ros.client, held._on_message, message, {})
             ros.do(ros.client, held.report)
             status = ros.client.diagnostics.status('external_wrench').message
             return "'elsewhere'" in status and "'arm/base_link'" in status
@@ -262,7 +262,7 @@ def test_zero_and_tool_of_a_force_sensor_are_taken_off_where_the_robot_file_name
 
             def arrived(held=held, message=message):
                 moving.publish(link(frames.base_link, frames.tip, tip, stamp))
-                ros.do(ros.client, held._on_message, message)
+                ros.do(ros.client, held._on_message, message, {})
                 return held.present
 
             wait_until(arrived)

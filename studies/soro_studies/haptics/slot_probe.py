@@ -100,8 +100,8 @@ def probe_renderer(file: Path) -> None:
         device.write = probe.stamped(device.write, 'sent')
         return device
 
-    def noted(loop: Any, room: float) -> Any:
-        code = advance(loop, room)
+    def noted(loop: Any, *room: float) -> Any:
+        code = advance(loop, *room)
         probe.solves = loop.computed
         return code
 

@@ -27,7 +27,7 @@ from soro_driver.safety.command_gate import CommandGate, NotNear
 from soro_driver.safety.latches import Latches
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_driver.safety.plausibility import Plausibility
-from soro_driver.safety.safety_state import SafetyState
+from soro_driver.safety.safety_state import ACTIVE, INACTIVE, SAFE, SafetyState
 from soro_driver.settings import DriverSettings, RELEASE
 from soro_mechanics.core.status import Code
 
@@ -92,6 +92,7 @@ class ControlLoop:
         self._armed_at = self._began = self._due = math.nan
         self._engaged: Command | None = None
         self._commanded = np.full(len(gate.names), math.nan)
+        self._no_flags = np.zeros(len(gate.names), np.uint16)
         self._retry_at, self._retry_after = -math.inf, FIRST_RETRY
         self._unsafe: set[str] = set() if unsafe is None else unsafe
         self._passed = math.nan  # when the last pass ended
@@ -200,17 +201,16 @@ class ControlLoop:
         self._requests.answer()
         self._heed_estop()  # pressed while a request was carried out
         self._began = now = self._clock()
-        flags = np.zeros(len(self.gate.names), np.uint16)
-        self._reading = None
+        flags, self._reading = self._no_flags, None
         if not self.safety.connected:
             self._try_to_reconnect(now)
         elif self.safety.armed:
             self._check_stall(min(lateness, now - self._armed_at))
         if self.safety.connected:
-            flags |= self._guarded(self._read_and_judge, flags)
+            flags = self._guarded(self._read_and_judge, flags)
         reading = self._reading
         if reading is not None and self.safety.connected:
-            flags |= self._guarded(lambda: self._drive(reading), flags)
+            flags = flags | self._guarded(lambda: self._drive(reading), self._no_flags)
         return self._tick_result(flags)
 
     def _step(self, lateness: float) -> None:
@@ -260,8 +260,7 @@ class ControlLoop:
     def _outputs_at_rest(self) -> bool:
         """Whether nothing is driven, and no safe action still runs."""
         state = self.safety.state
-        done = state is dev.DeviceState.SAFE and self.safety.safe_done
-        return done or state is dev.DeviceState.INACTIVE
+        return (state is SAFE and self.safety.safe_done) or state is INACTIVE
 
     def _feedback_expired(self) -> bool:
         return self._feedback.age(self._clock()) > self._patience() * self._feedback.timeout
@@ -280,7 +279,7 @@ class ControlLoop:
         now = self._clock()
         command = self.law.command(reading, self.safety.accepts_commands, now)
         if not self.safety.armed:
-            return np.zeros(len(self.gate.names), np.uint16)
+            return self._no_flags
         if self.law.has_let_go() and self._engaged is not None:
             self._begin_safe(f'{self._engaged.source} has let go')  # whoever came after it waits
         elif self.safety.accepts_commands and command is not None:
@@ -291,8 +290,8 @@ class ControlLoop:
             self.safety.latches.stop(reason)
             self._begin_safe(reason)
         if not self.safety.armed:  # the device was lost while it was made safe
-            return np.zeros(len(self.gate.names), np.uint16)
-        if self.safety.state is dev.DeviceState.SAFE:
+            return self._no_flags
+        if self.safety.state is SAFE:
             return self._continue_safe(now)
         target = self._set_point.hold if self._engaged is None else self._engaged.values
         return self._write(target, now)
@@ -317,16 +316,17 @@ class ControlLoop:
 
     def _check_finite(self, command: Command) -> None:
         """Refuse what no limit holds: messages were checked, what a law computes was not."""
-        wrong = ~np.isfinite(command.values)
-        if np.count_nonzero(wrong):
-            names = ', '.join(n for n, bad in zip(self.gate.names, wrong, strict=True) if bad)
+        values = command.values.tolist()  # numbers, as arrays of a few take several times as long
+        if not all(map(math.isfinite, values)):
+            pairs = zip(self.gate.names, values, strict=True)
+            names = ', '.join(name for name, value in pairs if not math.isfinite(value))
             raise dev.DeviceError(
                 f'{command.source} wants no number for {names}', dev.Fault.INTERNAL
             )
 
     def _continue_safe(self, now: float) -> dev.Flags:
         if self.settings.safe_action == RELEASE:
-            return np.zeros(len(self.gate.names), np.uint16)
+            return self._no_flags
         flags = self._write(self.gate.rest, now, self.settings.safe_rate)
         if self._set_point.at_rest:
             self.safety.safe_done = True
@@ -347,13 +347,12 @@ class ControlLoop:
         return flags
 
     def _tick_result(self, flags: dev.Flags) -> Tick:
-        reading, count = self._reading, len(self.gate.names)
-        nothing = np.full(count, math.nan)
-        safety = self.safety
+        reading, safety = self._reading, self.safety
+        nothing = np.full(len(self.gate.names), math.nan) if reading is None else reading.applied
         return Tick(
             self._clock() if reading is None else reading.time,
             self._commanded.copy(),
-            nothing if reading is None else reading.applied,
+            nothing,
             nothing if reading is None else reading.measured,
             flags,
             safety.state,
@@ -465,9 +464,9 @@ class ControlLoop:
 
     def _clear(self) -> None:
         self.safety.latches.check_may_clear()
-        if self.safety.state is dev.DeviceState.ACTIVE:
+        if self.safety.state is ACTIVE:
             return  # nothing is latched; whoever is in control stays so
-        if self.safety.state is dev.DeviceState.SAFE:
+        if self.safety.state is SAFE:
             self._disarm()  # a safe action that still ramps is not left half-way
         if self.safety.connected:
             try:

@@ -28,7 +28,7 @@ NOTHING = np.zeros(0)  # values of a command that ends control
 STAMP_END = 2**31 * 1_000_000_000  # ns, no message can repeat a stamp from here on, or below zero
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Command:
     """Set-points that a law has for the loop."""
 

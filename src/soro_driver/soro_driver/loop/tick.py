@@ -10,7 +10,7 @@ from soro_driver.device import Array, DeviceState, Flags, Reading
 from soro_driver.loop.law import Command
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Tick:
     """What one pass of the loop found and did; arrays of shape (m,) in SI."""
 

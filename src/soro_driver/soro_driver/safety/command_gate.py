@@ -43,6 +43,8 @@ class CommandGate:
         self.maximum = np.array([a.maximum for a in actuators])
         self.span = self.maximum - self.minimum
         self.rate = np.array([a.rate for a in actuators])
+        self._ends = list(zip(self.minimum.tolist(), self.maximum.tolist(), strict=True))
+        self._rates = self.rate.tolist()
         self.rest = np.array([a.rest for a in actuators])
         self.is_pressure = np.array([a.quantity == 'pressure' for a in actuators])
         self._codes = [a.quantity_code for a in actuators]
@@ -115,17 +117,18 @@ class CommandGate:
         """
         flags = np.zeros(len(self.names), np.uint16)
         target = self._feasible(values, flags)
-        limit = (self.rate if rate is None else rate) * max(dt, MIN_STEP)
-        step = target - previous
-        excess = float((np.abs(step) / limit).max())
+        fastest = self._rates if rate is None else rate.tolist()
+        dt, step, excess = max(dt, MIN_STEP), target - previous, 0.0
+        for change, most in zip(step.tolist(), fastest, strict=True):
+            excess = max(excess, abs(change) / (most * dt))
         if excess > 1.0 + 1e-9:  # a step of exactly the limit is not limited
             step /= excess
             flags[np.abs(step) > 0.0] |= np.uint16(Flag.RATE_LIMITED)
         return previous + step, flags
 
     def clamp(self, values: Array) -> Array:
-        """Return the nearest set-point that keeps every limit (range, coupled)."""
-        return self._feasible(values, np.zeros(len(self.names), np.uint16))
+        """Return the nearest set-point that keeps every limit (range, coupled), as a copy."""
+        return self._feasible(values.copy(), np.zeros(len(self.names), np.uint16))
 
     def _check_one(self, i: int, quantity: int, value: float) -> None:
         actuator = self.actuators[i]
@@ -145,6 +148,11 @@ class CommandGate:
 
     def _feasible(self, values: Array, flags: Flags) -> Array:
         """Return values within range and coupled limits; adds to the flags which ones act."""
+        for value, (low, high) in zip(values.tolist(), self._ends, strict=True):
+            if self._coupled or not low <= value <= high:
+                break
+        else:
+            return values
         flags[values < self.minimum] |= np.uint16(Flag.AT_LOWER_LIMIT)
         flags[values > self.maximum] |= np.uint16(Flag.AT_UPPER_LIMIT)
         values = np.minimum(np.maximum(values, self.minimum), self.maximum)

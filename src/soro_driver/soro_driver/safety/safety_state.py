@@ -22,6 +22,9 @@ from soro_driver.safety.latches import Latches
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_mechanics.core.status import Code
 
+# Looked up once: to take a member from its class costs more than what is asked of it in a tick.
+UNCONFIGURED, INACTIVE, ACTIVE, SAFE, FAULT, ESTOP = DeviceState
+
 
 class SafetyState:
     """Facts about one device and the state that follows from them.
@@ -50,14 +53,14 @@ class SafetyState:
     def state(self) -> DeviceState:
         """The state, worst first."""
         if self._estop_latched:
-            return DeviceState.ESTOP
+            return ESTOP
         if not self.connected:
-            return DeviceState.UNCONFIGURED
+            return UNCONFIGURED
         if self.faults:
-            return DeviceState.FAULT
+            return FAULT
         if not self._armed:
-            return DeviceState.INACTIVE
-        return DeviceState.SAFE if self._safe else DeviceState.ACTIVE
+            return INACTIVE
+        return SAFE if self._safe else ACTIVE
 
     @property
     def reason(self) -> str:
@@ -74,7 +77,7 @@ class SafetyState:
     @property
     def armed(self) -> bool:
         """Whether set-points are sent (ACTIVE and SAFE)."""
-        return self.state in (DeviceState.ACTIVE, DeviceState.SAFE)
+        return self.state in (ACTIVE, SAFE)
 
     @property
     def accepts_commands(self) -> bool:
@@ -82,7 +85,7 @@ class SafetyState:
         if self.latches.stopped:
             return False
         state = self.state
-        return state is DeviceState.ACTIVE or (state is DeviceState.SAFE and self.safe_done)
+        return state is ACTIVE or (state is SAFE and self.safe_done)
 
     def opened(self) -> None:
         """Note that the device answers: it is connected and not armed."""
@@ -109,13 +112,13 @@ class SafetyState:
         NotAllowed: saying what has to be done first.
         """
         state = self.state
-        if state is DeviceState.ESTOP:
+        if state is ESTOP:
             raise NotAllowed('emergency stop: release it, then call driver/clear_fault')
         if self.latches.stopped:
             raise NotAllowed(f'{self.latches.stopped}; call driver/clear_fault to move again')
-        if state is DeviceState.UNCONFIGURED:
+        if state is UNCONFIGURED:
             raise NotAllowed(f'no device: {self._loss or "not connected yet"}')
-        if state is DeviceState.FAULT:
+        if state is FAULT:
             raise NotAllowed(
                 f'latched fault: {self.reason}; remove the cause, then call driver/clear_fault',
                 Code.DEVICE_FAULT,

@@ -90,9 +90,13 @@ class LiveParts:
         self._touched, self._pull = {}, np.zeros(3)
         self.wrench[:], self._asked[:], self._slow, self.pushes = 0.0, 0.0, False, False
 
-    def go_on(self, before: LiveParts) -> None:
-        """Add what another environment adds by now, so that a hand feels no jerk of it."""
-        self.wrench[:], self._asked[:], self._slow = before.wrench, before._asked, before._slow
+    def added(self) -> tuple[Array, Array, bool]:
+        """Return what `go_on` goes on with."""
+        return self.wrench.copy(), self._asked.copy(), self._slow
+
+    def go_on(self, added: tuple[Array, Array, bool]) -> None:
+        """Add what was `added` before a reset, or by another environment: a hand feels no jerk."""
+        self.wrench[:], self._asked[:], self._slow = added
         self._look()
 
     def move_goal(self, pose: Array, at_once: bool = False) -> None:

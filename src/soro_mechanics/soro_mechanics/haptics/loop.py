@@ -16,7 +16,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.device import HapticDevice
-from soro_mechanics.haptics.rendering import HapticLaw, rendering_setup, RenderingSetup
+from soro_mechanics.haptics.rendering import HapticLaw, NONE, rendering_setup, RenderingSetup
 from soro_mechanics.haptics.sensing import Sensing, sensing_setup, SensingSetup
 from soro_mechanics.haptics.sensor_watch import SensorWatch
 from soro_mechanics.haptics.stable_limits import stable_limits
@@ -96,13 +96,13 @@ class HapticLoop:
             None: a solution is on its way, the next tick runs on the last one.
         """
         sensing, self.computed = self.law.sensing, False
-        if sensing.code is not Code.NONE:
+        if sensing.code is not NONE:
             return sensing.code
         self.law.watch_oscillation()
         self._age += 1
         if not self._begun:
             if self._age < self._every or (self._age < self._oldest and self._near()):
-                return Code.NONE
+                return NONE
         self._waited = self._waited + 1 if room < self._room else 0
         if self._waited % (PATIENCE + 1):
             return None
@@ -122,7 +122,7 @@ class HapticLoop:
         """Whether the last estimate is near the linearisation."""
         sensing, size = self.law.sensing, self._far.size
         moved = sensing.ports.compliance[:size, :size] @ sensing.z
-        return bool(np.abs(self._far * moved).max() < 1.0)
+        return all(-1.0 < part < 1.0 for part in (self._far * moved).tolist())
 
     def run_once(self) -> None:
         """Run everything that a tick may run, at rest, so that nothing is compiled later."""
@@ -134,6 +134,7 @@ class HapticLoop:
             for _ in range(self.law.oscillation.every + 1):
                 self.tick(angle, sensor)
                 self.advance()
+            self.law.resting.rests(1.0)
             self.law.restart()
         watch = SensorWatch(self.law.sensing, self.law.setup.period)
         watch.update(sensor, np.zeros(len(sensor), bool), sensor)

@@ -36,6 +36,7 @@ CODES = {
     kernels.LIMITS_CONTRADICT: Code.AT_LIMIT,
     kernels.NOT_SOLVED: Code.NOT_CONVERGED,
 }
+NONE = Code.NONE  # looked up once: that costs more than to ask for it
 ARRIVED = 0.02  # rad, of every motor: the approach is over
 DOUBLED_WITHIN = 1.0  # s: a hand that keeps the motors from arriving gets their full speed too
 # m, rad: an object has the handle where it wants it, and nobody's hand may stay. Below the 1 mm
@@ -168,7 +169,8 @@ class EnergyMonitor:
         self.capacity = float(setup.energy)
         self.state = np.zeros(kernels.MONITOR)
         self.last_pose, self.last_wrench = np.eye(4), np.zeros(6)
-        self._work = np.zeros(15)
+        work = np.zeros(15)
+        self.moved, self.arrays = work[9:], (self.state, self.last_pose, self.last_wrench, work)
         self.reset()
 
     def reset(self) -> None:
@@ -176,6 +178,10 @@ class EnergyMonitor:
         self.state[:] = 0.0
         self.state[[kernels.TANK, kernels.LEFT]] = self.capacity
         self._renewed = self._least = 0.0  # by renewals, and `lowest` until the last of them [J]
+
+    def jump(self) -> None:
+        """Count no motion until the next sample: other sensors are used from there on."""
+        self.state[kernels.STARTED] = 0.0
 
     def renew(self) -> None:
         """Give the allowance anew, as a contact begins: earlier ones may have spent it."""
@@ -204,12 +210,10 @@ class EnergyMonitor:
         """Number of steps that were shortened."""
         return int(self.state[kernels.LIMITED])
 
-    def update(self, pose: Array, wrench: Array) -> Array:
-        """Take one sample; returns the twist of the hand since the last one, shape (6,)."""
-        kernels.watch_energy(
-            self.state, self.last_pose, self.last_wrench, pose, wrench, self._work
-        )
-        return self._work[9:15]
+    def update(self, pose: Array, wrench: Array) -> None:
+        """Take one sample; `moved` is the twist of the hand since the last one then."""
+        *states, work = self.arrays
+        kernels.watch_energy(*states, pose, wrench, work)
 
 
 class HapticLaw:
@@ -244,13 +248,17 @@ class HapticLaw:
         self._slow_smoothing = setup.share(max(setup.time_constant, SLOW))
         self.oscillation = OscillationWatch(setup.period, setup.length)
         self.strips = StripPlay(sensing.setup.sensor_play, sensing.setup.sensor_deviation)
-        self._moved, self._interval = np.zeros(6), setup.period
-        self._speed_smoothing = setup.share(setup.speed_time_constant)
-        self._work = np.zeros(kernels.limit_workspace(na, ne))
-        self._started = False
+        self._interval = setup.period
+        known, work = self.monitor.state, np.zeros(kernels.limit_workspace(na, ne))
+        self._commanded = kernels.Commanded(
+            self.monitor.capacity, known, self.command, self._step, work
+        )
+        self._started, self._used = False, sensing.used
         self._periods, self._free = 0, 0.0  # since the last estimate of the hand, since a contact
         self.careful, self.leash = False, MotorLeash(setup.period)
         self.resting = RestingHand(sensing, self.strips, self.rendering.weight, setup.period)
+        share = float(setup.share(setup.speed_time_constant))
+        self._felt = kernels.Felt(*self.monitor.arrays, self.speed, share, self.resting.drift)
         self.approach()
 
     def restart(self) -> None:
@@ -272,7 +280,7 @@ class HapticLaw:
         Every direction that gives way follows what is sensed. The error of the sensors would move
         a handle that nobody holds: in free space, along a line, round a circle.
         """
-        linear, angular = self.environment.apart
+        linear, angular = self.environment.apart.tolist()
         live, added = self.environment.live, self.environment.live.wrench
         self.resting.begin()
         if live.pushes and math.hypot(*added[:3], *(added[3:] / self.setup.length)) > force:
@@ -299,7 +307,7 @@ class HapticLaw:
             names = [o.name for o in self.environment.objects]
             raise InvalidInput('environment', names, LET_GO, Code.BUSY)
         environment.reset()
-        environment.live.go_on(self.environment.live)
+        environment.live.go_on(self.environment.live.added())
         self.environment = environment
         self.oscillation.reset()
         self.approach()
@@ -325,40 +333,34 @@ class HapticLaw:
         """
         sensing = self.sensing
         self._periods += periods
-        elongation = self.strips.follow(sensor, periods * self.setup.period)
-        sensing.widen(np.hypot(self.strips.unseen, self.resting.drift))
-        code = sensing.update(encoder, elongation)
-        if code is not Code.NONE:
+        period = self.setup.period
+        times = periods * period, self._periods * period
+        known = sensing.port_arrays, sensing.arrays, self.strips.arrays, self._felt
+        if sensing.used is not self._used:  # what is sensed jumps, the hand has not moved
+            self.monitor.jump()
+            self._used = sensing.used
+        sample = encoder, sensor, sensing.used
+        found = kernels.feel(*known, *sample, times)
+        code = sensing.take(*found)
+        if code is not NONE:
             return code
         if not self._started:
             self.command[:] = sensing.angle()  # an encoder may be out of use
             self._started = True
-        moved = self.monitor.update(sensing.pose, sensing.wrench)
-        interval = self._periods * self.setup.period
-        self._periods = 0
-        kernels.smooth_speed(moved, interval, self._speed_smoothing, self.speed)
-        self._moved, self._interval = moved, interval
+        self._periods, self._interval = 0, times[1]
         environment = self.environment
-        environment.update(sensing.pose, sensing.wrench, self.speed, interval)
-        self._free += interval
+        environment.update(sensing.pose, sensing.wrench, self.speed, self._interval)
+        self._free += self._interval
         if environment.touched:
             if self._free > NEW_CONTACT:
                 self.monitor.renew()
             self._free = 0.0
         code = self.rendering.update(sensing.pose, environment.goal, environment.force)
-        if code is not Code.NONE:
+        if code is not NONE:
             return code
-        commanded = kernels.Commanded(
-            self._slow_smoothing if self.oscillation.slow else self._smoothing,
-            self._allowed_step(),
-            self.monitor.capacity,
-            self.monitor.state,
-            self.command,
-            self._step,
-            self._work,
-        )
-        target = self.rendering.angle
-        kernels.limit_command(sensing.port_arrays, sensing.z, sensing.wrench, target, commanded)
+        smoothing = self._slow_smoothing if self.oscillation.slow else self._smoothing
+        limits = self.rendering.angle, smoothing, self._allowed_step(), self._commanded
+        kernels.limit_command(sensing.port_arrays, sensing.arrays, *limits)
         if self.careful:
             self.leash.shorten(self.command, sensing.ports)
         else:
@@ -367,7 +369,7 @@ class HapticLaw:
 
     def watch_oscillation(self) -> None:
         """Look at the last sample's motion; once a tick, when the command is out."""
-        self.oscillation.update(self._moved, self._interval)
+        self.oscillation.update(self.monitor.moved, self._interval)
 
     def approach(self) -> None:
         """Begin slowly: where the environment wants the motors may be far from where they are."""

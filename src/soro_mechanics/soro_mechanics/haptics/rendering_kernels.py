@@ -7,7 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.haptics.sensing_kernels import sense_effector, SENSED, weigh_sensors
 from soro_mechanics.haptics.virtual_environment_kernels import twist_between
+from soro_mechanics.haptics.watch_kernels import follow_strips
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import so3_exp
@@ -49,11 +51,23 @@ class Rendered(NamedTuple):
     index: NDArray[np.int64]  # (na,)
 
 
+@by_reference
+class Felt(NamedTuple):
+    """What is kept of the hand from sample to sample."""
+
+    monitor: Floats  # (MONITOR,)
+    last_pose: Floats  # (4, 4)
+    last_wrench: Floats  # (6,)
+    work: Floats  # (15,); of `watch_energy`: twist since the last sample in its end
+    speed: Floats  # (6,)
+    smoothing: float  # of it
+    drift: Floats  # (ns,) by how much strips may err beside what is known of them
+
+
+@by_reference
 class Commanded(NamedTuple):
     """What limits commands, and the last one."""
 
-    smoothing: float  # share of the way to the target
-    largest_step: Floats  # (na,)
     capacity: float  # of the tank
     monitor: Floats  # (MONITOR,)
     command: Floats  # (na,)
@@ -253,8 +267,25 @@ def watch_energy(monitor, last_pose, last_wrench, pose, wrench, work):
 
 
 @kernel
-def limit_command(p, z, wrench, target, c):
+def feel(p, s, t, f, encoder, sensor, used, times):
+    """Follow strips, sense, watch energy and speed: one call of every tick; as `sense_effector`.
+
+    p, s, t, f : Ports, Sensed, Strips, Felt; `times` since the last sample, and since an estimate.
+    """
+    follow_strips(t, sensor, times[0])
+    weigh_sensors(s, used, t.deviation, t.unseen, f.drift)
+    status, bounded = sense_effector(p, encoder, t.elongation, s)
+    if status == SENSED:
+        watch_energy(f.monitor, f.last_pose, f.last_wrench, s.pose, s.wrench, f.work)
+        smooth_speed(f.work[9:15], times[1], f.smoothing, f.speed)
+    return status, bounded
+
+
+@kernel
+def limit_command(p, s, target, smoothing, largest_step, c):
     """Move the command towards the target: low-pass (30), rate limit, energy limit.
+
+    p, s, c : Ports, Sensed, Commanded; `smoothing`: share of the way to the target.
 
     What the motors may still give is the tank less what the legs store against the hand, which
     comes back whatever the motors do. A step that would store more than is left is shortened; with
@@ -263,12 +294,12 @@ def limit_command(p, z, wrench, target, c):
     step, monitor = c.step, c.monitor
     share = 1.0
     for i in range(step.shape[0]):
-        step[i] = c.smoothing * (target[i] - c.command[i])
-        if abs(step[i]) > c.largest_step[i]:
-            share = min(share, c.largest_step[i] / abs(step[i]))
+        step[i] = smoothing * (target[i] - c.command[i])
+        if abs(step[i]) > largest_step[i]:
+            share = min(share, largest_step[i] / abs(step[i]))
     for i in range(step.shape[0]):
         step[i] *= share
-    stored, linear, quadratic = stored_energy(p, z, wrench, c.command, step, c.work)
+    stored, linear, quadratic = stored_energy(p, s.z, s.wrench, c.command, step, c.work)
     # A surplus from long ago is not kept: it could be spent at once.
     monitor[TANK] = min(monitor[TANK], c.capacity + stored)
     monitor[LEFT] = monitor[TANK] - stored

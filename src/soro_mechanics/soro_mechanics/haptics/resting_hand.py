@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.haptics import watch_kernels as kernels
 from soro_mechanics.haptics.sensing import Sensing
 from soro_mechanics.haptics.strip_play import StripPlay
 
@@ -33,8 +34,11 @@ class RestingHand:
     def __init__(self, sensing: Sensing, strips: StripPlay, weight: Array, period: float) -> None:
         self._sensing, self._strips, self._weight = sensing, strips, weight
         self._every = max(1, round(REFRESHED / period))
-        self._used, self._force = sensing.used, math.nan
-        self.drift = np.zeros(sensing.sizes[2])
+        self._used, self._force, self._seen = sensing.used, math.nan, -1
+        na, ne, ns = sensing.sizes
+        found = np.zeros((ns, na)), np.zeros((ns, ne)), np.zeros((ns, ns)), np.zeros(ns, bool)
+        self._arrays = kernels.Resting(*found, np.zeros(na), np.zeros(ns))
+        self.drift = np.zeros(ns)
         self.forget()
 
     def forget(self) -> None:
@@ -56,22 +60,18 @@ class RestingHand:
         if not force > 0.0:
             return False
         sensing = self._sensing
-        if self._left <= 0 or sensing.used is not self._used or force != self._force:
+        old = self._left <= 0 and self._seen != sensing.linearised
+        if old or sensing.used is not self._used or force != self._force:
             self._look(force)
         self._left -= 1
-        p, turned = sensing.ports, sensing.angle() - sensing.ports.angle
-        expected = p.sensor + self._turned @ turned - self._change @ p.force
-        apart = self._strips.apart(expected)[self._used]
-        pull = self._inverse @ apart
-        distance = float(apart @ pull)
+        distance, without_odd, odd = kernels.rest_distance(
+            sensing.port_arrays, sensing.arrays, self._strips.arrays, self._arrays
+        )
         if distance < 1.0:
             return True
-        # What each strip adds to the distance: without it the others are as near as that.
-        alone = pull * pull / self._diagonal
-        if not distance - alone.max(initial=0.0) < 1.0:
+        if not without_odd < 1.0:
             return False
-        self.odd_strip = odd = int(np.flatnonzero(self._used)[alone.argmax()])
-        far = abs(float(apart[alone.argmax()]))
+        self.odd_strip, far = odd, abs(float(self._arrays.apart[odd]))
         doubted = DOUBTED * sensing.setup.sensor_deviation[odd]
         if far > doubted and not self._strips.exact.all():
             self.drift[odd] = far  # no contradiction would tell
@@ -79,9 +79,10 @@ class RestingHand:
 
     def _look(self, force: float) -> None:
         sensing, self._left, self._force = self._sensing, self._every, force
-        self._used = used = sensing.used
-        self._turned, self._change = sensing.without_hand()
+        self._seen, r = sensing.linearised, self._arrays
+        self._used = r.used[:] = used = sensing.used
+        r.inverse[:] = 0.0
+        r.turned[:], r.change[:] = sensing.without_hand()
         error = DEVIATIONS * sensing.setup.sensor_deviation[used]
-        reach = force * np.sqrt(self._weight) * self._change[used]
-        self._inverse = np.linalg.inv(np.diag(error**2) + reach @ reach.T)
-        self._diagonal = np.diag(self._inverse).copy()
+        reach = force * np.sqrt(self._weight) * r.change[used]
+        r.inverse[np.ix_(used, used)] = np.linalg.inv(np.diag(error**2) + reach @ reach.T)

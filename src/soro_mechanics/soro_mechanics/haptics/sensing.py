@@ -113,7 +113,8 @@ class Sensing:
     """Sensing on one linearisation; nothing is allocated between calls of `linearise`.
 
     The attributes `pose`, `wrench`, `z`, ... are views that every `update` overwrites; `estimate`
-    copies them; `used` says which sensors count. One thread at a time.
+    copies them; `used` says which sensors count, `linearised` how often that was done. One thread
+    at a time.
     """
 
     def __init__(self, ports: CondensedPorts, setup: SensingSetup) -> None:
@@ -141,7 +142,7 @@ class Sensing:
             work=np.zeros(kernels.sensing_workspace(na, ne, ns)),
             index=np.zeros(nz, np.int64),
         )
-        self.code, self.bounded = Code.NO_STATE, False
+        self.code, self.bounded, self.linearised = Code.NO_STATE, False, 0
         self.ports, self.port_arrays = ports, kernels.Ports(*vars(ports).values())
         self.use(np.ones(na, bool), np.ones(ns, bool))
         self.linearise(ports)
@@ -156,6 +157,7 @@ class Sensing:
             raise InvalidInput('ports', ports.sizes, f'sizes {self.sizes}', Code.INVALID_SIZE)
         if ports is not self.ports:
             self.ports, self.port_arrays = ports, kernels.Ports(*vars(ports).values())
+        self.linearised += 1
         self.z[:] = 0.0
         state, low = self.arrays.state, self.arrays.low
         state[: self.sizes[0]] = ports.torque
@@ -172,22 +174,24 @@ class Sensing:
             raise InvalidInput('use', (encoders, sensors), expected, Code.INVALID_SIZE)
         self.arrays.weight[:na] = encoders / self.setup.encoder_deviation
         self.used = np.array(sensors, bool)
-        self.widen(np.zeros(ns))
+        self.widen(*np.zeros((2, ns)))
 
     def limit_force(self, limit: ArrayLike) -> None:
         """Bound the hand force by less than the setup does, shape (ne,), from `linearise` on."""
         self._bound[self.sizes[0] :] = np.minimum(limit, self.setup.force_limit)
 
-    def widen(self, deviation: Array) -> None:
-        """Let the sensors err by more, shape (ns,): a standard deviation beside the setup's."""
-        total = np.hypot(self.setup.sensor_deviation, deviation)
-        self.arrays.weight[self.sizes[0] :] = self.used / total
+    def widen(self, deviation: Array, drift: Array) -> None:
+        """Let the sensors err by more, shapes (ns,): standard deviations beside the setup's."""
+        known = self.used, self.setup.sensor_deviation
+        kernels.weigh_sensors(self.arrays, *known, deviation, drift)
 
     def update(self, encoder: Array, sensor: Array) -> Code:
         """Estimate from one sample, shapes (na,) [rad] and (ns,); the loop's call, unchecked."""
-        found = kernels.sense_effector(self.port_arrays, encoder, sensor, self.arrays)
-        status, self.bounded = found
-        self.code = CODES[status]
+        return self.take(*kernels.sense_effector(self.port_arrays, encoder, sensor, self.arrays))
+
+    def take(self, status: int, bounded: bool) -> Code:
+        """Note how a kernel has sensed; return the code of that."""
+        self.code, self.bounded = CODES[status], bounded
         return self.code
 
     def estimate(self, encoder: ArrayLike, sensor: ArrayLike) -> TipEstimate:

@@ -5,6 +5,7 @@
 The unknowns z are the changes of motor torques and hand force, in this order: nz = na + ne.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -274,6 +275,15 @@ def effector_state(p, s):
                     v += axes[i, a] * s.covariance[na + a, na + b] * axes[j, b]
             s.wrench_covariance[i, j] = v
             s.wrench_covariance[j, i] = v
+
+
+@kernel
+def weigh_sensors(s, used, deviation, more, drift):
+    """Weigh sensors (ns,) by what they err by altogether: `deviation`, `more` and `drift`."""
+    first = s.weight.shape[0] - used.shape[0]
+    for i in range(used.shape[0]):
+        total = math.hypot(deviation[i], math.hypot(more[i], drift[i]))
+        s.weight[first + i] = used[i] / total
 
 
 @kernel

@@ -14,8 +14,6 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics import watch_kernels as kernels
 
-RECENT = 0.1  # s: what a strip has moved before counts no more. Assumed.
-
 
 class StripPlay:
     """Follows the strips of one device, sample by sample.
@@ -45,13 +43,13 @@ class StripPlay:
         self.unseen, self.reading, self.elongation = np.zeros((3, count))
         self.half, self.exact = half, np.zeros(count, bool)
         told = self.exact, self.unseen, self.reading, self.elongation
-        self._strips = kernels.Strips(half, deviation, anchor, way, self.slack, *told)
+        self.arrays = kernels.Strips(half, deviation, anchor, way, self.slack, *told)
         self.reset()
 
     def reset(self) -> None:
         """Forget what was seen; the strips are taken to be in the middle of their bands."""
-        self._strips.anchor[:] = np.nan
-        for state in (self.reading, self.elongation, self.slack, self._strips.way):
+        self.arrays.anchor[:] = np.nan
+        for state in (self.reading, self.elongation, self.slack, self.arrays.way):
             state[:] = 0.0
         self.exact[:] = self.half == 0.0
         self.unseen[:] = np.where(self.exact, 0.0, kernels.UNSEEN * self.half)
@@ -61,7 +59,7 @@ class StripPlay:
 
         Both of shape (ns,) [m], the second a view; NaN is no reading.
         """
-        kernels.follow_strips(self._strips, reading, max(0.0, 1.0 - seconds / RECENT))
+        kernels.follow_strips(self.arrays, reading, seconds)
         return self.elongation
 
     def apart(self, elongation: Array) -> Array:

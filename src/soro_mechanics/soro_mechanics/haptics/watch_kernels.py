@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
 
+RECENT = 0.1  # s: what a strip has moved before counts no more. Assumed.
 NOISE = 4.0  # deviations within which a reading does not move
 # By how much a leg is taken to have moved more than its strip where that begins to move back,
 # until the dead band is crossed: at once would be a jump of the force. Assumed.
@@ -55,6 +56,18 @@ class Watched(NamedTuple):
 
 
 @by_reference
+class Resting(NamedTuple):
+    """What strips read without a hand; see `RestingHand`."""
+
+    turned: Floats  # (ns, na) more by a turn of each motor
+    change: Floats  # (ns, ne) more by a force of the hand, motors held
+    inverse: Floats  # (ns, ns) of the square of what they may read otherwise
+    used: Flags  # (ns,); of others that is zero
+    turn: Floats  # (na,) scratch
+    apart: Floats  # (ns,) by how much they read otherwise
+
+
+@by_reference
 class Ringing(NamedTuple):
     """Band-pass and what came of it, per direction (6,); see `OscillationWatch`."""
 
@@ -69,8 +82,9 @@ class Ringing(NamedTuple):
 
 
 @kernel
-def follow_strips(p, reading, fades):
-    """Take a reading (ns,), NaN where there is none; `fades`: share of the way that stays."""
+def follow_strips(p, reading, seconds):
+    """Take a reading (ns,), NaN where there is none, and the time since the last one."""
+    fades = max(0.0, 1.0 - seconds / RECENT)
     for i in range(reading.shape[0]):
         r, old, moved, half = reading[i], p.anchor[i], 0.0, p.half[i]
         noise = NOISE * p.deviation[i]
@@ -138,6 +152,39 @@ def watch_sensors(p, s, w, raw, faulty, sensor, samples):
         bad += w.bad[i]
         good += w.good[i]
     return bad, mean_square_residual(p, s) if good > p.force.shape[0] else math.nan
+
+
+@kernel
+def rest_distance(p, s, t, r):
+    """Compare strips with what they would read without a hand; Ports, Sensed, Strips, Resting.
+
+    Returns
+    -------
+    square of their distance from that, least one without a single strip, and which that is
+    """
+    for a in range(r.turn.shape[0]):
+        r.turn[a] = 0.0
+        for j in range(s.z.shape[0]):
+            r.turn[a] += p.compliance[a, j] * s.z[j]
+    for i in range(r.apart.shape[0]):
+        expected = p.sensor[i]
+        for a in range(r.turn.shape[0]):
+            expected += r.turned[i, a] * r.turn[a]
+        for e in range(p.force.shape[0]):
+            expected -= r.change[i, e] * p.force[e]
+        ahead = t.reading[i] - expected
+        hidden = t.slack[i] if t.exact[i] else min(max(ahead, -t.half[i]), t.half[i])
+        r.apart[i] = ahead - hidden if r.used[i] else 0.0  # one that is not may be no number
+    distance, most, odd = 0.0, 0.0, 0
+    for i in range(r.apart.shape[0]):
+        pull = 0.0
+        for j in range(r.apart.shape[0]):
+            pull += r.inverse[i, j] * r.apart[j]
+        distance += r.apart[i] * pull
+        # What each strip adds to the distance: without it the others are as near as that.
+        if r.used[i] and pull * pull / r.inverse[i, i] > most:
+            most, odd = pull * pull / r.inverse[i, i], i
+    return distance, distance - most, odd
 
 
 @kernel

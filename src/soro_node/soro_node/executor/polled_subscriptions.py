@@ -129,5 +129,10 @@ def _age(information: dict[str, Any]) -> float:
     return max(0.0, age)  # a clock that was set back makes nothing new
 
 
+def arrival_of(information: dict[str, Any]) -> float:
+    """Return when a message reached this process [s, steady clock], however late it is taken."""
+    return time.monotonic() - _age(information)
+
+
 def _unused(message: Any) -> None:
     """Stand where rclpy wants a callback; no executor calls it."""

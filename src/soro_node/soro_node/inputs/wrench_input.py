@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
@@ -16,6 +15,7 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.robot_file.sensor_sections import ForceSensor
 from soro_node.conversions import wrench_from_message
 from soro_node.diagnostics import Level
+from soro_node.executor.polled_subscriptions import arrival_of
 from soro_node.frames import Frames
 from soro_node.inputs.external_wrench import ExternalWrench
 from soro_node.parameters import Parameter
@@ -80,15 +80,15 @@ class WrenchInput(ExternalWrench):
             level, text = Level.OK, 'used' if self.present else 'none'
         self._node.diagnostics.report(self._name, level, text)
 
-    def _on_message(self, message: WrenchStamped) -> None:
-        frames = self._frames
+    def _on_message(self, message: WrenchStamped, information: dict[str, Any]) -> None:
+        frames, arrival = self._frames, arrival_of(information)
         name = message.header.frame_id
         known = name in (frames.tip_aligned, frames.tip, frames.base_link)
         if known and not self._is_sensor(name):
             self._anchor = name
-            self._take(message, time.monotonic(), np.eye(4))
+            self._take(message, arrival, np.eye(4))
         else:
-            self._filter.add(message)
+            self._filter.add(message, arrival)
 
     def _is_sensor(self, frame_id: str) -> bool:
         sensor = self._sensor
