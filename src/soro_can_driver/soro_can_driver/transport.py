@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import math
 import secrets
 import time
@@ -13,11 +14,10 @@ from numpy.typing import NDArray
 
 from soro_can_driver import board as f4
 from soro_can_driver import protocol as msg
-from soro_can_driver.answers import Answers
-from soro_can_driver.bus import CanBus
-from soro_can_driver.frame import Control, Frame, position_control, state_of
+from soro_can_driver.frame import Control, Frame, position_control, ProtocolError, state_of
+from soro_can_driver.protocol import unpack
 from soro_can_driver.wiring import CanWiring
-from soro_driver.can_bus import POLL
+from soro_driver.can_bus import POLL, RawCanBus
 from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag, Identity
 
 Array = NDArray[np.float64]
@@ -34,6 +34,52 @@ RATE_LIMITED, SENSOR_FAULT = int(Flag.RATE_LIMITED), int(Flag.SENSOR_FAULT)
 FLEX_FAULTY = int(f4.FlexFlag.STUCK | f4.FlexFlag.OUT_OF_RANGE)
 LAST_COUNT = 0x7FFF + 0.5  # what is less is rounded to one that fits
 MAX_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement
+
+
+class Answers:
+    """Counts the questions since the one that was answered last.
+
+    The numbers wrap, the count does not: an answer that stays the same never looks new again.
+
+    - `newest`: number of the newest question, u8.
+    - `behind`: questions after the one that the newest answer belongs to.
+    """
+
+    def __init__(self) -> None:
+        self.restart(0)
+
+    def restart(self, newest: int) -> None:
+        """Begin with nothing to be answered; `newest` is the number before the next one."""
+        self.newest, self.behind = newest, 0
+        self._answer = newest
+
+    def ask(self) -> int:
+        """Return the number of the next question."""
+        self.newest = (self.newest + 1) & 0xFF
+        self.behind += 1
+        return self.newest
+
+    def answered(self, number: int) -> None:
+        """Take the number that an answer carries."""
+        if number != self._answer:
+            self._answer = number
+            self.behind = (self.newest - number) & 0xFF
+
+
+class CanBus(RawCanBus):
+    """Counts what is not a frame of the protocol."""
+
+    def send(self, *frames: Frame) -> None:
+        """Send frames, in one packet where the link can. Raises DeviceTimeout, DeviceLost."""
+        self.put([(int(frame.id), frame.pack()) for frame in frames])
+
+    def receive(self) -> Iterator[Frame]:
+        """Yield what has arrived, without waiting. Raises DeviceLost."""
+        for identifier, data in self.take():
+            try:
+                yield unpack(identifier, data)
+            except ProtocolError:
+                self._foreign += 1
 
 
 class CanTransport:

@@ -16,7 +16,7 @@ import pytest
 
 from soro_driver.serial import frame as sf
 from soro_dspace_driver.emulator.board import DspaceBoard, SCALE
-from soro_dspace_driver.emulator.firmware_board import FirmwareBoard, PACKAGE
+from soro_dspace_driver.emulator.device import FirmwareBoard, PACKAGE
 from soro_dspace_driver.protocol import (
     BODIES,
     Command,

@@ -26,10 +26,10 @@ from recorded_rig import (
 from soro_driver.device import DeviceError
 from soro_driver.safety.not_allowed import NotAllowed
 from soro_haptics import topic_device
-from soro_haptics.duration_histogram import BIN, DurationHistogram
 from soro_haptics.haptic_messages import estimate_message
 from soro_haptics.haptic_report import sensor_status
 from soro_haptics.motor_motion import LINGER
+from soro_haptics.stage_times import BIN, DurationHistogram
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.haptics.loop import LONGEST

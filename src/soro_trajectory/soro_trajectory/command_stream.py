@@ -46,8 +46,10 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
+from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs.actuator_feedback import ActuatorFeedback
+from soro_node.inputs.driver_constants import COMMAND_TIMEOUT, SIMULATED_COMMAND_TIMEOUT
 from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 
@@ -67,6 +69,22 @@ class Phase(Enum):
     RAMP = 'moving'
     HOLD = 'holding'
     FOLLOW = 'tracking'
+
+
+SLACK = 0.25, 0.05  # of the timeout, and s: commands take their time on the way
+
+
+def pause_of_driver(robot: RobotDescription) -> float:
+    """Return the command timeout that the robot file gives the driver, with some slack [s].
+
+    The slack stays below one timeout: for two of them a driver knows whom a stop ends.
+    """
+    section = robot.foreign_section('driver')
+    timeout = SIMULATED_COMMAND_TIMEOUT
+    if section is not None:
+        timeout = section.quantity('command_timeout', 's', COMMAND_TIMEOUT)
+    part, least = SLACK
+    return (1.0 + part) * timeout + least
 
 
 class CommandStream:

@@ -38,8 +38,7 @@ from soro_node.robot_binding import ROBOT_PARAMETERS
 from soro_node.robot_node import RobotNode
 from soro_node.transforms import stamp_of
 from soro_trajectory.bench_action import BenchAction
-from soro_trajectory.command_stream import CommandStream, Phase
-from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.command_stream import CommandStream, pause_of_driver, Phase
 from soro_trajectory.follow_joint_trajectory import FollowAction
 from soro_trajectory.input_shaping import shaped_motion, slowest_modes
 from soro_trajectory.joint_trajectory import goal_of_trajectory

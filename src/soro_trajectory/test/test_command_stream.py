@@ -17,8 +17,7 @@ from soro_mechanics.robot_file.section import Section
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs.actuator_feedback import ActuatorFeedback
 from soro_node.inputs.driver_constants import STOPPED_BIT
-from soro_trajectory.command_stream import CommandStream, Phase, SILENCE
-from soro_trajectory.driver_pause import pause_of_driver
+from soro_trajectory.command_stream import CommandStream, pause_of_driver, Phase, SILENCE
 from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.stream_error import StreamError
 

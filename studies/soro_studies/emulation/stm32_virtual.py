@@ -20,9 +20,8 @@ from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.record import read_section
 from soro_stm32_driver.device import Stm32Device
 from soro_stm32_driver.emulator.board import Stm32Board
-from soro_stm32_driver.emulator.device import read_board
+from soro_stm32_driver.emulator.device import RadioLine, read_board
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
-from soro_stm32_driver.emulator.radio import RadioLine
 from soro_stm32_driver.protocol import NO_LENGTH
 from soro_stm32_driver.transport import Stm32Transport
 from soro_stm32_driver.wiring import read_wiring

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from soro_driver.serial.frame import Frame, MAJOR, SerialState
 from soro_emulation.device_emulator import Array, EmulatorContext
 from soro_emulation.injected_fault import actuator_index, finite, whole_number
+from soro_emulation.serial_line import SerialLine
 from soro_emulation.serial_pty import LINK_FAULTS, SerialPty
 from soro_emulation.wired_emulator import WiredEmulator
 from soro_mechanics.core.errors import InvalidInput
@@ -20,7 +22,6 @@ from soro_stm32_driver.emulator.board import Stm32Board
 from soro_stm32_driver.emulator.firmware_board import FirmwareBoard
 from soro_stm32_driver.emulator.muscle_bank import MuscleBank, MuscleProperties
 from soro_stm32_driver.emulator.properties import BoardProperties
-from soro_stm32_driver.emulator.radio import RadioLine
 from soro_stm32_driver.protocol import NO_LENGTH, StatusFlag
 from soro_stm32_driver.wiring import read_wiring, Stm32Wiring
 
@@ -29,6 +30,61 @@ FAULTS = ('none', *OF_DEVICE, 'protocol', 'channels', *LINK_FAULTS)
 SENSOR_UNIT = 1e-5  # m
 # What answers: the board of this package, or the reference firmware built for this computer.
 BOARDS: dict[str, type[Stm32Board]] = {'emulated': Stm32Board, 'host': FirmwareBoard}
+
+
+class RadioLine(SerialLine):
+    """A serial line with the latency of a radio link.
+
+    - `latency` [s]: every unit is late by something in between; order is kept.
+
+    Its `counters` have two more: units that were held back for others to overtake them
+    (`reordered`), and those that did overtake some (`overtaking`).
+    """
+
+    PARTS = (*SerialLine.PARTS, 'reordering')
+
+    def __init__(
+        self, baudrate: int, generator: np.random.Generator, latency: tuple[float, float]
+    ) -> None:
+        self._latency = latency
+        self._generator = generator
+        self._newest = 0.0
+        super().__init__(baudrate, generator)
+        self.counters |= {'reordered': 0, 'overtaking': 0}
+
+    def repair(self) -> None:
+        """End every fault; the counters stay."""
+        super().repair()
+        self._hold = self._held_until = 0.0
+
+    def damage(self, values: dict[str, Any]) -> None:
+        """Begin faults: those of a cable, and two more.
+
+        ``reordering``: part of the units that are overtaken by the next ones; ``hold`` [s]:
+        nothing passes for so long, then everything.
+        """
+        hold = finite(values, 'hold', 0.0)
+        if hold < 0.0:
+            raise InvalidInput('hold', hold, 'seconds, zero or more')
+        super().damage(values)
+        self._hold = hold
+
+    def _enter(self, unit: bytes, now: float) -> None:
+        before = len(self._waiting)
+        if self._hold > 0.0:
+            self._held_until, self._hold = now + self._hold, 0.0
+        super()._enter(unit, now)
+        added = [self._waiting.pop() for _ in range(len(self._waiting) - before)]
+        for at, data in reversed(added):
+            arrival = max(at + self._generator.uniform(*self._latency), self._held_until)
+            if self._generator.random() < self._parts['reordering']:
+                arrival += 2.0 * self._latency[1] + 0.1
+                self.counters['reordered'] += 1
+            else:
+                arrival = self._newest = max(arrival, self._newest)
+            place = bisect.bisect(self._waiting, arrival, key=lambda waiting: waiting[0])
+            self.counters['overtaking'] += place < len(self._waiting)
+            self._waiting.insert(place, (arrival, data))
 
 
 class Stm32Emulator(WiredEmulator):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soro_emulation.serial_line import counters_of
-from soro_stm32_driver.emulator.radio import RadioLine
+from soro_stm32_driver.emulator.device import RadioLine
 
 SINCE = 10.0  # s
 UNITS = 1000

@@ -10,7 +10,7 @@ equilibrium, whose tangent is the compliance.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 import math
 import time
@@ -25,7 +25,6 @@ from soro_mechanics.models.segments import rod_kernels as kernels
 from soro_mechanics.models.segments.cosserat_kernels import EXACT, Increment, PUBLISHED, RECORD
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
 from soro_mechanics.models.segments.rod_kernels import Nodes, PointLoads, Rod
-from soro_mechanics.models.segments.rod_state import Ramp, RodState
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
 from soro_mechanics.models.segments.sums import compliance_sums
 from soro_mechanics.numerics import lie
@@ -38,6 +37,33 @@ MOST_DRIFT = 0.1  # of integrated rotations from rotations; assumed: farther is 
 TOO_FEW = 1e300  # in place of a residual: of elements
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubber can be trusted
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """Result of the actuation stage: section record, its variations, base moments."""
+
+    actuation: Array
+    gravity: Array
+    record: Array
+    d_record: Array
+    starts: Array
+    passes: int
+    residual: float
+    structure: SegmentChain  # whose sections these are
+
+
+@dataclass(frozen=True)
+class RodState:
+    """Solution kept for a warm start, Jacobian and compliance."""
+
+    grid: Grid
+    loads: PointLoads
+    ramp: Ramp
+    base_wrench: Array
+    nodes: Array
+    columns: Array
+    integral: Array
 
 
 class SegmentModel(Model):
