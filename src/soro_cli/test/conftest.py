@@ -45,9 +45,9 @@ def alter(monkeypatch) -> Callable[[str, Callable[[Any], None]], None]:
     """Change every message of a type as it is read: another recording without writing one."""
 
     def install(kind: str, change: Callable[[Any], None]) -> None:
-        def decode(types, name, data, original=_Types.decode):
-            message = original(types, name, data)
-            if name.endswith(f'/{kind}'):
+        def decode(types, schema, data, original=_Types.decode):
+            message = original(types, schema, data)
+            if schema.name.endswith(f'/{kind}'):
                 change(message)
             return message
 

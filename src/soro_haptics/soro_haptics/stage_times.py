@@ -16,8 +16,6 @@ import numpy as np
 from soro_driver.device import Device
 
 D = TypeVar('D', bound=Device)
-
-
 BIN = 2e-6  # s, resolution
 BINS = 25_000  # up to 50 ms; what is longer counts as that
 

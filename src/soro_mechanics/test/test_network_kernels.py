@@ -314,7 +314,9 @@ def test_extreme_eigenvalues_are_exact_also_where_they_lie_close_together():
         found = extreme_eigenvalues(a, np.outer(scale, scale))
         size = np.abs(values).max() + np.abs(skew).max()
         np.testing.assert_allclose(found, [values.min(), values.max()], atol=1e-14 * n * size)
-    assert not all(np.isfinite(extreme_eigenvalues(np.full((6, 6), np.nan), np.ones((6, 6)))))
+    for wrong in (np.nan, np.inf, 1e200):  # of the last the squares are not finite
+        with pytest.raises(np.linalg.LinAlgError):
+            extreme_eigenvalues(np.full((6, 6), wrong), np.ones((6, 6)))
 
 
 def dense_elimination(s, w, r):

@@ -57,6 +57,7 @@ from soro_trajectory.stream_error import meaning_of, STOPPED, StreamError
 MAX_PERIODS = 3.0
 ROUNDING = 1e-6  # schedules go at the very rate that is allowed
 MIN_TRY = 0.1  # s, before a new target begins the takeover anew
+SLACK = 0.25, 0.05  # of the driver's timeout, and s: commands take their time on the way
 SILENCE = 0.5  # s, without targets: those of a stream that was ended are over
 ENDED = -1  # generation of what belongs to such a stream
 
@@ -69,9 +70,6 @@ class Phase(Enum):
     RAMP = 'moving'
     HOLD = 'holding'
     FOLLOW = 'tracking'
-
-
-SLACK = 0.25, 0.05  # of the timeout, and s: commands take their time on the way
 
 
 def pause_of_driver(robot: RobotDescription) -> float:

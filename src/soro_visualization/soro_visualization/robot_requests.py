@@ -27,11 +27,11 @@ from soro_node.conversions import command_message, pose_to_message, wrench_to_me
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from soro_visualization.drawing.shape import Array, Shape, shape_from_message
+from soro_visualization.page.readout import TASKS
 from soro_visualization.reading import read_or_warn
 from soro_visualization.service_calls import Buttons, OneAtATime
 
 TARGET_AGE = 1.0  # s; nobody expects a robot to set off towards an older target
-TASKS = ('position', 'position_and_axis', 'pose')  # of trajectory_planner
 REMEDIES = {'driver/stop': 'use the hardware stop'}
 PLANNER_NAMES = ('task', 'position_tolerance', 'orientation_tolerance')
 PLANNER_PERIOD = 1.0  # s; whoever sets them anew is noticed after that

@@ -5,6 +5,7 @@
 import math
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 
@@ -124,6 +125,8 @@ def extreme_eigenvalues(a, unit):
         for j in range(n):
             m[i, j] = 0.5 * (a[i, j] * unit[i, j] + a[j, i] * unit[j, i])
             size += m[i, j] ** 2
+    if not size < math.inf:
+        raise LinAlgError  # as LAPACK's do
     for _ in range(MAX_SWEEPS):
         left = 0.0  # of what is beside the diagonal, squared
         for p in range(n):

@@ -32,7 +32,6 @@ from numba.np.numpy_support import from_dtype  # noqa: E402
 
 Named = TypeVar('Named')
 _FIRST: Any = ctypes.c_char.from_buffer
-_at = ctypes.addressof
 _NUMBERS = {bool: types.boolean, int: types.int64, float: types.float64}
 
 
@@ -116,7 +115,7 @@ class _Reference(tuple[int]):
         given = {**vars(self)}
         for name in names:
             made = given[name] = given[name].copy()
-            words[starts[name]] = _described(made)[0] if not made.size else _at(_FIRST(made))
+            words[starts[name]] = ctypes.addressof(_FIRST(made)) if made.size else made.ctypes.data
         return self._of(words, given)
 
 
@@ -165,7 +164,7 @@ def _described(value: Any) -> tuple[int, ...]:
     if isinstance(value, np.ndarray):
         writable = value.size and value.flags.writeable
         # a fourth of the time of the other
-        at = _at(_FIRST(value)) if writable else value.ctypes.data
+        at = ctypes.addressof(_FIRST(value)) if writable else value.ctypes.data
         return (at, *value.shape, *value.strides)
     if isinstance(value, _Reference):
         return (tuple.__getitem__(value, 0),)

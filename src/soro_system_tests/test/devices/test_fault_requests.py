@@ -35,7 +35,7 @@ BENCH = ('pneumatic_bench', f'{MODELS}regulator', 'analog_input')
 MODULES = {
     'nidaq': (('device',), (*BENCH, 'safety_relay')),
     'dspace': (('device',), (f'{MODELS}creep', *BENCH, *SERIAL)),
-    'stm32': (('device', 'muscle_bank', 'radio'), SERIAL),
+    'stm32': (('device', 'muscle_bank'), SERIAL),
     'can': (('device',), ('bus_faults', 'haptic_plant', 'serial_line')),
     'simulated': (('device',), ()),
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 import time
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +25,12 @@ from soro_visualization.page.readout import (
     flag_words,
     Snapshot,
     status_html,
+    TASKS,
     why_still,
 )
-from soro_visualization.robot_requests import RobotRequests, TASKS
+
+if TYPE_CHECKING:  # a recording is shown without ROS
+    from soro_visualization.robot_requests import RobotRequests
 
 LET_GO = 0.5  # s without a movement, after which a slider that was held during a stop acts again
 HANDS_ON = 1.0  # s in which sliders stay where a hand left them, though the robot is not there

@@ -39,6 +39,7 @@ FLAGS = (
 )
 NO_STATE, ACTIVE, SAFE = -1, 2, 3
 HELD = 'stopped, or commands or device lost; look why, press Clear, then send a new target'
+TASKS = ('position', 'position_and_axis', 'pose')  # of trajectory_planner
 KERNELS = ': kernels'  # status of the nodes that compile
 PLANNER = f'trajectory_planner{KERNELS}'
 DRIVERS = ('driver: device', 'haptic_renderer: device')  # who speaks for the device

@@ -9,7 +9,7 @@ import io
 import os
 import threading
 import time
-from typing import Any
+from typing import Any, TYPE_CHECKING
 import zlib
 
 import numpy as np
@@ -22,9 +22,11 @@ from soro_visualization.drawing.shape import Array, rotation_matrix, Shape
 from soro_visualization.page.origin import only_own_page
 from soro_visualization.page.panel import ViewerPanel
 from soro_visualization.page.plots import ViewerPlots
-from soro_visualization.page.readout import Snapshot
+from soro_visualization.page.readout import Snapshot, TASKS
 from soro_visualization.page.scene import GIZMO, ViewerScene
-from soro_visualization.robot_requests import RobotRequests, TASKS
+
+if TYPE_CHECKING:
+    from soro_visualization.robot_requests import RobotRequests
 
 LOOPBACK = '127.0.0.1'
 FIRST_PORT, PORTS = 8100, 800
