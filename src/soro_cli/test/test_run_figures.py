@@ -295,7 +295,7 @@ def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch)
 
 def test_a_bag_without_gravity_has_that_of_its_robot_file(recorded, soro, monkeypatch):
     def older(types, kind, data, decode=_Types.decode):
-        message = decode(types, kind, data)
+        message = decode(types, schema, data)
         known = {k: v for k, v in vars(message).items() if k != 'gravity'}
         return SimpleNamespace(**known)
 
@@ -306,9 +306,9 @@ def test_a_bag_without_gravity_has_that_of_its_robot_file(recorded, soro, monkey
 
 
 def test_gravity_that_changed_has_to_be_named(recorded, soro, monkeypatch):
-    def turned(types, kind, data, decode=_Types.decode):
-        message = decode(types, kind, data)
-        if kind.endswith('/Configuration') and message.header.stamp.nanosec < 5 * 10**8:
+    def turned(types, schema, data, decode=_Types.decode):
+        message = decode(types, schema, data)
+        if schema.name.endswith('/Configuration') and message.header.stamp.nanosec < 5 * 10**8:
             message.gravity.z = -9.81
         return message
 
