@@ -294,7 +294,7 @@ def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch)
 
 
 def test_a_bag_without_gravity_has_that_of_its_robot_file(recorded, soro, monkeypatch):
-    def older(types, kind, data, decode=_Types.decode):
+    def older(types, schema, data, decode=_Types.decode):
         message = decode(types, schema, data)
         known = {k: v for k, v in vars(message).items() if k != 'gravity'}
         return SimpleNamespace(**known)
