@@ -18,7 +18,14 @@ from soro_can_driver.frame import Control, Frame, position_control, ProtocolErro
 from soro_can_driver.protocol import unpack
 from soro_can_driver.wiring import CanWiring
 from soro_driver.can_bus import POLL, RawCanBus
-from soro_driver.device import DeviceError, DeviceLost, DeviceTimeout, Flag, Identity
+from soro_driver.device import (
+    DeviceError,
+    DeviceLost,
+    DeviceTimeout,
+    Identity,
+    RATE_LIMITED,
+    SENSOR_FAULT,
+)
 
 Array = NDArray[np.float64]
 
@@ -30,7 +37,6 @@ ASK_AGAIN = 0.02  # s: a frame can be lost, and what a parameter frame asks for 
 SATURATED, TORN = int(f4.Status.SATURATED), int(f4.Status.TORN)
 ARMED = f4.BoardState.ARMED
 IDLE = Control(False, f4.Mode.COAST, 0)
-RATE_LIMITED, SENSOR_FAULT = int(Flag.RATE_LIMITED), int(Flag.SENSOR_FAULT)
 FLEX_FAULTY = int(f4.FlexFlag.STUCK | f4.FlexFlag.OUT_OF_RANGE)
 LAST_COUNT = 0x7FFF + 0.5  # what is less is rounded to one that fits
 MAX_BEHIND = 10  # SYNCs, or set-points: an answer to an older one is no measurement

@@ -49,6 +49,10 @@ class Flag(IntFlag):
     OVER_LIMIT = 64
 
 
+# As numbers, for what is done in every tick: an array & a member of an enumeration takes 7 us.
+RATE_LIMITED, SENSOR_FAULT = int(Flag.RATE_LIMITED), int(Flag.SENSOR_FAULT)
+
+
 class Fault(IntFlag):
     """Bits 0-15 of ActuatorState.faults, equal for every device; a device owns bits 16-31."""
 

@@ -15,10 +15,9 @@ import time
 
 import numpy as np
 
-from soro_driver.device import DeviceError, Fault, Reading
+from soro_driver.device import DeviceError, Fault, Reading, SENSOR_FAULT
 from soro_driver.loop.law import Command, Law
 from soro_driver.safety.not_allowed import NotAllowed
-from soro_driver.safety.plausibility import SENSOR_FAULT
 from soro_haptics.motor_motion import LINGER, MotorMotion
 from soro_haptics.sensor_guard import SensorGuard
 from soro_haptics.stage_times import StageTimes

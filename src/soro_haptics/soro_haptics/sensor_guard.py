@@ -90,8 +90,8 @@ class SensorGuard:
             self._rests[:] += [2.0 * f.play / abs(f.gain) for f in fits]
         self.elongation = np.full(count, np.nan)
         self._raw, self._faulty = np.zeros(count), np.zeros(count, bool)
-        self._same, self._last = [0] * count, [0.0] * count
-        self._then = [self._last] * count  # all readings when sensor i last changed
+        self._same = [0] * count
+        self._then = [[0.0] * count] * count  # all readings when sensor i last changed
         self._encoder_then = np.zeros(sensing.sizes[0])  # when any reading last changed
         self.paused = self.unchecked = self.came = False
         self._awaited = np.zeros(count, bool)  # gave nothing since the reset
@@ -216,11 +216,10 @@ class SensorGuard:
 
     def _note_changes(self, raw: Array) -> None:
         values = raw.tolist()  # of a few sensors numbers take less time than arrays
-        for i, (new, old) in enumerate(zip(values, self._last, strict=True)):
+        for i, (new, old) in enumerate(zip(values, self._raw.tolist(), strict=True)):
             self._same[i] += 1
             if new != old:
                 self._same[i], self._then[i] = 0, values
-        self._last = values
 
     def _stuck(self, samples: int) -> NDArray[np.bool_]:
         still = np.array([same >= samples for same in self._same], bool)

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from strip_reference import apart as contradiction
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
@@ -85,7 +86,7 @@ def test_strips_that_slide_or_are_out_of_use_are_weighed_as_by_arrays(robot):
         by_turn, change = sensing.without_hand()
         angle = sensing.angle() - device.ports.angle
         expected = device.ports.sensor + by_turn @ angle - change @ device.ports.force
-        apart = strips.apart(expected)[used]
+        apart = contradiction(strips, expected)[used]
         reach = (FORCE * np.sqrt(WEIGHT) * change)[used]
         spread = (DEVIATIONS * SENSOR) ** 2 * np.eye(used.sum()) + reach @ reach.T
         pull = np.linalg.solve(spread, apart)

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from strip_reference import apart as contradiction
 
 from soro_mechanics.haptics.flex_fit import fit_sensor, slack
 from soro_mechanics.haptics.strip_play import StripPlay
@@ -70,7 +71,7 @@ def test_moving_strips_tell_where_their_legs_are_and_resting_ones_that_they_do_n
         assert strips.exact[1] and error[1] < 6.0 * NOISE
         assert error[0] < (12.0 * NOISE if strips.exact[0] else 2.0 * HALF + 8.0 * NOISE)
         # The truth is never contradicted.
-        assert np.abs(strips.apart(leg)).max() < 12.0 * NOISE
+        assert np.abs(contradiction(strips, leg)).max() < 12.0 * NOISE
         exact += strips.exact[0]
     assert exact > 0.4 * len(legs)
 
@@ -81,13 +82,15 @@ def test_a_leg_that_goes_back_unseen_is_not_excluded():
         strips.follow(np.array([k * 1e-5]), PERIOD)
     top = strips.elongation.copy()
     assert strips.exact[0] and strips.slack[0] == -HALF
-    assert strips.apart(top - 2.0 * HALF) == pytest.approx(2.0 * HALF)  # it would have been seen
+    assert contradiction(strips, top - 2.0 * HALF) == pytest.approx(
+        2.0 * HALF
+    )  # it would have been seen
     for _ in range(round(2.0 * RECENT / PERIOD)):
         strips.follow(np.array([199e-5]), PERIOD)
     np.testing.assert_array_equal(strips.elongation, top)  # what was seen stays ...
-    assert strips.apart(top - 2.0 * HALF) == pytest.approx(0.0)  # ... and may be over
+    assert contradiction(strips, top - 2.0 * HALF) == pytest.approx(0.0)  # ... and may be over
     assert strips.unseen[0] > HALF
-    assert abs(strips.apart(top - 3.0 * HALF)[0]) == pytest.approx(HALF)
+    assert abs(contradiction(strips, top - 3.0 * HALF)[0]) == pytest.approx(HALF)
 
 
 def test_every_sample_is_that_of_the_same_operators_on_whole_arrays():

@@ -348,12 +348,16 @@ class ControlLoop:
 
     def _tick_result(self, flags: dev.Flags) -> Tick:
         reading, safety = self._reading, self.safety
-        nothing = np.full(len(self.gate.names), math.nan) if reading is None else reading.applied
+        if reading is None:
+            now, applied = self._clock(), np.full(len(self.gate.names), math.nan)
+            measured = applied
+        else:
+            now, applied, measured = reading.time, reading.applied, reading.measured
         return Tick(
-            self._clock() if reading is None else reading.time,
+            now,
             self._commanded.copy(),
-            nothing,
-            nothing if reading is None else reading.measured,
+            applied,
+            measured,
             flags,
             safety.state,
             safety.present_faults,

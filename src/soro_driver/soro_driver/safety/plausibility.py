@@ -10,14 +10,12 @@ import math
 
 import numpy as np
 
-from soro_driver.device import Array, Fault, Flag, Flags, Reading
+from soro_driver.device import Array, Fault, Flag, Flags, Reading, SENSOR_FAULT
 from soro_driver.loop.debounce import Debounce
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.robot_file.record import given
 
 ONSET = 0.25  # an error begins where it passes this part of the tolerance
-# A number: an array & a member of an enumeration takes 7 us, in every tick.
-SENSOR_FAULT = int(Flag.SENSOR_FAULT)
 FALLING = 0.02  # of the range, below the lowest value so far: it is being vented
 STILL = 0.25  # a value that made less of the way than this part of the error stands still
 

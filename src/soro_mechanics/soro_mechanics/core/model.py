@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from soro_mechanics.core.actuation_limits import limits_of
 from soro_mechanics.core.configuration import (
-    amended,
     Array,
     Configuration,
     distance,
@@ -86,9 +85,7 @@ class Model(ABC):
         """Search, after so many iterations that have led to no solution."""
         from soro_mechanics.inverse.search import Search  # loaded only when used
 
-        found = Search(self, target, load).solve(guess)
-        status = amended(found.status, iterations=found.status.iterations + spent)
-        return amended(found, status=status)
+        return Search(self, target, load, spent).solve(guess)
 
     def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
         """Say of a solution that is `unexplained` what is beyond the limits."""

@@ -61,8 +61,3 @@ class StripPlay:
         """
         kernels.follow_strips(self.arrays, reading, seconds)
         return self.elongation
-
-    def apart(self, elongation: Array) -> Array:
-        """Return by how much the strips contradict some elongations of the legs, (ns,) [m]."""
-        ahead = self.reading - elongation
-        return ahead - np.where(self.exact, self.slack, np.clip(ahead, -self.half, self.half))

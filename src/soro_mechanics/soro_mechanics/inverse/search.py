@@ -71,15 +71,15 @@ class Point(NamedTuple):
 
 
 class Search:
-    """One target of one model, and the iterations spent on it."""
+    """One target of one model, and the iterations spent on it, `spent` of them before."""
 
-    def __init__(self, model: Any, target: Target, load: LoadCase) -> None:
+    def __init__(self, model: Any, target: Target, load: LoadCase, spent: int = 0) -> None:
         self.model, self.target, self.load = model, target, load
         self._limits, self._aim = model.limits, target  # what a point is judged by
         near, turned = target.tolerances
         self._unit = np.array((near, near, near, turned, turned, turned)[: target.size])  # of rows
         self._asked = target.task, target.tolerances
-        self._count = 0
+        self._count = spent
         self._began = time.perf_counter()
 
     def solve(self, guess: Guess) -> InverseSolution:

@@ -96,7 +96,13 @@ class WorkerQueue:
             send, service.send_response = service.send_response, send_or_submit
         return service
 
-    def create_action(self, kind: Any, name: str, execute: Any, arrived: Any = tuple) -> Any:
+    def create_action(
+        self,
+        kind: Any,
+        name: str,
+        execute: Callable[..., Any],
+        arrived: Callable[[], tuple[Any, ...]] = tuple,
+    ) -> ActionServer:
         """Offer an action whose goals are executed on this queue; every cancel is accepted.
 
         `execute` gets the goal and what `arrived` returned, as a tuple, when it was accepted.
