@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 FAILURE = 'no equilibrium found; try a nearer guess or smaller loads'
+State = TypeVar('State')
 
 
 class Outcome(NamedTuple):
@@ -23,25 +25,24 @@ class Outcome(NamedTuple):
         return self.iterations, max(self.residual, least), tolerance, seconds
 
 
-class Steps:
-    """Shares of the way still to go; halved on failure, doubled on success."""
+def advance(
+    good: State, attempt: Callable[[State, float], tuple[State, Any]], halvings: int
+) -> tuple[State, Outcome]:
+    """Go from a state to a goal in shares of the way, halved on failure, doubled on success.
 
-    def __init__(self, halvings: int) -> None:
-        self.done = 0.0
-        self.part = 1.0
-        self.left = halvings
-
-    @property
-    def goal(self) -> float:
-        """Where to go next; exactly 1 at the end."""
-        goal = self.done + self.part
-        return 1.0 if goal > 1.0 - 1e-9 else goal
-
-    def record(self, converged: bool) -> bool:
-        """Note the outcome of a step; False when there were too many failures."""
+    `attempt` solves from a state for a share of the way, exactly 1 at the end; it returns a new
+    state and what Newton's method says: (converged, iterations, residual, negative pivots).
+    Returns the last good state; after more failures than `halvings` it is short of the goal.
+    """
+    done, part, total = 0.0, 1.0, 0
+    while True:
+        goal = done + part if done + part <= 1.0 - 1e-9 else 1.0
+        trial, (converged, used, residual, negative) = attempt(good, goal)
+        total += used
         if converged:
-            self.done, self.part = self.goal, 2.0 * self.part
-            return True
-        self.part *= 0.5
-        self.left -= 1
-        return self.left >= 0
+            good, done, part = trial, goal, 2.0 * part
+        else:
+            part *= 0.5
+            halvings -= 1
+        if done == 1.0 or halvings < 0:
+            return good, Outcome(done == 1.0, total, residual, negative)

@@ -82,7 +82,7 @@ def assemble(legs: SoftLegs) -> AncfState:
         if part < 1e-3:
             raise SoroError(f'the legs do not reach the platform (radius {radius:g} m)')
     by_nodes, by_platform = kernels.sensitivity_of(state[0], state[2], work[0], work[3], work[5])
-    return AncfState(*state, work[3].copy(), work[5].copy(), by_nodes, by_platform)
+    return AncfState(*state, work[3].copy(), by_nodes, by_platform)
 
 
 def _straight(legs: SoftLegs) -> tuple[Array, Array, Array, Array]:

@@ -24,7 +24,7 @@ from soro_mechanics.core.configuration import (
     Target,
 )
 from soro_mechanics.core.errors import InvalidInput
-from soro_mechanics.core.increments import FAILURE, Outcome
+from soro_mechanics.core.increments import FAILURE
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, OUTSIDE, SolverStatus, status_of, Warnings
 from soro_mechanics.core.strain_check import judged
@@ -176,7 +176,13 @@ class Ancf(Model):
                 state, outcome = solve_equations(state, self.structure, part, *asked)
                 if not outcome.converged:
                     break
-        return state, _status(outcome, state, self.tolerance, time.perf_counter() - start)
+        numbers = outcome.numbers(self.tolerance, time.perf_counter() - start)
+        if not outcome.converged:
+            return state, status_of(numbers, FAILURE)
+        smallest = float(extreme_eigenvalues(state.tangent, _PER_UNIT)[0])
+        stable = outcome.negative == 0 and smallest > 0.0
+        said = 'the robot would leave this equilibrium'
+        return state, status_of(numbers, '', stable, smallest, said)
 
     def kernel_loads(self, load: LoadCase) -> AncfLoads:
         """Collect tip wrench, further loads and weight for the kernels."""
@@ -184,10 +190,8 @@ class Ancf(Model):
         weight[0, :3] = self.legs.platform_mass * load.gravity
         weight[1] = load.wrench
         points, wrenches, local = self._platform_points, weight, np.zeros(2, np.bool_)
-        at_leg: list[int] = []
-        at_element: list[int] = []
-        at_xi: list[float] = []
-        at_force: list[Array] = []
+        places: list[tuple[int, int, float]] = []
+        forces: list[Array] = []
         for one in load.loads:
             if one.on in ('', PLATFORM):
                 here = np.zeros(3) if one.on == '' else -self.legs.tip
@@ -195,17 +199,15 @@ class Ancf(Model):
                 wrenches = np.vstack([wrenches, one.wrench])
                 local = np.append(local, one.axes is LoadAxes.LOCAL)
                 continue
-            leg, element, xi = self._place(one)
-            at_leg.append(leg)
-            at_element.append(element)
-            at_xi.append(xi)
-            at_force.append(one.wrench[:3])
+            places.append(self._place(one))
+            forces.append(one.wrench[:3])
+        at = np.array(places, float).reshape(-1, 3)
         on_legs = (
             self.legs.leg_mass * load.gravity,
-            np.array(at_leg, np.int64),
-            np.array(at_element, np.int64),
-            np.array(at_xi),
-            np.array(at_force).reshape(len(at_force), 3),
+            at[:, 0].astype(np.int64),
+            at[:, 1].astype(np.int64),
+            at[:, 2].copy(),
+            np.array(forces).reshape(-1, 3),
         )
         return AncfLoads(on_legs, (points, wrenches, local))
 
@@ -268,12 +270,3 @@ def _scaled(loads: AncfLoads, share: float) -> AncfLoads:
     return AncfLoads(
         (share * weight, leg, element, xi, share * force), (points, share * wrenches, local)
     )
-
-
-def _status(outcome: Outcome, state: AncfState, tolerance: float, seconds: float) -> SolverStatus:
-    if not outcome.converged:
-        return status_of(outcome.numbers(tolerance, seconds), FAILURE)
-    smallest = float(extreme_eigenvalues(state.tangent, _PER_UNIT)[0])
-    stable = outcome.negative == 0 and smallest > 0.0
-    said = 'the robot would leave this equilibrium'
-    return status_of(outcome.numbers(tolerance, seconds), '', stable, smallest, said)

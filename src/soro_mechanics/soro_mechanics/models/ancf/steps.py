@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.increments import Outcome, Steps
+from soro_mechanics.core.increments import advance, Outcome
 from soro_mechanics.models.ancf import solve_kernels as kernels
 
 Structure = tuple[Array, Array, Array, Array, float]
@@ -27,7 +27,6 @@ class AncfState(NamedTuple):
     position: Array  # (3,) of the tip
     rotation: Array  # (3, 3)
     tangent: Array  # (6, 6) condensed on the tip
-    by_stretch: Array  # (6, legs) condensed force per stretch
     by_nodes: Array  # (legs, legs, n_e + 1, 12) per stretch
     by_platform: Array  # (6, legs) tip motion per stretch
 
@@ -67,23 +66,19 @@ def solve_equations(
     target: stretches (legs,) of mode FORWARD, the position of the tip (3,) [m] of INVERSE;
     tolerance: of the scaled residual.
     """
-    good = first
     start = first.stretch if mode == kernels.FORWARD else first.position
     work = make_work(*first.nodes.shape[:2])
-    steps, total = Steps(HALVINGS), 0
-    while True:
-        goal = steps.goal
+
+    def attempt(good: AncfState, goal: float) -> tuple[AncfState, Any]:
         aim = target if goal == 1.0 else start + goal * (target - start)
         nodes, stretch, position, rotation = trial = tuple(part.copy() for part in good[:4])
         nodes[:, 0] = structure[0]  # clamped, also where a like robot's state is the start
         kernels.predict(trial, (good.by_nodes, good.by_platform), structure, mode, aim)
-        converged, used, residual, negative = kernels.newton(
-            trial, structure, loads, mode, aim, tolerance, NEWTON_LIMIT, work
-        )
-        total += used
-        if converged:
-            tangent, by_stretch = work[3].copy(), work[5].copy()
-            responses = kernels.sensitivity_of(nodes, position, work[0], tangent, by_stretch)
-            good = AncfState(nodes, stretch, position, rotation, tangent, by_stretch, *responses)
-        if not steps.record(converged) or steps.done == 1.0:
-            return good, Outcome(bool(converged), total, residual, negative)
+        found = kernels.newton(trial, structure, loads, mode, aim, tolerance, NEWTON_LIMIT, work)
+        if not found[0]:
+            return good, found
+        responses = kernels.sensitivity_of(nodes, position, work[0], work[3], work[5])
+        tangent = work[3].copy()
+        return AncfState(nodes, stretch, position, rotation, tangent, *responses), found
+
+    return advance(first, attempt, HALVINGS)

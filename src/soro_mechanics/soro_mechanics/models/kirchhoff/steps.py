@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.core.increments import Outcome, Steps
+from soro_mechanics.core.increments import advance, Outcome
 from soro_mechanics.models.kirchhoff.hold_kernels import make_hold_work
 from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton, tip_response
 from soro_mechanics.models.kirchhoff.reach_kernels import Goal, make_rod_work, reach_newton
@@ -16,6 +18,7 @@ from soro_mechanics.numerics.lie import so3_exp, so3_log
 
 RodData = tuple[Array, float, float, float]
 Loads = tuple[Array, Array]
+Shape = tuple[Array, Array, Array]  # q (n, 4), F and mu of the modules
 
 _NEWTON_LIMIT = 25
 _HALVINGS = 14
@@ -43,7 +46,6 @@ def reach(
     """
     stiffness, h, _, _ = rod_data
     work = make_rod_work(len(q))
-    good_q, good_force = q, reaction.reshape(1, 3)
     start = np.empty((1, 3))
     module_vectors(q, h, 1, start)
     first = np.empty((3, 3))
@@ -51,67 +53,46 @@ def reach(
     wanted = np.ascontiguousarray(target[:3, :3])
     turn = so3_log(first.T @ wanted) if attitude else np.zeros(3)
     point = target[:3, 3].copy()
-    steps, total = Steps(_HALVINGS), 0
-    while steps.done < 1.0:
-        goal = steps.goal
+    matrix = np.empty((6, 6))
+
+    def attempt(good: tuple[Array, Array], goal: float) -> tuple[tuple[Array, Array], Any]:
         dead, moment = _between(before, after, goal)
         aim = point if goal == 1.0 else start[0] + goal * (point - start[0])
         facing = wanted if goal == 1.0 else np.ascontiguousarray(first @ so3_exp(goal * turn))
-        trial_q, trial_force = good_q.copy(), good_force.copy()
-        converged, used, residual, negative, matrix = reach_newton(
-            trial_q,
-            trial_force,
-            (stiffness, h),
-            dead,
-            Goal(moment, aim, facing, attitude),
-            tolerance,
-            _NEWTON_LIMIT,
-            work,
+        trial = good[0].copy(), good[1].copy()
+        meant = Goal(moment, aim, facing, attitude)
+        *found, matrix[:] = reach_newton(
+            *trial, (stiffness, h), dead, meant, tolerance, _NEWTON_LIMIT, work
         )
-        total += used
-        if converged:
-            good_q, good_force = trial_q, trial_force
-        if not steps.record(converged):
-            break
-    outcome = Outcome(steps.done == 1.0, total, residual, negative)
-    return good_q, good_force[0], outcome, matrix
+        return trial, found
+
+    (q, force), outcome = advance((q, reaction.reshape(1, 3)), attempt, _HALVINGS)
+    return q, force[0], outcome, matrix
 
 
 def hold(
-    state: tuple[Array, Array, Array],
+    state: Shape,
     rod_data: RodData,
     before: Loads,
     after: Loads,
     start: Array,
     wanted: Array,
     tolerance: float,
-) -> tuple[tuple[Array, Array, Array], Array, Outcome, tuple[Array, Array, Array, Array]]:
+) -> tuple[Shape, Array, Outcome, tuple[Array, Array, Array, Array]]:
     """Move a shape (q, F, mu) from bends `start` to bends `wanted`, (m, 2) each.
 
     Returns the state, the muscle lengths (m, 3), the outcome, and `tip_response`.
     """
     modules = len(wanted)
     rod, scratch = make_rod_work(len(state[0])), make_hold_work(modules)
-    good = state
-    steps, total = Steps(_HALVINGS), 0
-    while steps.done < 1.0:
-        goal = steps.goal
+
+    def attempt(good: Shape, goal: float) -> tuple[Shape, Any]:
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)
-        trial = (good[0].copy(), good[1].copy(), good[2].copy())
-        converged, used, residual, negative = hold_newton(
-            trial,
-            rod_data,
-            _between(before, after, goal),
-            aim,
-            tolerance,
-            _NEWTON_LIMIT,
-            rod,
-            scratch,
+        loads = _between(before, after, goal)
+        trial = good[0].copy(), good[1].copy(), good[2].copy()
+        return trial, hold_newton(
+            trial, rod_data, loads, aim, tolerance, _NEWTON_LIMIT, rod, scratch
         )
-        total += used
-        if converged:
-            good = trial
-        if not steps.record(converged):
-            break
-    response = tip_response(good[0], after[1], modules, scratch)
-    return good, scratch.lengths, Outcome(steps.done == 1.0, total, residual, negative), response
+
+    good, outcome = advance(state, attempt, _HALVINGS)
+    return good, scratch.lengths, outcome, tip_response(good[0], after[1], modules, scratch)
