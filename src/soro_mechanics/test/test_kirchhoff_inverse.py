@@ -294,12 +294,7 @@ def test_published_moduli_need_thousands_of_elements():
         half = 0.5 * truth.sol(np.linspace(0.0, 1.0, elements + 1))[0]
         shape = np.column_stack([np.cos(half), 0.0 * half, np.sin(half), 0.0 * half])
         start = InverseState(
-            shape,
-            np.zeros((10, 3)),
-            np.array([truth.p[0], 0.0, truth.p[1]]),
-            0.0,
-            True,
-            SolverStatus(),
+            shape, np.zeros((10, 3)), np.array([truth.p[0], 0.0, truth.p[1]]), True, SolverStatus()
         )
         found = model.reach(point_at([0.25, 0.0, 0.8]), LoadCase(gravity=printed.gravity), start)
         assert found.status.code is Code.NONE and found.minimum

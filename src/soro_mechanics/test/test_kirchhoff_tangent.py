@@ -80,4 +80,4 @@ def test_compliance_along_the_backbone(robot, model):
     full = full_system(shape, model.rod.rod_data, state.dead, state.moment)
     turns = np.array([g[:3, :3] for g in q.backbones[0]])
     assert full.shape == (680, 680)
-    assert station_port(0, turns, 0.005, 10).any() == np.False_
+    assert station_port(0, turns, 0.005, 680).any() == np.False_

@@ -12,7 +12,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, LoadAxes, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.models.kirchhoff.muscle_kernels import muscle_angle, shape_lengths
+from soro_mechanics.models.kirchhoff.muscle_kernels import shape_lengths
 from soro_mechanics.models.kirchhoff.rod_kernels import station_poses
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 
@@ -48,16 +48,12 @@ class KirchhoffBackbone:
         self.element = body.length / body.elements  # distance of two nodes [m]
         # stiffness, element, muscle radius and give of a bend, as the kernels take them
         self.rod_data = (body.stiffness, self.element, body.muscle_radius, body.bend_give)
-        self._simpson = np.full(body.elements + 1, 2.0)
-        self._simpson[1::2] = 4.0
-        self._simpson[[0, -1]] = 1.0
-        self._simpson *= self.element / 3.0
+        self._simpson = self._weights_before(body.length)
         self.arc = np.linspace(0.0, body.length, body.elements + 1)  # of the nodes [m]
         # nodes from one station to the next
         self.every = body.elements // (body.modules * body.stations_per_module)
-        angles = [[muscle_angle(t, i) for i in range(3)] for t in range(body.modules)]
-        # (modules, 2, 3): bends are ``combine @ lengths``
-        self.combine = 2.0 / 3.0 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        turned = np.stack([np.cos(body.muscle_angles), np.sin(body.muscle_angles)], axis=1)
+        self.combine = 2.0 / 3.0 * turned  # (modules, 2, 3): bends are ``combine @ lengths``
         straight = np.zeros((body.elements + 1, 4))
         straight[:, 0] = 1.0
         force, bends = np.zeros((body.modules, 3)), np.zeros((body.modules, 2))

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
-from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rod_system, rotation_of
+from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rod_system, station_poses
 from soro_mechanics.models.kirchhoff.steps import RodData
 from soro_mechanics.numerics import lie
 
@@ -72,12 +72,11 @@ def compliance_at_stations(
     shape: tuple[Array, Array, Array], rod_data: RodData, dead: Array, moment: Array, every: int
 ) -> Array:
     """Return (n, 6, 6) at every `every`-th node: twist there per wrench there, base axes."""
-    q, force, _ = shape
+    full, rotations = full_system(shape, rod_data, dead, moment), all_rotations(shape[0])
     # nearly banded: a sparse factorisation costs a tenth of a dense one
-    factor = splu(csc_matrix(full_system(shape, rod_data, dead, moment)))
-    rotations = all_rotations(q)
-    stations = range(0, len(q), every)
-    ports = [station_port(n, rotations, rod_data[1], len(force)) for n in stations]
+    factor = splu(csc_matrix(full))
+    stations = range(0, len(rotations), every)
+    ports = [station_port(n, rotations, rod_data[1], len(full)) for n in stations]
     responses = factor.solve(np.ascontiguousarray(np.vstack(ports).T))
     out = np.zeros((len(ports), 6, 6))
     for i, port in enumerate(ports):
@@ -85,26 +84,15 @@ def compliance_at_stations(
     return out
 
 
-def station_port(n: int, rotations: Array, h: float, modules: int) -> Array:
+def station_port(n: int, rotations: Array, h: float, unknowns: int) -> Array:
     """Return the twist (6, unknowns) of node n per unknown of `full_system`."""
-    count = len(rotations)
-    per = (count - 1) // modules
-    port = np.zeros((6, 3 * (count - 1) + 8 * modules))
+    port = np.zeros((6, unknowns))
     if n == 0:
         return port
-    t = min(n // per, modules - 1)
-    for below in range(t + (1 if n == (t + 1) * per else 0)):
-        at = 3 * (count - 1) + 8 * below
-        port[:3, at : at + 3] = np.eye(3)
-    first = t * per
-    if n < (t + 1) * per:
-        weights = partial_weights(n - first) * h
-        for k, weight in enumerate(weights):
-            if first + k > 0:
-                at = 3 * (first + k - 1)
-                # R (eta x e3)
-                port[:3, at] -= weight * rotations[first + k][:, 1]
-                port[:3, at + 1] += weight * rotations[first + k][:, 0]
+    for k, weight in enumerate(h * partial_weights(n)[1:], 1):
+        # R (eta x e3)
+        port[:3, 3 * k - 3] = -weight * rotations[k][:, 1]
+        port[:3, 3 * k - 2] = weight * rotations[k][:, 0]
     port[3:, 3 * (n - 1) : 3 * n] = rotations[n]
     return port
 
@@ -122,7 +110,6 @@ def partial_weights(k: int) -> Array:
 
 def all_rotations(q: Array) -> Array:
     """Return the rotations (n, 3, 3) of all nodes."""
-    out = np.empty((len(q), 3, 3))
-    for n in range(len(q)):
-        rotation_of(q[n], out[n])
-    return out
+    poses = np.empty((len(q), 4, 4))
+    station_poses(q, 1.0, 1, poses)
+    return poses[:, :3, :3]

@@ -64,11 +64,7 @@ class Kirchhoff(Model):
     def reach(
         self, target: Target, load: LoadCase, guess: RodState | InverseState | None = None
     ) -> InverseState:
-        """Find the rod of least energy that ends at a target, eqs (48)-(54).
-
-        The muscles carry whatever the shape needs; only the end point is held. `status.code` is
-        UNSTABLE when the stationary shape is not a minimum.
-        """
+        """Find the rod of least energy that ends at a target, see `find_reach`."""
         return find_reach(self.rod, target, self._loads(load), guess)
 
     def lengths_of(self, q: Array) -> Array:

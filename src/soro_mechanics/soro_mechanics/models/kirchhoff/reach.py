@@ -15,7 +15,6 @@ from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import TOLERANCE
 from soro_mechanics.models.kirchhoff.guess import spiral_shapes
-from soro_mechanics.models.kirchhoff.rod_kernels import elastic_energy
 from soro_mechanics.models.kirchhoff.steps import Loads, reach
 
 _FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes may end
@@ -28,7 +27,6 @@ class InverseState:
     quaternions: Array  # (n, 4) scalar first
     lengths: Array  # (modules, 3) muscle lengths, eq (54) [m]
     reaction: Array  # (3,) force at the end point that the constraint needs [N]
-    energy: float  # elastic energy [J]
     minimum: bool  # whether the reduced Hessian is positive definite
     status: SolverStatus
 
@@ -80,7 +78,7 @@ def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:
     numbers = 0, 1.0, TOLERANCE, time.perf_counter() - start
     status = status_of(numbers, 'no rod through this point was found')
     lengths = np.full((rod.body.modules, 3), rod.body.length / rod.body.modules)
-    return InverseState(rod.straight.q, lengths, np.zeros(3), 0.0, False, status)
+    return InverseState(rod.straight.q, lengths, np.zeros(3), False, status)
 
 
 def _reach_from(
@@ -92,7 +90,7 @@ def _reach_from(
     target: Target,
     start: float,
 ) -> InverseState:
-    attitude = {Task.POSITION: 0, Task.POSITION_AND_AXIS: 1, Task.POSE: 2}[target.task]
+    attitude = int(target.task)  # FREE, AXIS and FULL of the kernels
     shape, force, outcome, matrix = reach(
         q, reaction, rod.rod_data, before, after, target.pose, attitude, TOLERANCE
     )
@@ -101,8 +99,7 @@ def _reach_from(
     failure = '' if outcome.converged else 'no equilibrium through this point was found'
     said = 'this shape is a saddle of the energy'
     status = status_of(numbers, failure, minimum, math.nan, said)
-    energy = float(elastic_energy(shape, rod.rod_data[0], rod.element))
-    return InverseState(shape, rod.lengths_of(shape), force.copy(), energy, minimum, status)
+    return InverseState(shape, rod.lengths_of(shape), force.copy(), minimum, status)
 
 
 def _is_minimum(matrix: Array, negative: int, attitude: int) -> bool:
@@ -111,6 +108,7 @@ def _is_minimum(matrix: Array, negative: int, attitude: int) -> bool:
     Interior pivots and the end block together must have one negative eigenvalue per multiplier
     of position; prescribed attitude rows leave the end block.
     """
-    free = matrix[{0: 0, 1: 2, 2: 3}[attitude] :, {0: 0, 1: 2, 2: 3}[attitude] :]
+    rows = (0, 2, 3)[attitude]
+    free = matrix[rows:, rows:]
     below = np.count_nonzero(np.linalg.eigvalsh(0.5 * (free + free.T)) < 0.0)
     return bool(negative + below == 3)
