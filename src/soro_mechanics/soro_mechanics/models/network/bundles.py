@@ -22,6 +22,8 @@ from soro_mechanics.models.muscle_means import mean_remark
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.linear_kernels import linearise
 from soro_mechanics.models.network.layout import Layout
 
 MAX_ROUNDS = 12
@@ -120,8 +122,8 @@ class MeanSearch:
         slope, second, stiffness = self._bundles.pressed(layout, x, state)
         if bool((np.abs(slope) <= BALANCED * stiffness).all()):
             return True
-        equilibrium.inspect(x, state, True)
         work, _ = equilibrium.scratch
+        linearise(layout.structure, x, state, work, True, LANES)
         common = np.array([work.columns[:, g].sum(axis=1) for g in self._bundles.actuators])
         self.rounds += 1
         try:

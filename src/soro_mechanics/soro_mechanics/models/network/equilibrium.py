@@ -21,7 +21,6 @@ from soro_mechanics.models.network.drive_values import driven_range
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
-from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.relaxation import relax
 from soro_mechanics.models.network.tendon.equilibrium import solve_held_tendons
 from soro_mechanics.numerics import lie_kernels
@@ -71,6 +70,8 @@ class Equilibrium:
         self.level = 0  # of `Layout.levels`, on which stability was last told
         self._local = threading.local()
         self.posed: Any = None  # an inverse problem: what all of this network have in common
+        self.guard: Any = None  # what checks its solutions
+        self.mesh_check: Any = None  # what estimates their mesh error
         self._assembled: Outcome | None = None
 
     def __reduce__(self) -> tuple[type[Equilibrium], tuple[lay.Layout]]:
@@ -351,12 +352,6 @@ class Equilibrium:
                 g = g @ step
             state.node[n] = g
         return g
-
-    def inspect(self, x: Inputs, state: State, gradient: bool) -> int:
-        """Assemble at a state and eliminate; return the negative pivots of the rods."""
-        work, _ = self.scratch
-        evaluate(self.layout.structure, x, state, work, gradient, True, LANES)
-        return int(condense(self.layout.structure, x, state, work, gradient, True))
 
 
 def tolerance_of(layout: lay.Layout) -> float:

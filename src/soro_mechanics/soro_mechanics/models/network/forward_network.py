@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 import math
 import threading
 import time
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +26,16 @@ from soro_mechanics.models.network.guard import Guard
 from soro_mechanics.models.network.inverse_statics.platform import Track
 from soro_mechanics.models.network.linearisation import (
     cut_state,
+    joined_state,
     Linearisation,
     Shape,
     trace_shape,
 )
 from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.models.network.meshing import choose_mesh, MeshReport
-from soro_mechanics.models.network.release import joined_state, release
+from soro_mechanics.models.network.relaxation import release
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.robot_file.reader import RobotDescription
-
-Kept = TypeVar('Kept')
 
 
 @dataclass
@@ -113,8 +110,6 @@ class ForwardNetwork(Model):
         self.bundles = Bundles(self.spec)
         self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}
-        self._checks: WeakKeyDictionary[lay.Layout, MeshCheck] = WeakKeyDictionary()
-        self._guards: WeakKeyDictionary[lay.Layout, Guard] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._batch: tuple[tuple[float, ...], int, Batch | None] | None = None
 
@@ -262,23 +257,15 @@ class ForwardNetwork(Model):
 
     def guard(self, equilibrium: Equilibrium) -> Guard:
         """Return what checks solutions on a mesh of this model for validity."""
-        return self._kept(self._guards, equilibrium.layout, partial(Guard, self.description))
+        if equilibrium.guard is None:
+            equilibrium.guard = Guard(self.description, equilibrium.layout)
+        return equilibrium.guard
 
     def mesh_check(self, equilibrium: Equilibrium) -> MeshCheck:
         """Return what estimates the mesh error of solutions of one solver."""
-        return self._kept(self._checks, equilibrium.layout, MeshCheck)
-
-    def _kept(
-        self,
-        known: WeakKeyDictionary[lay.Layout, Kept],
-        layout: lay.Layout,
-        make: Callable[[lay.Layout], Kept],
-    ) -> Kept:
-        found = known.get(layout)
-        if found is not None:
-            return found
-        with self._lock:
-            return known.setdefault(layout, make(layout))
+        if equilibrium.mesh_check is None:
+            equilibrium.mesh_check = MeshCheck(equilibrium.layout)
+        return equilibrium.mesh_check
 
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""

@@ -19,7 +19,14 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import copy_state, Inputs, Integers, State, Work
+from soro_mechanics.models.network.arrays import (
+    copy_state,
+    Inputs,
+    Integers,
+    new_state,
+    State,
+    Work,
+)
 from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
@@ -72,6 +79,19 @@ def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -
         whole = pieces.stop - pieces.start == own.stop - own.start
         wrench[pieces] = state.wrench[own] if whole else shape.wrench[stations][:-1]
     return state._replace(node=node, wrench=wrench)
+
+
+def joined_state(layout: lay.Layout, cut: lay.Layout, state: State) -> State:
+    """Return a state of the cut network for the network itself: the reverse of `cut_state`."""
+    if cut is layout:
+        return state
+    out = new_state(layout.structure)
+    out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
+    for r, rod in enumerate(layout.spec.rods):
+        parts = layout.spec.steps if rod.macro else 1
+        out.node[layout.rod_nodes[r]] = state.node[cut.rod_nodes[r]][::parts]
+        out.wrench[layout.rod_pieces[r]] = state.wrench[cut.rod_pieces[r]][::parts]
+    return out
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,9 @@ class MeshCheck:
     """Estimates the mesh error of solutions of one layout."""
 
     def __init__(self, layout: lay.Layout) -> None:
-        # Parts of the layout, not itself: who keeps this by its layout, weakly, can forget both.
-        self._spec, self._structure = layout.spec, layout.structure
-        self._tip, self._actuators = layout.tip_body, layout.actuators
+        self._layout = layout
         self._fine: Equilibrium | None = None
-        s = layout.structure
-        self.limit = COARSE * float(s.scale[0])
-        self._stations, self._piece = layout.parts, layout.station_piece
+        self.limit = COARSE * float(layout.structure.scale[0])
         self._remainder = REMAINDER[not all(rod.macro for rod in layout.spec.rods)]
 
     def error(self, problem: Problem, state: State, shape: Shape) -> float:
@@ -50,7 +46,7 @@ class MeshCheck:
         outcome = self.refined(problem, state, shape, MAX_STEPS, ENOUGH)
         if not outcome.converged:
             return math.inf
-        tip = self._tip
+        tip = self._layout.tip_body
         apart = outcome.state.body[tip, :3, 3] - state.body[tip, :3, 3]
         return self._remainder * float(np.linalg.norm(apart))
 
@@ -75,20 +71,20 @@ class MeshCheck:
     def finer(self, problem: Problem) -> Equilibrium:
         """Return the solver on the mesh twice as fine, with nodes where the problem has loads."""
         if self._fine is None:
-            spec = split_at_loads(refined(self._spec, 2), problem.load.loads)
-            self._fine = Equilibrium(lay.build_layout_raw(spec, self._actuators))
+            spec = split_at_loads(refined(self._layout.spec, 2), problem.load.loads)
+            self._fine = Equilibrium(lay.build_layout_raw(spec, self._layout.actuators))
         return self._fine
 
     def between(self, fine: lay.Layout, state: State, shape: Shape) -> State:
         """Return a state of a finer network next to this solution."""
-        s, own = fine.structure, self._structure
-        if len(s.share) == len(own.share):
+        s, own = fine.structure, self._layout
+        if len(s.share) == len(own.structure.share):
             return state
         out = new_state(s)
         out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
         twist = np.empty(6)
         for r, rod in enumerate(fine.spec.rods):
-            stations = self._stations[r]
+            stations = own.parts[r]
             at, pose = shape.fraction[stations], shape.pose[stations]
             low = np.clip(np.searchsorted(at, rod.fractions + NODE_MERGE) - 1, 0, len(at) - 2)
             nodes = out.node[fine.rod_nodes[r]]
@@ -101,7 +97,7 @@ class MeshCheck:
                 lie_kernels.se3_log(np.linalg.inv(a) @ b, twist)
                 nodes[k] = a @ lie.se3_exp(part[k] * twist)
             pieces = fine.rod_pieces[r]
-            coarse = self._piece[stations][low[:-1]]
+            coarse = own.station_piece[stations][low[:-1]]
             if len(state.tension):
                 out.tension[pieces] = state.tension[coarse]
             if rod.macro:

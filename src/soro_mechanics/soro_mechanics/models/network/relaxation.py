@@ -10,13 +10,25 @@ frame of the mesh is dragged by a fluid and implicit Euler follows the motion,
 with D = diag(EI/L^3, EI/L) of each frame and 1/mu the time step. mu grows until the matrix is
 positive definite, so that a step goes down in energy, and fades as the robot comes to rest: the
 last steps are Newton's. What it finds is an equilibrium like any other, checked by its residual.
+
+So a robot also leaves an unstable equilibrium. A push at the tip does not show the way where a rod
+buckles between its ends: the nodes inside the rods are moved a little at random, integrated pieces
+cut into their steps first.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Structure, Work
+from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import (
+    copy_state,
+    Inputs,
+    new_state,
+    State,
+    Structure,
+    Work,
+)
 from soro_mechanics.models.network.kernels import system_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
@@ -27,6 +39,7 @@ START = 1.0  # drag at the beginning
 FADED = 1e-3  # drag below which there is none
 THICKEST = 1e4  # drag that must be enough
 LOST = 1e6  # scaled residual from which nothing comes back
+NUDGE = 1e-3  # of the rods' mean length
 
 
 def relax(
@@ -86,3 +99,22 @@ def _definite(matrix: np.ndarray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def release(
+    layout: lay.Layout, x: Inputs, start: State, tolerance: float, side: float
+) -> State | None:
+    """Return where the motion from an unstable state ends; None where it does not settle.
+
+    The layout has a node after every step of its integrated pieces; side, 1 or -1, tells which of
+    the two ways to leave.
+    """
+    s, rng = layout.structure, np.random.default_rng(0)
+    state = copy_state(start)
+    size = side * NUDGE * float(s.scale[0])
+    for nodes in layout.rod_nodes:
+        for node in range(nodes.start + 1, nodes.stop - 1):
+            state.node[node, :3, 3] += size * rng.normal(size=3)
+    work = layout.work()
+    converged, state, _, _ = relax(s, x, state, (work, new_state(s)), tolerance)
+    return state if converged else None
