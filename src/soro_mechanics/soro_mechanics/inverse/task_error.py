@@ -23,8 +23,11 @@ def axis_turn(tip: Array, target: Array) -> Array:
     return np.asarray(axis * (angle / sine))
 
 
-def twist_left(tip: Array, target: Target) -> Array:
-    """Return the motion still to do (6,) [m], [rad], base axes; no rotation where it is free."""
+def task_error(tip: Array, target: Target) -> Array:
+    """Return what the task lacks, shape (3,), (5,) or (6,): position [m], then rotation [rad].
+
+    Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
+    """
     twist = np.zeros(6)
     if target.task is Task.POSE:
         pose_error(tip, target.pose, twist)
@@ -32,15 +35,7 @@ def twist_left(tip: Array, target: Target) -> Array:
     twist[:3] = target.pose[:3, 3] - tip[:3, 3]
     if target.task is Task.POSITION_AND_AXIS:
         twist[3:] = axis_turn(tip, target.pose)
-    return twist
-
-
-def task_error(tip: Array, target: Target) -> Array:
-    """Return what the task lacks, shape (3,), (5,) or (6,): position [m], then rotation [rad].
-
-    Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
-    """
-    return task_rows(tip, target.task, twist_left(tip, target))
+    return task_rows(tip, target.task, twist)
 
 
 def task_rows(tip: Array, task: Task, twist: Array) -> Array:

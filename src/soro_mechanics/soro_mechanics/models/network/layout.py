@@ -198,7 +198,7 @@ class Layout:
     @cached_property
     def tendons(self) -> Tendons:
         """The tendons, by actuator."""
-        return Tendons(self.spec, self.structure, self.sections, self.slots, self.lengths)
+        return Tendons(self)
 
     @cached_property
     def restiffened(self) -> NDArray[np.bool_]:
@@ -211,20 +211,11 @@ class Layout:
         """Whether there is such a rod."""
         return bool(self.restiffened.any())
 
-    @cached_property
-    def rest_stiffness(self) -> Array:
-        """Stiffness (pieces, 6, 6) of two-node elements at rest; not to be written to."""
-        s = self.structure
-        return self.stiffened(
-            self.lengths, self.sections[:, 0], s.rod_macro == 0, np.zeros((len(s.share), 6, 6))
-        )
-
     def stiffened(
         self, length: Array, section: Array, rods: NDArray[np.bool_], start: Array
     ) -> Array:
         """Return `start` with the stiffness of the two-node elements of some rods."""
         out = start.copy()
-        section = np.ascontiguousarray(section)
         stiffen_elements(self.structure, length, section, rods, np.empty((10, 6)), out)
         return out
 
@@ -315,11 +306,12 @@ def rest_inputs(layout: Layout) -> Inputs:
     rods, bodies = int(s.counts[1]), int(s.counts[0])
     unknown = np.ones(bodies, dtype=np.int64)
     unknown[0] = 0
+    section, none = np.ascontiguousarray(layout.sections[:, 0]), np.zeros((len(s.share), 6, 6))
     return Inputs(
         length=layout.lengths.copy(),
         table=lane_table(layout.sections, s.lane, int(s.counts[7])),
-        section=np.ascontiguousarray(layout.sections[:, 0]),
-        stiffness=layout.rest_stiffness,
+        section=section,
+        stiffness=layout.stiffened(layout.lengths, section, s.rod_macro == 0, none),
         dilution=np.ones(rods),
         theta=np.zeros((rods, 2)),
         tension=np.zeros(s.tendon.shape[:2]),

@@ -21,7 +21,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, Target, Task
 from soro_mechanics.inverse.steps import convex, learn_bend
-from soro_mechanics.inverse.task_error import axis_turn, sizes, twist_left
+from soro_mechanics.inverse.task_error import axis_turn, sizes, task_error, task_rows
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
@@ -180,7 +180,7 @@ class InverseProblem(DrivenLimits):
         target = self.target.finer
         limits = (self.equilibrium.tolerance, *target.tolerances)
         pose, body = np.ascontiguousarray(target.pose), self.layout.tip_body
-        task = self.size, body, pose, self.range, self.energy, self.middle
+        task = target.size, body, pose, self.range, self.energy, self.middle
         return Aim(MAX_DIRECT, limits, GROWTH, NEARLY, tangent, known, *task, LANES)
 
     def inputs(self, driven: Array) -> Inputs:
@@ -188,12 +188,9 @@ class InverseProblem(DrivenLimits):
         value = np.array([driven[d.actuator] + d.offset for d in self.drives])
         return lay.drive(self.layout, self._loaded, value, self._slopes)
 
-    def task_error(self, state: State) -> Array:
-        """Return the twist (6,) still missing: position in base axes, rotation in tip axes."""
-        tip = state.body[self.layout.tip_body]
-        twist = twist_left(tip, self.target)
-        twist[3:] = tip[:3, :3].T @ twist[3:]
-        return twist
+    def lacking(self, state: State) -> Array:
+        """Return what the task lacks, as `task_error` of the tip does."""
+        return task_error(state.body[self.layout.tip_body], self.target)
 
     def equivalent(self, state: State) -> Array:
         """Return the pose that serves the task as well as the target, with the least turn."""
@@ -204,22 +201,6 @@ class InverseProblem(DrivenLimits):
         pose = target.copy()
         pose[:3, :3] = lie.so3_exp(axis_turn(tip, target)) @ tip[:3, :3]
         return pose
-
-    def rows(self, state: State) -> Array:
-        """Return A of the task in the tip body's own axes."""
-        full = np.zeros((6, 6))
-        full[:3, :3] = state.body[self.layout.tip_body][:3, :3]
-        full[3:, 3:] = np.eye(3)
-        return full[: self.size]
-
-    @property
-    def size(self) -> int:
-        """Rows of the task: the rotation about the tip's own z axis comes last."""
-        return self.target.size
-
-    def errors(self, task_error: Array) -> tuple[float, float]:
-        """Return position [m] and orientation error [rad]."""
-        return sizes(task_error[: self.size])
 
     def solve(self, start: InverseState) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
@@ -235,8 +216,8 @@ class InverseProblem(DrivenLimits):
                 at.residual = float(evaluate(s, x, at.state, work, False, False, LANES))
             else:
                 at.residual = self.linearise(at).error
-            task_error = self.task_error(at.state)
-            at.task_error, at.steps = self.errors(task_error), step
+            lacking = self.lacking(at.state)
+            at.task_error, at.steps = sizes(lacking), step
             still = step > 0 and size * min(1.0, size / before_that) < SETTLED
             if self.reached(at) and (still or not self.redundant):
                 return at
@@ -252,7 +233,7 @@ class InverseProblem(DrivenLimits):
             else:
                 linear = self.linearise(at)
                 with linear.lock:  # it may be that of the guess, which others use too
-                    wanted = None if linear.singular else self._step(at, task_error)
+                    wanted = None if linear.singular else self._step(at, lacking)
                 if wanted is None:
                     return at
                 da, base, best, before = wanted, linear, merit, at.driven
@@ -322,18 +303,17 @@ class InverseProblem(DrivenLimits):
         outcome = self.equilibrium.newton(self.inputs(driven), state)
         if not outcome.converged:
             return None
-        missing, steps = self.errors(self.task_error(outcome.state)), outcome.iterations
+        missing, steps = sizes(self.lacking(outcome.state)), outcome.iterations
         return InverseState(driven, outcome.state, outcome.residual, missing, steps)
 
     def _distance(self, at: InverseState) -> float:
-        task_error = self.task_error(at.state)[: self.size]
-        return float(np.linalg.norm(task_error * self._unit))
+        return float(np.linalg.norm(self.lacking(at.state) * self._unit))
 
     def _tangent(self, at: InverseState) -> tuple[Array, Array] | None:
         """Return J and what is missing, both scaled; None where nothing is to be followed."""
         try:
-            linear, missing = self.linearise(at), self.task_error(at.state)
-            return None if linear.singular else self._task(at, missing)[:2]
+            linear, lacking = self.linearise(at), self.lacking(at.state)
+            return None if linear.singular else self._task(at, lacking)[:2]
         except np.linalg.LinAlgError:
             return None
 
@@ -352,12 +332,12 @@ class InverseProblem(DrivenLimits):
     @property
     def redundant(self) -> bool:
         """Whether the task leaves actuators to choose."""
-        return len(self.range) > self.size
+        return len(self.range) > self.target.size
 
     @property
     def _unit(self) -> Array:
         length = float(self.layout.structure.scale[0])
-        return np.array([1.0 / length] * 3 + [1.0] * 3)[: self.size]
+        return np.array([1.0 / length] * 3 + [1.0] * 3)[: self.target.size]
 
     def reached(self, at: InverseState) -> bool:
         """Whether the equilibrium is solved and the target met."""
@@ -371,22 +351,21 @@ class InverseProblem(DrivenLimits):
         """Go a step of the actuators, to first order, after `_task`; `work` has every step."""
         return self.linearise(at).moved(da, -self._response @ np.append(da, one), 1.0, one)[0]
 
-    def _task(self, at: InverseState, task_error: Array) -> tuple[Array, Array, Array]:
+    def _task(self, at: InverseState, lacking: Array) -> tuple[Array, Array, Array]:
         """Return J and what is missing, both scaled, and K^-1 (P, r)."""
-        rows = self.rows(at.state)
-        tip = slice(6 * self.layout.tip_body - 6, 6 * self.layout.tip_body)
-        linear = self.linearise(at)
+        linear, tip = self.linearise(at), self.layout.tip_body
         both = np.column_stack([linear.columns, linear.vector])
         self._response = follow = np.linalg.solve(linear.matrix, both)
-        jacobian = -(self._unit[:, None] * (rows @ follow[tip, :-1])) * self.range
-        missing = self._unit * (task_error[: self.size] + rows @ follow[tip, -1])
-        return np.asarray(jacobian), np.asarray(missing), np.asarray(follow)
+        motion = linear.axes(tip) @ follow[6 * tip - 6 : 6 * tip]
+        rows = task_rows(at.state.body[tip], self.target.task, motion) * self._unit[:, None]
+        missing = lacking * self._unit + rows[:, -1]
+        return -rows[:, :-1] * self.range, missing, np.asarray(follow)
 
-    def _step(self, at: InverseState, task_error: Array) -> Array | None:
+    def _step(self, at: InverseState, lacking: Array) -> Array | None:
         """Return the change of the driven values."""
         try:
-            jacobian, missing, follow = self._task(at, task_error)
-            if len(self.range) < self.size:  # all of the task where it can be met
+            jacobian, missing, follow = self._task(at, lacking)
+            if len(self.range) < self.target.size:  # all of the task where it can be met
                 near: Array = np.asarray(np.linalg.lstsq(jacobian, missing, rcond=None)[0], float)
                 left = float(np.linalg.norm(missing - jacobian @ near))
                 return near * self.range if left < LEFT * float(np.linalg.norm(missing)) else None
@@ -437,17 +416,9 @@ def _least_energy(
     h: Array, g: Array, jacobian: Array, missing: Array, c: Array, low: Array, high: Array
 ) -> Array | None:
     """Minimise the energy among steps that meet the task, within limits where they hold."""
-    m, t = len(g), len(missing)
-    scale = float(np.abs(jacobian).max())
-    kkt = np.block([[h, jacobian.T / scale], [jacobian / scale, np.zeros((t, t))]])
-    try:
-        y = np.linalg.solve(kkt, np.concatenate([-g, missing / scale]))[:m]
-    except np.linalg.LinAlgError:
-        return None
-    if np.all(c @ y <= high) and np.all(c @ y >= low):
-        return np.asarray(y)
-    rows = np.concatenate([jacobian / scale, c])
-    bounds = missing / scale
-    low, high = np.concatenate([bounds, low]), np.concatenate([bounds, high])
-    status, y, _ = solve_qp(h, g, rows, low, high)
+    status, y, _ = solve_qp(h, g, jacobian, missing, missing)
+    if status == OPTIMAL and not (np.all(c @ y <= high) and np.all(c @ y >= low)):
+        rows = np.concatenate([jacobian, c])
+        low, high = np.concatenate([missing, low]), np.concatenate([missing, high])
+        status, y, _ = solve_qp(h, g, rows, low, high)
     return y if status == OPTIMAL else None

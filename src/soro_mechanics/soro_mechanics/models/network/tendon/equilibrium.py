@@ -97,21 +97,20 @@ def newton_step(
     if motion is not None:
         law, tangents = motion
         for b in range(1, len(tangents)):
-            own = slice(6 * b - 6, 6 * b)
-            w.matrix[own, own] += tangents[b]
-    columns = w.columns[:, tendons.actuators[held]]
+            rows = slice(6 * b - 6, 6 * b)
+            w.matrix[rows, rows] += tangents[b]
+    own = tendons.actuators[held]
     try:
-        follow: Array = np.array(
-            np.linalg.solve(w.matrix, np.column_stack([w.vector, columns])), dtype=float
-        )
+        both = np.column_stack([w.vector, w.columns[:, own]])
+        bodies = np.asarray(-np.linalg.solve(w.matrix, both), dtype=float)
     except np.linalg.LinAlgError:
         return None
     count = len(held)
     rates = np.empty((count, count + 1))
     for j in range(count + 1):
-        unit = np.zeros(count)
-        unit[j - 1 : j] = 1.0  # none for j = 0: the step with all tensions held
-        follow_tensions(layout, law, state, w, -follow[:, j], unit, float(j == 0))
+        unit = np.zeros(layout.actuators)
+        unit[own[j - 1 : j]] = 1.0  # none for j = 0: the step with all tensions held
+        follow(layout, law, state, w, bodies[:, j], unit, float(j == 0))
         rates[:, j] = tendons.rates(w, w.step_node[:, :, None])[held, 0]
     matrix = np.diag(tendons.soft[held]) - rates[:, 1:]
     if not np.isfinite(matrix).all():
@@ -120,21 +119,20 @@ def newton_step(
     found = solve_complementarity(matrix, rest, tension > 0.0)
     if found is None:
         return None
-    change = found - tension
-    weights = np.concatenate([[1.0], change])
-    follow_tensions(layout, law, state, w, -follow @ weights, change, 1.0)
+    change, whole = found - tension, np.zeros(layout.actuators)
+    whole[own] = change
+    follow(layout, law, state, w, bodies @ np.append(1.0, change), whole, 1.0)
     return change
 
 
-def follow_tensions(
+def follow(
     layout: Layout, x: Inputs, state: State, w: Work, body: Array, change: Array, one: float
 ) -> None:
-    """Write the step of every unknown for one of the bodies (n,) and of held tensions (h,)."""
-    s, tendons = layout.structure, layout.tendons
+    """Write the step of every unknown for one of the bodies (n,) and of the actuators (m,)."""
+    s = layout.structure
     slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
-    for k, value in zip(np.flatnonzero(tendons.held), change, strict=True):
-        for rod, slot in tendons.slots[k]:
-            slots[rod, slot] += value
+    actuator, rod, slot = s.map_index.T
+    np.add.at(slots, (rod, slot), x.map_gain * change[actuator])
     w.step_body[0] = 0.0
     w.step_body[1:] = body.reshape(-1, 6)
     kernels.back_substitute(s, x, state, w, 1 + int(s.counts[5]), slots, one)

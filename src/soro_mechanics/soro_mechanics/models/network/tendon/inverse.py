@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Guess, LoadCase, Target
+from soro_mechanics.inverse.task_error import sizes
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
@@ -131,7 +132,7 @@ class TendonInverse(InverseProblem):
         self.layout.tendons.put(state, tension)
         x = self.equilibrium.inputs(Problem(actuation, self.load))
         again = self.equilibrium.newton(x, state)
-        at.task_error = self.errors(self.task_error(again.state))
+        at.task_error = sizes(self.lacking(again.state))
         at.residual = again.residual if again.converged else math.inf
         return actuation, Outcome(
             again.converged, again.state, found.iterations + again.iterations, again.residual

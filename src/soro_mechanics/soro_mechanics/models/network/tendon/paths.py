@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import Inputs, Integers, State, Structure, Work
-from soro_mechanics.models.network.description.spec import NetworkSpec, TENDONS
+from soro_mechanics.models.network.description.spec import TENDONS
 from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
 
 # Of what the rods give way: how much a tendon without a stiffness does. Where tendons work against
@@ -35,33 +35,23 @@ class TendonState:
 class Tendons:
     """Where each tendon of a layout runs. All tendon drives of one actuator are one tendon."""
 
-    def __init__(
-        self,
-        spec: NetworkSpec,
-        structure: Structure,
-        sections: Array,
-        slots: Sequence[int],
-        lengths: Array,
-    ) -> None:
-        s = structure
-        drives = [
-            (d, slot) for d, slot in zip(spec.drives, slots, strict=True) if d.kind in TENDONS
-        ]
+    def __init__(self, layout: Any) -> None:
+        s = layout.structure
+        pairs = zip(layout.spec.drives, layout.slots, strict=True)
+        drives = [(d, slot) for d, slot in pairs if d.kind in TENDONS]
         actuators = sorted({d.actuator for d, _ in drives})
         self.actuators = np.array(actuators, dtype=np.int64)
         self.where = np.zeros((len(actuators), *s.tendon.shape[:2]))
-        self.slots: list[list[tuple[int, int]]] = [[] for _ in actuators]
         self.held = np.zeros(len(actuators), dtype=bool)
         self.soft = np.zeros(len(actuators))
         for d, slot in drives:
             k = actuators.index(d.actuator)
             row = slot - 1 - s.shift.shape[1]
-            pieces = slice(s.rod_piece[d.rod], s.rod_piece[d.rod + 1])
+            pieces = layout.rod_pieces[d.rod]
             self.where[k, pieces, row] = s.tendon[pieces, row, 2]
-            self.slots[k].append((d.rod, slot))
             self.held[k] = d.kind == 'tendon'
             self.soft[k] = d.soft
-        self.rest, self.yielding = self._at_rest(s, sections, lengths)
+        self.rest, self.yielding = self._at_rest(s, layout.sections, layout.lengths)
         self.soft += MIN_SOFT * self.yielding
         self._structure = s
         owner = np.repeat(np.arange(int(s.counts[1])), np.diff(s.rod_piece))

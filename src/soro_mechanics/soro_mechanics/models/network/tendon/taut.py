@@ -21,8 +21,8 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import Inputs, State, Work
-from soro_mechanics.models.network.kernels.system_kernels import back_substitute
 from soro_mechanics.models.network.layout import Layout
+from soro_mechanics.models.network.tendon.equilibrium import follow
 
 
 class SlackTangent(Protocol):
@@ -56,12 +56,7 @@ class TautTendons:
         m = linear.columns.shape[1]
         motion = np.zeros((int(s.counts[2]), 6, m))  # with the bodies held
         for a in range(m):
-            slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
-            for (actuator, rod, slot), gain in zip(s.map_index, x.map_gain, strict=True):
-                if actuator == a:
-                    slots[rod, slot] += gain
-            w.step_body[:] = 0.0
-            back_substitute(s, x, state, w, 1 + int(s.counts[5]), slots, 0.0)
+            follow(layout, x, state, w, np.zeros(len(linear.columns)), np.eye(m)[a], 0.0)
             motion[:, :, a] = w.step_node
         self._inner = motion[:, :, self.actuators].reshape(6 * len(motion), len(rows))
         response = linear.node_response()
