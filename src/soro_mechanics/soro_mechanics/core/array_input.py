@@ -18,6 +18,13 @@ ROTATION_TOLERANCE = 1e-6  # of R^T R = 1: what single precision through a messa
 
 def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """Return a float64 C-ordered copy, or raise InvalidInput naming the argument."""
+    array = _real_array(name, value, shape)
+    if not all_finite(array):
+        raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
+    return array
+
+
+def _real_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     try:
         if type(value) is not np.ndarray or value.dtype.kind not in 'fiu':
             _check_kind(value)
@@ -28,8 +35,6 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     if array.shape != shape:
         expected = f'shape {shape}, not {array.shape}'
         raise InvalidInput(name, value, expected, Code.INVALID_SIZE)
-    if not all_finite(array):
-        raise InvalidInput(name, value, 'finite numbers', Code.NOT_FINITE)
     return array
 
 
@@ -44,13 +49,7 @@ def finite_rows(name: str, value: Any, width: int) -> Array:
 
 def bound_array(name: str, value: Any, size: int) -> Array:
     """Return bounds (size,), which may be infinite."""
-    try:
-        _check_kind(value)
-        bound = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidInput(name, value, 'real numbers', Code.INVALID_SIZE) from None
-    if bound.shape != (size,):
-        raise InvalidInput(name, value, f'shape ({size},)', Code.INVALID_SIZE)
+    bound = _real_array(name, value, (size,))
     if np.any(np.isnan(bound)):
         raise InvalidInput(name, value, 'numbers or infinity', Code.NOT_FINITE)
     return bound

@@ -53,12 +53,20 @@ def adjoint_inverse(g: Any) -> Array:
 
 def small_adjoint(xi: Any) -> Array:
     """Return ad_xi (6, 6): ad_xi y is the Lie bracket [xi, y]."""
-    return _filled(kernels.small_adjoint, (6, 6), finite_array('xi', xi, (6,)))
+    twist, out = finite_array('xi', xi, (6,)), np.zeros((6, 6))
+    out[:3, :3] = out[3:, 3:] = hat3(twist[3:])
+    out[:3, 3:] = hat3(twist[:3])
+    return out
 
 
 def compose(a: Any, b: Any) -> Array:
     """Return the pose a b."""
     return _filled(kernels.compose, (4, 4), pose_array('a', a), pose_array('b', b))
+
+
+def pose_error(now: Any, wanted: Any) -> Array:
+    """Return the motion (6,) from a pose to another one, base axes: way [m], then turn [rad]."""
+    return _filled(kernels.pose_error, (6,), pose_array('now', now), pose_array('wanted', wanted))
 
 
 def inverse(g: Any) -> Array:

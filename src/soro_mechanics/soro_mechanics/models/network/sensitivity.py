@@ -65,8 +65,6 @@ def sensitivity(
     compliance : bool
         Also differentiate the compliance.
     """
-    if not q.status.converged:
-        raise InvalidInput('q', q.status.code.name, 'a converged configuration')
     if isinstance(parameters, str) or not parameters:
         raise InvalidInput('parameters', parameters, 'a list of names like rod.young')
     study = _Study(model, q)
@@ -75,7 +73,7 @@ def sensitivity(
         value, step = study.parameter(name)
         values.append(value)
         ends = [study.solved(name, sign * step) for sign in (-1.0, 1.0)]
-        tips.append(twist_between(ends[0][0], ends[1][0]) / (2.0 * step))
+        tips.append(lie.pose_error(ends[0][0], ends[1][0]) / (2.0 * step))
         if compliance:
             pair = [study.compliance(solver, state) for _, solver, state in ends]
             changes.append((pair[1] - pair[0]) / (2.0 * step))
@@ -92,10 +90,13 @@ class _Study:
 
     def parameter(self, name: str) -> tuple[float, float]:
         """Return the value of a parameter and a step of it."""
-        rods = [self._layout.spec.rods[i] for i in self._rods(name)]
-        quantity = name.rpartition('.')[2]
+        chosen, quantity = self._rods(name), name.rpartition('.')[2]
+        rods = [self._layout.spec.rods[i] for i in chosen]
         value = [_read(r, quantity, name) for r in rods][0]
-        self._check_driven(name, quantity, self._rods(name))
+        driven = {d.rod for d in self._layout.spec.drives if d.kind in LENGTHS}
+        if quantity == 'length' and driven & set(chosen):
+            remedy = 'a rod whose length no actuator drives (its Jacobian says that)'
+            raise InvalidInput('parameters', name, remedy, Code.UNSUPPORTED)
         # a rest curvature may be zero: a turn of the rod by STEP is its scale
         return value, STEP * abs(value) if value else STEP / rods[0].length
 
@@ -120,22 +121,11 @@ class _Study:
             raise UnknownName('parameters', name, [f'{r}.{quantity}' for r in self._names])
         return [i for i, r in enumerate(self._names) if rod in (ALL, r)]
 
-    def _check_driven(self, name: str, quantity: str, chosen: list[int]) -> None:
-        driven = {d.rod for d in self._layout.spec.drives if d.kind in LENGTHS}
-        if quantity == 'length' and driven & set(chosen):
-            remedy = 'a rod whose length no actuator drives (its Jacobian says that)'
-            raise InvalidInput('parameters', name, remedy, Code.UNSUPPORTED)
-
     def compliance(self, solver: Equilibrium, state: State) -> Array:
         """Return the tip's compliance (6, 6) of a changed network."""
         tip = self._layout.tip_body
         solution = solution_at(solver, self._solution.problem, state)
         return self._model.linearise_solution(solution).body_compliance(tip, tip)
-
-
-def twist_between(a: Array, b: Array) -> Array:
-    """Return the small motion (6,) from pose a to pose b: linear first, base axes."""
-    return np.concatenate([b[:3, 3] - a[:3, 3], lie.so3_log(b[:3, :3] @ a[:3, :3].T)])
 
 
 MEASURED = {'axial': (2,), 'shear': (0, 1), 'bending_x': (3,), 'bending_y': (4,), 'torsion': (5,)}

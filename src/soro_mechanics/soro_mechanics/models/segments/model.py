@@ -348,9 +348,7 @@ class SegmentModel(Model):
         if c.increments > 0 or not size > c.threshold:
             return np.zeros((6, len(q.actuation)))
         tips = [other.forward(q.actuation, q.load, q).tip for other in self._beside]
-        turn = lie.so3_log(tips[0][:3, :3] @ tips[1][:3, :3].T)
-        way = np.concatenate([tips[0][:3, 3] - tips[1][:3, 3], turn])
-        return np.outer(way, q.actuation) / (2.0 * PART * size**2)
+        return np.outer(lie.pose_error(tips[1], tips[0]), q.actuation) / (2.0 * PART * size**2)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return the compliance at the tip, which the solve has left with the configuration."""
@@ -378,9 +376,13 @@ class SegmentModel(Model):
     def _tangent(self, q: Configuration) -> Array:
         """Return C_o of every node; the piece beyond it answers with its own stiffness."""
         state: RodState = q.state
-        columns = np.zeros((state.nodes.shape[0], 12, 12))
+        nodes = _nodes(state.nodes.shape[0], 12)
         rod = self._rod(state.grid, state.ramp, q.gravity, state.loads)
-        kernels.fundamental_pass(rod, state.base_wrench, columns)
+        y, unit, total = np.empty(kernels.STATE), np.empty((12, 12)), np.empty((6, 6))
+        kernels.begin(state.base_wrench, y, unit, total)
+        unit[:6, 6:] = np.eye(6)  # unit wrenches, then unit twists of the base
+        kernels.rod_pass(rod, 1.0, y, unit, total, nodes)
+        columns = nodes.columns
         # Beyond a node only solutions without a wrench behind the tip exist: dF = D eta.
         tip = columns[-1]
         along = columns @ np.concatenate([-np.linalg.solve(tip[6:, :6], tip[6:, 6:]), np.eye(6)])
