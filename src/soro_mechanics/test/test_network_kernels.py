@@ -237,7 +237,7 @@ def condensed(ga, gb, wrench, gravity):
         piece = piece_kernels.Piece(y, load, 0, h, True, 0, 1.0, 0.0, False)
         work = np.zeros((64, 32))
         piece_kernels.condense_piece(piece, table[-1], work, c, force, tangent, params)
-        piece_kernels.end_forces(y, load, 0, h, np.zeros((1, 6)), raw)
+        piece_kernels.end_forces(y, load, 0, h, raw)
         wrench = -force[:6]
     assert np.abs(c).max() < 1e-12
     return wrench, raw.copy(), tangent

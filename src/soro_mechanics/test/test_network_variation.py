@@ -155,7 +155,7 @@ def condensed(ga, gb, at, steps, gravity):
         piece = piece_kernels.Piece(y, load, LANE, h, True, 1, 1.0, 0.0, True)
         work, end = np.zeros((64, 32)), section(steps, at[9])[-1]
         piece_kernels.condense_piece(piece, end, work, c, force, tangent, params)
-        piece_kernels.end_forces(y, load, LANE, h, np.zeros((1, 6)), raw)
+        piece_kernels.end_forces(y, load, LANE, h, raw)
         at[:6] = -force[:6]
     assert np.abs(c).max() < 1e-12
     return raw.copy(), tangent, params

@@ -12,8 +12,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.dynamics.stepper import Stepper
 from soro_mechanics.models.network.kernels.end_kernels import joint_geometry
-from soro_mechanics.models.network.kernels.rod_kernels import subtract_load
-from soro_mechanics.models.network.kernels.system_kernels import subtract_weight
+from soro_mechanics.models.network.kernels.rod_kernels import subtract_load, subtract_weight
 
 MOTOR = 6  # column of an end's basis; joint angles follow
 

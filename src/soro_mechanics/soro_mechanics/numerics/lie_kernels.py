@@ -195,67 +195,25 @@ def se3_log(g, out):
 @kernel
 def adjoint(g, out):
     """Write Ad_g = [[R, p^ R], [0, R]]."""
-    p0 = g[0, 3]
-    p1 = g[1, 3]
-    p2 = g[2, 3]
-    for j in range(3):
-        r0 = g[0, j]
-        r1 = g[1, j]
-        r2 = g[2, j]
-        out[0, j] = r0
-        out[1, j] = r1
-        out[2, j] = r2
-        out[3, j] = 0.0
-        out[4, j] = 0.0
-        out[5, j] = 0.0
-        out[0, 3 + j] = p1 * r2 - p2 * r1
-        out[1, 3 + j] = p2 * r0 - p0 * r2
-        out[2, 3 + j] = p0 * r1 - p1 * r0
-        out[3, 3 + j] = r0
-        out[4, 3 + j] = r1
-        out[5, 3 + j] = r2
+    for i in range(3):
+        j = (i + 1) % 3
+        k = (i + 2) % 3
+        for c in range(3):
+            out[i, c] = out[3 + i, 3 + c] = g[i, c]
+            out[3 + i, c] = 0.0
+            out[i, 3 + c] = g[j, 3] * g[k, c] - g[k, 3] * g[j, c]
 
 
 @kernel
 def adjoint_inverse(g, out):
-    """Write Ad_g^-1 = [[R', -R' p^], [0, R']]."""
-    p0 = g[0, 3]
-    p1 = g[1, 3]
-    p2 = g[2, 3]
+    """Write Ad_g^-1 = [[R', -R' p^], [0, R']]: every block of Ad_g, transposed."""
     for i in range(3):
-        r0 = g[0, i]
-        r1 = g[1, i]
-        r2 = g[2, i]
-        out[i, 0] = r0
-        out[i, 1] = r1
-        out[i, 2] = r2
-        out[3 + i, 0] = 0.0
-        out[3 + i, 1] = 0.0
-        out[3 + i, 2] = 0.0
-        # row i of -R' p^ is (p x column i of R)'
-        out[i, 3] = p1 * r2 - p2 * r1
-        out[i, 4] = p2 * r0 - p0 * r2
-        out[i, 5] = p0 * r1 - p1 * r0
-        out[3 + i, 3] = r0
-        out[3 + i, 4] = r1
-        out[3 + i, 5] = r2
-
-
-@kernel
-def _complete(out):
-    """Copy the upper left block to the lower right one and clear the lower left one."""
-    for i in range(3):
-        for j in range(3):
-            out[3 + i, 3 + j] = out[i, j]
-            out[3 + i, j] = 0.0
-
-
-@kernel
-def small_adjoint(xi, out):
-    """Write ad_xi = [[w^, v^], [0, w^]]."""
-    hat3(xi[3:6], out)
-    _complete(out)
-    hat3(xi[0:3], out[0:3, 3:6])
+        j = (i + 1) % 3
+        k = (i + 2) % 3
+        for c in range(3):
+            out[c, i] = out[3 + c, 3 + i] = g[i, c]
+            out[3 + c, i] = 0.0
+            out[c, 3 + i] = g[j, 3] * g[k, c] - g[k, 3] * g[j, c]
 
 
 @kernel

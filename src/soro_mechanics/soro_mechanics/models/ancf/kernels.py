@@ -123,8 +123,8 @@ def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradie
             gradient[3 + i] -= moment[i]
         _add_force(arm, force, -1.0, local[k], tangent, gradient)
         if local[k]:
-            _add_hat(force, 1.0, 0, tangent)
-            _add_hat(moment, 1.0, 3, tangent)
+            _add_hat(force, 0, tangent)
+            _add_hat(moment, 3, tangent)
 
 
 @kernel
@@ -144,13 +144,13 @@ def _add_force(arm, force, sign, follows, tangent, gradient):
 
 
 @kernel
-def _add_hat(w, sign, at, tangent):
-    tangent[at, 4] -= sign * w[2]
-    tangent[at, 5] += sign * w[1]
-    tangent[at + 1, 3] += sign * w[2]
-    tangent[at + 1, 5] -= sign * w[0]
-    tangent[at + 2, 3] -= sign * w[1]
-    tangent[at + 2, 4] += sign * w[0]
+def _add_hat(w, at, tangent):
+    tangent[at, 4] -= w[2]
+    tangent[at, 5] += w[1]
+    tangent[at + 1, 3] += w[2]
+    tangent[at + 1, 5] -= w[0]
+    tangent[at + 2, 3] -= w[1]
+    tangent[at + 2, 4] += w[0]
 
 
 @kernel

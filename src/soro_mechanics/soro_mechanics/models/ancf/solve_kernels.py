@@ -30,16 +30,6 @@ _HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attracti
 
 
 @kernel
-def _residual_at(state, structure, loads, work):
-    nodes, stretch, position, rotation = state
-    rows, ends, scratch, tangent, gradient, _, _, _ = work
-    leg_loads, body_loads = loads
-    linearise(nodes, stretch, structure, leg_loads, rows, scratch)
-    platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends)
-    return scaled_residual(rows, gradient, structure[3], structure[4], nodes.shape[1] - 1)
-
-
-@kernel
 def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step):
     """Solve the platform's six equations; `move` is the known change of stretches or position."""
     legs = by_stretch.shape[1]
@@ -74,8 +64,11 @@ def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step
 
 
 @kernel
-def _apply(state, structure, step, stretch_step, changes, scale, scratch):
+def _apply(state, structure, step, stretch_step, changes, scratch):
+    """Take a step, scaled down where it turns the platform too far; return by how much."""
     nodes, stretch, position, rotation = state
+    size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
+    scale = 1.0 if size <= _MAX_TURN else _MAX_TURN / size
     for leg in range(nodes.shape[0]):
         stretch[leg] += scale * stretch_step[leg]
         for n in range(1, nodes.shape[1] - 1):
@@ -87,6 +80,7 @@ def _apply(state, structure, step, stretch_step, changes, scale, scratch):
         increment[i] = scale * step[3 + i]
     turn(rotation, increment, scratch)
     place_ends(nodes, structure, position, rotation)
+    return scale
 
 
 @kernel
@@ -116,9 +110,7 @@ def predict(state, sensitivity, structure, mode, target):
             for n in range(1, nodes.shape[1] - 1):
                 for i in range(12):
                     changes[leg, n, i] += by_nodes[j, leg, n, i] * change[j, 0]
-    size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
-    scale = 1.0 if size <= _MAX_TURN else _MAX_TURN / size
-    _apply(state, structure, step, change[:, 0].copy(), changes, scale, np.empty((2, 3, 3)))
+    _apply(state, structure, step, change[:, 0].copy(), changes, np.empty((2, 3, 3)))
 
 
 @kernel
@@ -129,8 +121,9 @@ def newton(state, structure, loads, mode, target, tolerance, limit, work):
     full unless the iteration fails. After success `work` holds the eliminated rows and the
     platform's tangent and stretch columns at the solution.
     """
-    nodes, stretch, position, _ = state
-    rows, ends, _, tangent, gradient, by_stretch, changes, rotations = work
+    nodes, stretch, position, rotation = state
+    rows, ends, scratch, tangent, gradient, by_stretch, changes, rotations = work
+    leg_loads, body_loads = loads
     legs = nodes.shape[0]
     known = legs if mode == FORWARD else 3
     move = np.empty(known)
@@ -138,7 +131,10 @@ def newton(state, structure, loads, mode, target, tolerance, limit, work):
     stretch_step = np.empty(legs)
     residual = 0.0
     for iteration in range(limit + 1):
-        residual = _residual_at(state, structure, loads, work)
+        linearise(nodes, stretch, structure, leg_loads, rows, scratch)
+        platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends)
+        elements = nodes.shape[1] - 1
+        residual = scaled_residual(rows, gradient, structure[3], structure[4], elements)
         if not residual < _HOPELESS:
             return False, iteration, residual, 0
         far = 0.0
@@ -154,17 +150,14 @@ def newton(state, structure, loads, mode, target, tolerance, limit, work):
         ):
             break
         back_substitute(nodes, position, rows, step, stretch_step, 1.0, changes)
-        size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
-        scale = 1.0 if size <= _MAX_TURN else _MAX_TURN / size
-        _apply(state, structure, step, stretch_step, changes, scale, rotations)
-        if scale == 1.0:
+        if _apply(state, structure, step, stretch_step, changes, rotations) == 1.0:
             # round-off of x + (target - x) must not ask for another step
             for i in range(known):
                 if mode == FORWARD:
                     stretch[i] = target[i]
                 else:
                     position[i] = target[i]
-            place_ends(nodes, structure, position, state[3])
+            place_ends(nodes, structure, position, rotation)
     return False, limit, residual, 0
 
 

@@ -49,25 +49,10 @@ def _alternating_series(q, first):
 
 
 @kernel
-def arc_functions_of_pose(q):
-    """Return sin(t)/t and (1 - cos t)/t^2 only: what a pose needs."""
-    if q < SERIES_BELOW:
-        a = 1.0 - q / 342.0
-        b = 1.0 - q / 380.0
-        for k in range(8, 0, -1):
-            a = 1.0 - q / (2.0 * k * (2.0 * k + 1.0)) * a
-            b = 1.0 - q / ((2.0 * k + 1.0) * (2.0 * k + 2.0)) * b
-        return a, 0.5 * b
-    t = math.sqrt(q)
-    half = math.sin(0.5 * t)
-    return 2.0 * half * math.cos(0.5 * t) / t, 2.0 * half * half / q
-
-
-@kernel
 def arc_pose(u, v, s, pose):
     """Write the (4, 4) tip pose of an arc: eq (1) of Akbari 2021 times Rz(-phi)."""
     q = u * u + v * v
-    a, b = arc_functions_of_pose(q)
+    a, b, _, _, _, _ = arc_functions(q)
     pose[0, 0] = 1.0 - b * u * u
     pose[0, 1] = -b * u * v
     pose[0, 2] = a * u
@@ -143,25 +128,6 @@ def arc_jacobian(x):
 
 
 @kernel
-def arc_rotation(x):
-    """Return the (3, 3) tip rotation."""
-    u, v = x[0], x[1]
-    q = u * u + v * v
-    a, b, _, _, _, _ = arc_functions(q)
-    rotation = np.empty((3, 3), dtype=x.dtype)
-    rotation[0, 0] = 1.0 - b * u * u
-    rotation[0, 1] = -b * u * v
-    rotation[0, 2] = a * u
-    rotation[1, 0] = -b * u * v
-    rotation[1, 1] = 1.0 - b * v * v
-    rotation[1, 2] = a * v
-    rotation[2, 0] = -a * u
-    rotation[2, 1] = -a * v
-    rotation[2, 2] = 1.0 - b * q
-    return rotation
-
-
-@kernel
 def weight_force(x, weight):
     """Return (3,): the generalised force on x of a weight (3,) spread evenly along the arc."""
     u, v, s = x[0], x[1], x[2]
@@ -182,18 +148,19 @@ def load_force(x, fractions, wrenches, local, weight):
     A wrench is (6,), force first; base axes, or the axes of the section where `local`.
     """
     force = weight_force(x, weight)
+    pose = np.empty((4, 4), dtype=x.dtype)
     for k in range(fractions.shape[0]):
         at = x * fractions[k]
         jacobian = arc_jacobian(at)
         wrench = wrenches[k].astype(x.dtype)
         if local[k]:
-            rotation = arc_rotation(at)
+            arc_pose(at[0], at[1], at[2], pose)
             force_base = np.zeros(3, dtype=x.dtype)
             moment_base = np.zeros(3, dtype=x.dtype)
             for i in range(3):
                 for j in range(3):
-                    force_base[i] += rotation[i, j] * wrench[j]
-                    moment_base[i] += rotation[i, j] * wrench[3 + j]
+                    force_base[i] += pose[i, j] * wrench[j]
+                    moment_base[i] += pose[i, j] * wrench[3 + j]
             wrench[:3] = force_base
             wrench[3:] = moment_base
         for j in range(3):

@@ -7,31 +7,20 @@ import math
 import numpy as np
 
 from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system
-from soro_mechanics.models.kirchhoff.reach_kernels import MAX_TURN
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
+    in_axes,
     rotation_of,
-    turn_quaternion,
+    turn_nodes,
 )
 from soro_mechanics.numerics.kernels import kernel
-
-
-@kernel
-def _in_tip_axes(q, moment, body):
-    rotation = np.empty((3, 3))
-    rotation_of(q[q.shape[0] - 1], rotation)
-    for i in range(3):
-        body[i] = (
-            rotation[0, i] * moment[0] + rotation[1, i] * moment[1] + rotation[2, i] * moment[2]
-        )
 
 
 @kernel
 def _apply(q, force, bend, right_z, right_e, factor, step):
     """Take a Newton step, scaled down where it would turn a node too far; False when absurd."""
     modules = force.shape[0]
-    count = q.shape[0]
-    per = (count - 1) // modules
+    per = (q.shape[0] - 1) // modules
     for t in range(modules):
         back_substitute(
             t * per,
@@ -43,21 +32,13 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
             1.0,
             step,
         )
-    largest = 0.0
-    for n in range(1, count):
-        largest = max(largest, step[n, 0] ** 2 + step[n, 1] ** 2 + step[n, 2] ** 2)
-    largest = math.sqrt(largest)
-    if not largest < 1e6:
-        return False
-    scale = 1.0 if largest <= MAX_TURN else MAX_TURN / largest
-    for n in range(1, count):
-        turn_quaternion(q[n], scale * step[n, 0], scale * step[n, 1], scale * step[n, 2])
+    part = turn_nodes(q, step)
     for t in range(modules):
         for i in range(3):
-            force[t, i] += scale * right_z[t, 3 + i, 0]
+            force[t, i] += part * right_z[t, 3 + i, 0]
         for i in range(2):
-            bend[t, i] += scale * right_e[t + 1, 3 + i, 0]
-    return True
+            bend[t, i] += part * right_e[t + 1, 3 + i, 0]
+    return part > 0.0
 
 
 @kernel
@@ -71,11 +52,12 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
     dead, moment = loads
     unit = stiffness[0] / (h * (q.shape[0] - 1))
     right_z, right_e = hold.right_z, hold.right_e
-    body = np.empty(3)
+    rotation, body = np.empty((3, 3)), np.empty(3)
     disk_pivots = np.empty(hold.pivots.shape)
     residual = 0.0
     for iteration in range(limit + 1):
-        _in_tip_axes(q, moment, body)
+        rotation_of(q[q.shape[0] - 1], rotation)
+        in_axes(rotation, moment, body)
         singular, negative, balance, missed = hold_system(
             state, rod_data, dead, body, wanted, rod, hold
         )
@@ -108,10 +90,9 @@ def tip_response(q, moment, modules, scratch):
     local, disk_pivots : ndarray, shapes (m, 6, 6), (m + 1, 5, 5)
         Pivot blocks: with the interior ones they carry the inertia.
     """
-    body = np.empty(3)
-    _in_tip_axes(q, moment, body)
-    rotation = np.empty((3, 3))
+    rotation, body = np.empty((3, 3)), np.empty(3)
     rotation_of(q[q.shape[0] - 1], rotation)
+    in_axes(rotation, moment, body)
     disk_pivots = np.empty((modules + 1, 5, 5))
     compliance = np.zeros((6, 6))
     by_bend = np.zeros((6, modules, 2))

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     eliminate_module,
+    in_axes,
     module_vectors,
     rod_system,
     RodWork,
     rotation_of,
-    turn_quaternion,
+    turn_nodes,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
@@ -28,7 +29,6 @@ from soro_mechanics.numerics.lie_kernels import so3_log
 FREE = 0
 AXIS = 1
 FULL = 2
-MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
 
 
 class Goal(NamedTuple):
@@ -81,17 +81,14 @@ def _attitude_error(rotation, wanted, attitude, out):
 @kernel
 def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
     """Write the 6 x 6 system of (end increment, dF); return (rows prescribed, squared errors)."""
-    gradient, diagonal, moment = work.gradient, work.diagonal, goal.moment
+    gradient, diagonal = work.gradient, work.diagonal
     last = q.shape[0] - 1
     rotation = np.empty((3, 3))
     rotation_of(q[last], rotation)
     error = np.empty(3)
     rows = _attitude_error(rotation, goal.wanted, goal.attitude, error)
     body = np.empty(3)
-    for i in range(3):
-        body[i] = (
-            rotation[0, i] * moment[0] + rotation[1, i] * moment[1] + rotation[2, i] * moment[2]
-        )
+    in_axes(rotation, goal.moment, body)
     for i in range(6):
         for j in range(6):
             matrix[i, j] = matrix9[3 + i, 3 + j]
@@ -160,16 +157,9 @@ def reach_newton(q, force, rod, dead, goal, tolerance, limit, work):
         if solve_in_place(matrix, 6, right, 1) == 0:
             break
         back_substitute(0, count - 1, factor, zero, right[:3, 0], right[3:, 0], 1.0, step)
-        largest = 0.0
-        for n in range(1, count):
-            size = step[n, 0] ** 2 + step[n, 1] ** 2 + step[n, 2] ** 2
-            largest = max(largest, size)
-        largest = math.sqrt(largest)
-        if not largest < 1e6:
+        part = turn_nodes(q, step)
+        if part == 0.0:
             break
-        scale = 1.0 if largest <= MAX_TURN else MAX_TURN / largest
-        for n in range(1, count):
-            turn_quaternion(q[n], scale * step[n, 0], scale * step[n, 1], scale * step[n, 2])
         for i in range(3):
-            force[0, i] += scale * right[3 + i, 0]
+            force[0, i] += part * right[3 + i, 0]
     return False, limit, residual, 0, kept

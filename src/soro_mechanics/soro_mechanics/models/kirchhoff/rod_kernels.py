@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel
 
+MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
+
 
 class RodWork(NamedTuple):
     """The tangent of the nodes (n,)."""
@@ -67,6 +69,30 @@ def turn_quaternion(q, x, y, z):
 
 
 @kernel
+def turn_nodes(q, step):
+    """Turn all nodes by a step, by less where it is too long; return its part, 0 where absurd."""
+    largest = 0.0
+    for n in range(1, q.shape[0]):
+        largest = max(largest, step[n, 0] ** 2 + step[n, 1] ** 2 + step[n, 2] ** 2)
+    largest = math.sqrt(largest)
+    if not largest < 1e6:
+        return 0.0
+    part = 1.0 if largest <= MAX_TURN else MAX_TURN / largest
+    for n in range(1, q.shape[0]):
+        turn_quaternion(q[n], part * step[n, 0], part * step[n, 1], part * step[n, 2])
+    return part
+
+
+@kernel
+def in_axes(rotation, vector, out):
+    """Write a vector of base axes in those of a rotation."""
+    for i in range(3):
+        out[i] = (
+            rotation[0, i] * vector[0] + rotation[1, i] * vector[1] + rotation[2, i] * vector[2]
+        )
+
+
+@kernel
 def simpson_weight(place):
     """Return the weight, in units of h / 3, of an interior node by its place in the module."""
     return 4.0 if place % 2 == 1 else 2.0
@@ -89,20 +115,6 @@ def module_vectors(q, h, modules, rho):
         rho[t, 0] = x * h / 3.0
         rho[t, 1] = y * h / 3.0
         rho[t, 2] = z * h / 3.0
-
-
-@kernel
-def elastic_energy(q, stiffness, h):
-    """Return the elastic energy [J]: the sum of h / 2 w^T D w."""
-    total = 0.0
-    for e in range(q.shape[0] - 1):
-        a = q[e]
-        b = q[e + 1]
-        v0 = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
-        v1 = a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3]
-        v2 = a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]
-        total += stiffness[0] * v0 * v0 + stiffness[1] * v1 * v1 + stiffness[2] * v2 * v2
-    return 2.0 * total / h
 
 
 @kernel

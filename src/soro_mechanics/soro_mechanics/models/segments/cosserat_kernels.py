@@ -402,20 +402,13 @@ def cosserat_ramp(whole, parts, scale, linear_below, starts, warm):
         part = parts[j]
         # Polynomial through the increments before and the unloaded rod; with a warm start it
         # carries on the difference to the increments of the guess.
+        order = min(j, 4) + 1
         for r in range(3):
-            a = starts[j - 1, r] - known[j - 1, r] if j > 0 else 0.0
-            b = starts[j - 2, r] - known[j - 2, r] if j > 1 else 0.0
-            c = starts[j - 3, r] - known[j - 3, r] if j > 2 else 0.0
-            d = starts[j - 4, r] - known[j - 4, r] if j > 3 else 0.0
-            if j <= 1:
-                step = 2.0 * a
-            elif j == 2:
-                step = 3.0 * (a - b)
-            elif j == 3:
-                step = 4.0 * (a + c) - 6.0 * b
-            else:
-                last = starts[j - 5, r] - known[j - 5, r] if j > 4 else 0.0
-                step = 5.0 * (a - d) - 10.0 * (b - c) + last
+            step = 0.0
+            weight = -1.0  # binomial, of alternating sign
+            for i in range(1, min(j, 5) + 1):
+                weight *= (i - 1.0 - order) / i
+                step += weight * (starts[j - i, r] - known[j - i, r])
             starts[j, r] = known[j, r] + step
         taken = Increment(
             whole.chain,

@@ -396,20 +396,6 @@ def _newton(rod, scale, units, tolerance, start, nodes):
 
 
 @kernel
-def fundamental_pass(rod, start, columns):
-    """Write all twelve columns at every node: unit wrenches, then unit twists of the base."""
-    count = columns.shape[0]
-    nodes = Nodes(np.empty((count, STATE)), columns, np.empty((count, 6, 6)))
-    y = np.empty(STATE)
-    cols = np.empty((12, 12))
-    total = np.empty((6, 6))
-    begin(start, y, cols, total)
-    for c in range(6):
-        cols[c, 6 + c] = 1.0
-    rod_pass(rod, 1.0, y, cols, total, nodes)
-
-
-@kernel
 def without_conjugate_point(node_cols, node_total):
     """Whether the rod is stable with its tip held; node_cols, node_total as of `rod_pass`.
 

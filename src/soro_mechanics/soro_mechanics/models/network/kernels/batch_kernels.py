@@ -89,18 +89,11 @@ def _drive(s, x, rest, drives, value, restiffened, room):
 def _start(s, base, w, row, state):
     """Write state = base moved by a row: bodies, nodes, wrenches of pieces, joints."""
     c = 0
-    for b in range(w.step_body.shape[0]):
-        for i in range(6):
-            w.step_body[b, i] = row[c]
-            c += 1
-    for k in range(w.step_node.shape[0]):
-        for i in range(6):
-            w.step_node[k, i] = row[c]
-            c += 1
-    for p in range(w.step_wrench.shape[0]):
-        for i in range(6):
-            w.step_wrench[p, i] = row[c]
-            c += 1
+    for steps in (w.step_body, w.step_node, w.step_wrench):
+        for k in range(steps.shape[0]):
+            for i in range(6):
+                steps[k, i] = row[c]
+                c += 1
     for r in range(w.step_joint.shape[0]):
         for e in range(2):
             for i in range(3):

@@ -22,8 +22,8 @@ def keeps_first(s, r, params):
 
 
 @merged_kernel
-def _driven(s, r, params):
-    """Whether a drive changes length, rest strain or tension of a rod; else no column counts."""
+def is_driven(s, r, params):
+    """Whether a drive changes one of so many parameters of a rod; else no column counts."""
     for k in range(s.counts[6]):
         if s.map_index[k, 1] == r and s.map_index[k, 2] < params:
             return True
@@ -190,7 +190,7 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
         Negative pivots met (counted when `inspect`), or -1 where a block is singular.
     """
     keep = keeps_first(s, r, params)
-    driven = params > 0 and _driven(s, r, params)
+    driven = params > 0 and is_driven(s, r, params)
     if not (keep and (driven or s.keep_first[r] == 2) or driven and params > 1):
         drive = MOTOR if keep else PARAMETER if driven else NONE
         return _eliminate_narrow(s, w, r, drive, inspect, lanes)

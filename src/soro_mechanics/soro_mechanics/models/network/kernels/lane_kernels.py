@@ -299,7 +299,4 @@ def integrate_lanes(load, tables, steps, v, work, path, lanes):
 
 def unit_drive(heavy: bool, shifts: int) -> np.ndarray:
     """Return `drive` for the six wrench components, the weight if any, and rest strains."""
-    drive = np.zeros((6 + 3 * heavy + shifts, 9))
-    for i in range(6 + 3 * heavy):
-        drive[i, i] = 1.0
-    return drive
+    return np.vstack([np.eye(6 + 3 * heavy, 9), np.zeros((shifts, 9))])

@@ -18,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.lie_kernels import adjoint, se3_log
+from soro_mechanics.numerics.lie_kernels import adjoint
 
 
 class Piece(NamedTuple):
@@ -41,12 +42,18 @@ class Piece(NamedTuple):
 
 
 @kernel
-def _end_wrench(y, load, lane, out):
-    """Write W(L) about A in the axes of A."""
+def section_wrench(y, load, lane, h, out):
+    """Write the wrench (6,) of the section at h (4, 4), in its own axes."""
     weight = y[(BASE - 1) * 8 + lane]
+    n0 = load[lane] - weight * load[48 + lane]
+    n1 = load[8 + lane] - weight * load[56 + lane]
+    n2 = load[16 + lane] - weight * load[64 + lane]
+    m0 = load[24 + lane] - y[96 + lane] - (h[1, 3] * n2 - h[2, 3] * n1)
+    m1 = load[32 + lane] - y[104 + lane] - (h[2, 3] * n0 - h[0, 3] * n2)
+    m2 = load[40 + lane] - y[112 + lane] - (h[0, 3] * n1 - h[1, 3] * n0)
     for i in range(3):
-        out[i] = load[i * 8 + lane] - weight * load[(6 + i) * 8 + lane]
-        out[3 + i] = load[(3 + i) * 8 + lane] - y[(12 + i) * 8 + lane]
+        out[i] = h[0, i] * n0 + h[1, i] * n1 + h[2, i] * n2
+        out[3 + i] = h[0, i] * m0 + h[1, i] * m1 + h[2, i] * m2
 
 
 @kernel
@@ -87,33 +94,16 @@ def predicted_pose(y, lane, out):
 @kernel
 def closure(y, lane, h, work, c):
     """Write c = log(h_predicted^-1 h) (6,); work (8, 4)."""
-    a = work[0:4]
-    b = work[4:8]
-    predicted_pose(y, lane, a)
-    for i in range(3):
-        for j in range(4):
-            s = 0.0
-            for k in range(3):
-                s += a[k, i] * (h[k, 3] - a[k, 3] if j == 3 else h[k, j])
-            b[i, j] = s
-        b[3, i] = 0.0
-    b[3, 3] = 1.0
-    se3_log(b, c)
+    predicted_pose(y, lane, work[0:4])
+    relative_twist(work[0:4], h, work[4:8], c)
 
 
 @kernel
-def end_forces(y, load, lane, h, work, force):
-    """Write f_a, f_b (12,) without the closure's correction; work (1, 6)."""
-    w = work[0]
-    _end_wrench(y, load, lane, w)
+def end_forces(y, load, lane, h, force):
+    """Write f_a, f_b (12,) without the closure's correction."""
     for i in range(6):
         force[i] = -load[i * 8 + lane]
-    m0 = w[3] - (h[1, 3] * w[2] - h[2, 3] * w[1])
-    m1 = w[4] - (h[2, 3] * w[0] - h[0, 3] * w[2])
-    m2 = w[5] - (h[0, 3] * w[1] - h[1, 3] * w[0])
-    for i in range(3):
-        force[6 + i] = h[0, i] * w[0] + h[1, i] * w[1] + h[2, i] * w[2]
-        force[9 + i] = h[0, i] * m0 + h[1, i] * m1 + h[2, i] * m2
+    section_wrench(y, load, lane, h, force[6:12])
 
 
 @kernel
@@ -140,12 +130,9 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
     ad = work[0:6, 0:6]
     phi = work[6:12, 0:6]
     back = work[12:18]
-    psi = work[18:24, 0:6]
-    wrench = work[30, 0:6]
     columns = 13 + 1 + shifts
     closure(y, lane, h, work[31:39, 0:4], c)
-    end_forces(y, load, lane, h, work[30:31, 0:6], force)
-    _end_wrench(y, load, lane, wrench)
+    end_forces(y, load, lane, h, force)
     adjoint(h, ad)
     # back: dW0 = back (eta_a, eta_b, 1, length, rest strains)
     for i in range(6):
@@ -186,10 +173,7 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
                     back[i, 13] -= by_weight * fade * load[48 + 8 * j + lane]
             for s in range(shifts):
                 back[i, 14 + s] = -y[(BASE + COLUMN * (first + s) + i) * 8 + lane]
-    for i in range(6):
-        for j in range(6):
-            psi[i, j] = phi[i, j]
-    sign = solve_in_place(psi, 6, back, columns)
+    sign = solve_in_place(phi, 6, back, columns)
     if sign == 0:
         return 0
     _condensed(p, work, force, tangent, params)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soro_mechanics.models.network.arrays import Floats, Inputs, Integers, State, Structure, Work
+from soro_mechanics.models.network.kernels.element_kernels import relative_pose
 from soro_mechanics.models.network.kernels.end_kernels import end_frame, joint_geometry
 from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
@@ -31,15 +32,18 @@ from soro_mechanics.models.network.kernels.path_memory_kernels import (
     POSE,
     remember,
 )
-from soro_mechanics.models.network.kernels.piece_kernels import bracket, closure, end_forces
-from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
-from soro_mechanics.models.network.kernels.system_kernels import (
-    condense,
-    evaluate,
-    SINGULAR,
+from soro_mechanics.models.network.kernels.piece_kernels import (
+    bracket,
+    closure,
+    end_forces,
+    predicted_pose,
+)
+from soro_mechanics.models.network.kernels.rod_kernels import (
+    fill_loads,
     subtract_load,
     subtract_weight,
 )
+from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, SINGULAR
 from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
@@ -195,7 +199,7 @@ def shape_residual(of, lanes):
         h = w.h[r]
         relative_pose(state.node[2 * r], state.node[2 * r + 1], h)
         closure(y, r % 8, h, w.scratch[0:8, 0:4], w.closure[r])
-        end_forces(y, load, r % 8, h, w.scratch[0:1, 0:6], w.raw[r])
+        end_forces(y, load, r % 8, h, w.raw[r])
         for i in range(3):
             worst = larger(worst, abs(w.closure[r, i]) / length)
             worst = larger(worst, abs(w.closure[r, 3 + i]))
@@ -214,17 +218,6 @@ def shape_residual(of, lanes):
         worst = larger(worst, abs(w.balance[1, i]) / size)
         worst = larger(worst, abs(w.balance[1, 3 + i]) / (size * length))
     return worst
-
-
-@merged_kernel
-def relative_pose(ga, gb, h):
-    """Write ga^-1 gb."""
-    for i in range(3):
-        for j in range(4):
-            v = 0.0
-            for k in range(3):
-                v += ga[k, i] * (gb[k, 3] - ga[k, 3] if j == 3 else gb[k, j])
-            h[i, j] = v
 
 
 @merged_kernel
@@ -368,11 +361,6 @@ def _write_shapes(of, pose):
     """Write the poses of all rods along them."""
     s, h = of.structure, of.work.scratch[0:4, 0:4]
     for r in range(s.counts[1]):
-        k = r % 8
         for step in range(s.counts[4] + 1):
-            y = of.paths[r // 8, step]
-            for i in range(3):
-                for j in range(3):
-                    h[i, j] = y[(3 * i + j) * 8 + k]
-                h[i, 3] = y[(9 + i) * 8 + k]
+            predicted_pose(of.paths[r // 8, step], r % 8, h)
             compose(of.state.node[2 * r], h, pose[r, step])

@@ -63,10 +63,10 @@ def joint_block(s, w, r, e, block, q, turn, free):
 
 @merged_kernel
 def one_side_stiffness(s, w, r, direction, most, out):
-    """Write what inner nodes of rod r feel of the rod before them (direction 0) or behind (1).
+    """Write what nodes of rod r feel of the rod before them (direction 0) or behind them (1).
 
     out (nodes of the rod, 6, 6): the part of the rod up to (from) the node, condensed onto it,
-    with the body at the far end held and its joint free; for the first `most` nodes from there.
+    with the body at the far end held and its joint free; for the first `most` nodes beyond there.
     """
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
@@ -79,7 +79,7 @@ def one_side_stiffness(s, w, r, direction, most, out):
     # row and column offsets in a piece: the far node, the near node
     far = 0 if direction == 0 else 6
     near = 6 - far
-    for k in range(1, min(count, most + 1)):
+    for k in range(1, min(count, most) + 1):
         p = p0 + k - 1 if direction == 0 else p0 + count - k
         here = k if direction == 0 else count - k
         t = w.tangent[p]
@@ -113,7 +113,7 @@ def one_side_stiffness(s, w, r, direction, most, out):
 
 @fused_kernel
 def side_stiffness(s, w, r, left, right):
-    """Write `one_side_stiffness` of all inner nodes: before them to left, behind to right."""
+    """Write `one_side_stiffness` of all nodes: before them to left, behind them to right."""
     count = s.rod_piece[r + 1] - s.rod_piece[r]
     for direction in range(2):
         one_side_stiffness(s, w, r, direction, count, left if direction == 0 else right)
@@ -133,49 +133,14 @@ def inner_compliance(s, w, r, left, right, out):
                 block[i, j] = left[k, i, j] + right[k, i, j]
                 out[n0 + k, i, j] = 1.0 if i == j else 0.0
         solve_in_place(block, 6, out[n0 + k], 6)
-    if s.joint_kind[r, 0] == CLAMPED and s.joint_kind[r, 1] == CLAMPED:
-        return
     turn = w.scratch[18:28, 0:10]
-    q = w.scratch[28:31, 0:9]
     for e in range(2):
         # an end node moves by its joint alone
-        p = p0 if e == 0 else p0 + count - 1
-        o = 6 * e
-        far = 6 - o
-        t = w.tangent[p]
-        neighbour = 1 if e == 0 else count - 1
-        rest = w.scratch[12:18, 0:6]
-        if count == 1:
-            other = 1 - e
-            force = w.raw[p, far : far + 6]
-            joint_geometry(w.basis[r, other], s.joint_kind[r, other], force, turn)
-            for i in range(6):
-                for j in range(6):
-                    block[i, j] = t[far + i, far + j]
-            free = w.scratch[6:12, 0:6]
-            joint_block(s, w, r, other, block, q, turn, free)
-            for i in range(6):
-                for j in range(6):
-                    v = 0.0
-                    for m in range(6):
-                        v += free[i, m] * t[far + m, o + j]
-                    rest[i, j] = v
-        else:
-            beyond = right[neighbour] if e == 0 else left[neighbour]
-            for i in range(6):
-                for j in range(6):
-                    block[i, j] = t[far + i, far + j] + beyond[i, j]
-                    rest[i, j] = t[far + i, o + j]
-            solve_in_place(block, 6, rest, 6)
-        for i in range(6):
-            for j in range(6):
-                v = t[o + i, o + j]
-                for m in range(6):
-                    v -= t[o + i, far + m] * rest[m, j]
-                block[i, j] = v
-        joint_geometry(w.basis[r, e], s.joint_kind[r, e], w.raw[p, o : o + 6], turn)
-        node = n0 if e == 0 else n0 + count
-        joint_block(s, w, r, e, block, q, turn, out[node])
+        piece, node = (p0, 0) if e == 0 else (p0 + count - 1, count)
+        force = w.raw[piece, 6 * e : 6 * e + 6]
+        joint_geometry(w.basis[r, e], s.joint_kind[r, e], force, turn)
+        rest = right[node] if e == 0 else left[node]
+        joint_block(s, w, r, e, rest, w.scratch[28:31, 0:9], turn, out[n0 + node])
 
 
 @merged_kernel

@@ -14,6 +14,7 @@ from soro_mechanics.models.network.kernels.element_lane_kernels import (
     take_elements,
 )
 from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
+from soro_mechanics.models.network.kernels.elimination_kernels import is_driven
 from soro_mechanics.models.network.kernels.end_kernels import end_frame
 from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, LANES, Variation
 from soro_mechanics.models.network.kernels.lane_variation_kernels import differentiate_lanes
@@ -62,28 +63,17 @@ def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
     Where gradient and exact, the columns are derivatives of the steps, the rod's length included.
     """
     fill_loads(s, x, state, w)
-    if gradient and exact:
-        _differentiate_pieces(s, x, w, lanes)
-        return
     shifts = s.shift.shape[1] if gradient else 0
     for b in range(s.counts[7]):
         if x.heavy:
             v = Variation(9 + shifts, s.drive, s.lane_shift[b], x.heavy)
         else:
             v = Variation(6 + shifts, s.light_drive, s.light_shift[b], x.heavy)
-        integrate_lanes(w.load[b], x.table[b], s.counts[4], v, w.lanes[b], path, lanes)
-
-
-@merged_kernel
-def _differentiate_pieces(s, x, w, lanes):
-    shifts = s.shift.shape[1]
-    for b in range(s.counts[7]):
-        if x.heavy:
-            v = Variation(9 + shifts, s.drive, s.lane_shift[b], x.heavy)
+        load, table, out = w.load[b], x.table[b], w.lanes[b]
+        if gradient and exact:
+            differentiate_lanes(load, table, s.counts[4], v, w.variation, out[0], lanes)
         else:
-            v = Variation(6 + shifts, s.light_drive, s.light_shift[b], x.heavy)
-        out = w.lanes[b, 0]
-        differentiate_lanes(w.load[b], x.table[b], s.counts[4], v, w.variation, out, lanes)
+            integrate_lanes(load, table, s.counts[4], v, out, path, lanes)
 
 
 @kernel
@@ -97,7 +87,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
         first = s.rod_node[r] - s.rod_piece[r]
         # by the rod's length, the weight per mass falls where the mass is kept
         fade = -1.0 / x.length[r] if s.keeps_mass[r] == 1 else 0.0
-        driven = gradient and s.rod_macro[r] == 0 and _changes(s, r)
+        driven = s.rod_macro[r] == 0 and is_driven(s, r, 1 + shifts)
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             a = state.node[first + p]
             b = state.node[first + p + 1]
@@ -113,7 +103,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 w.signs[p] = condense_piece(
                     piece, end, w.scratch, w.closure[p], w.force[p], tangent, params
                 )
-                end_forces(y, w.load[batch], lane, w.h[p], w.scratch[0:1, 0:6], w.raw[p])
+                end_forces(y, w.load[batch], lane, w.h[p], w.raw[p])
                 good = good and w.signs[p] != 0
             elif x.heavy:
                 add_element_weight(s, x, a, b, r, p, w)
@@ -179,8 +169,8 @@ def add_element_weight(s, x, a, b, r, p, w):
     for e in range(2):
         g = a if e == 0 else b
         o = 6 * e
-        f0, f1, f2 = _weight_in(g, 0.5 * mass, x.gravity)
-        _subtract_dead(f0, f1, f2, o, w.force[p], w.tangent[p])
+        f0, f1, f2 = _seen_in(g, 0.5 * mass, x.gravity)
+        _subtract_dead((f0, f1, f2), o, o + 3, w.force[p], w.tangent[p])
         arm = (h if e == 0 else -h) / 6.0
         v0 = arm * x.section[p, 0]
         v1 = arm * x.section[p, 1]
@@ -216,21 +206,12 @@ def _subtract_lever(v, f, o, force, tangent):
 
 
 @kernel
-def _weight_in(g, mass, gravity):
-    """Return the weight of a mass in the axes of a frame."""
-    f0 = mass * (g[0, 0] * gravity[0] + g[1, 0] * gravity[1] + g[2, 0] * gravity[2])
-    f1 = mass * (g[0, 1] * gravity[0] + g[1, 1] * gravity[1] + g[2, 1] * gravity[2])
-    f2 = mass * (g[0, 2] * gravity[0] + g[1, 2] * gravity[1] + g[2, 2] * gravity[2])
+def _seen_in(g, size, vector):
+    """Return a vector (3,), times a size, in the axes of a frame."""
+    f0 = size * (g[0, 0] * vector[0] + g[1, 0] * vector[1] + g[2, 0] * vector[2])
+    f1 = size * (g[0, 1] * vector[0] + g[1, 1] * vector[1] + g[2, 1] * vector[2])
+    f2 = size * (g[0, 2] * vector[0] + g[1, 2] * vector[1] + g[2, 2] * vector[2])
     return f0, f1, f2
-
-
-@merged_kernel
-def _changes(s, r):
-    """Whether a drive changes length or rest strain of a rod; else its parameter columns are 0."""
-    for k in range(s.counts[6]):
-        if s.map_index[k, 1] == r and s.map_index[k, 2] <= s.shift.shape[1]:
-            return True
-    return False
 
 
 @merged_kernel
@@ -278,7 +259,7 @@ def _weight_params(s, x, a, b, r, p, w):
     for e in range(2):
         o = 6 * e
         mass = 0.5 * x.section[p, 12] * x.dilution[r] * s.share[p]
-        f0, f1, f2 = _weight_in(a if e == 0 else b, mass, x.gravity)
+        f0, f1, f2 = _seen_in(a if e == 0 else b, mass, x.gravity)
         w.params[p, o, 0] -= grows * f0
         w.params[p, o + 1, 0] -= grows * f1
         w.params[p, o + 2, 0] -= grows * f2
@@ -300,39 +281,35 @@ def _weight_params(s, x, a, b, r, p, w):
 
 
 @kernel
-def _subtract_dead(f0, f1, f2, o, force, tangent):
-    """Take a force fixed in space, seen in the frame's axes, off the internal force."""
-    force[o] -= f0
-    force[o + 1] -= f1
-    force[o + 2] -= f2
+def _subtract_dead(f, o, turn, force, tangent):
+    """Take a vector fixed in space, seen in the frame's axes, off rows o to o + 2 of a residual.
+
+    turn: first of the columns of the frame's rotation.
+    """
+    force[o] -= f[0]
+    force[o + 1] -= f[1]
+    force[o + 2] -= f[2]
     # d(R' F) = (R' F) x theta
-    tangent[o, o + 4] += f2
-    tangent[o, o + 5] -= f1
-    tangent[o + 1, o + 3] -= f2
-    tangent[o + 1, o + 5] += f0
-    tangent[o + 2, o + 3] += f1
-    tangent[o + 2, o + 4] -= f0
+    tangent[o, turn + 1] += f[2]
+    tangent[o, turn + 2] -= f[1]
+    tangent[o + 1, turn] -= f[2]
+    tangent[o + 1, turn + 2] += f[0]
+    tangent[o + 2, turn] += f[1]
+    tangent[o + 2, turn + 1] -= f[0]
 
 
 @kernel
 def subtract_load(g, dead, follower, force, tangent):
     """Take a dead wrench (base axes) and a following one (own axes) off a frame's residual."""
-    f = dead[0:3]
-    m = dead[3:6]
-    for part in range(2):
-        v = f if part == 0 else m
-        o = 3 * part
-        a = g[0, 0] * v[0] + g[1, 0] * v[1] + g[2, 0] * v[2]
-        b = g[0, 1] * v[0] + g[1, 1] * v[1] + g[2, 1] * v[2]
-        c = g[0, 2] * v[0] + g[1, 2] * v[1] + g[2, 2] * v[2]
-        force[o] -= a
-        force[o + 1] -= b
-        force[o + 2] -= c
-        tangent[o, 4] += c
-        tangent[o, 5] -= b
-        tangent[o + 1, 3] -= c
-        tangent[o + 1, 5] += a
-        tangent[o + 2, 3] += b
-        tangent[o + 2, 4] -= a
+    for o in range(0, 6, 3):
+        _subtract_dead(_seen_in(g, 1.0, dead[o : o + 3]), o, 3, force, tangent)
     for i in range(6):
         force[i] -= follower[i]
+
+
+@kernel
+def subtract_weight(g, mass, centre, gravity, force, tangent):
+    """Take the weight of a body, at its centre of mass, off the body's residual."""
+    f = _seen_in(g, mass, gravity)
+    _subtract_dead(f, 0, 3, force, tangent)
+    _subtract_lever((centre[0], centre[1], centre[2]), f, 0, force, tangent)

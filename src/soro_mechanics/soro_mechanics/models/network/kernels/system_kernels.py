@@ -13,6 +13,7 @@ from soro_mechanics.models.network.kernels.rod_kernels import (
     integrate_pieces,
     place_ends,
     subtract_load,
+    subtract_weight,
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import leave_tendons
 from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
@@ -22,36 +23,6 @@ from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
 SINGULAR = -1
 MAX_TURN = 0.6  # of a frame in one step [rad]
 MAX_MOVE = 0.3  # of a frame in one step, in characteristic lengths
-
-
-@kernel
-def subtract_weight(g, mass, centre, gravity, force, tangent):
-    """Take the weight of a body, at its centre of mass, off the body's residual."""
-    f0 = mass * (g[0, 0] * gravity[0] + g[1, 0] * gravity[1] + g[2, 0] * gravity[2])
-    f1 = mass * (g[0, 1] * gravity[0] + g[1, 1] * gravity[1] + g[2, 1] * gravity[2])
-    f2 = mass * (g[0, 2] * gravity[0] + g[1, 2] * gravity[1] + g[2, 2] * gravity[2])
-    c0 = centre[0]
-    c1 = centre[1]
-    c2 = centre[2]
-    force[0] -= f0
-    force[1] -= f1
-    force[2] -= f2
-    force[3] -= c1 * f2 - c2 * f1
-    force[4] -= c2 * f0 - c0 * f2
-    force[5] -= c0 * f1 - c1 * f0
-    # df = f x theta, dm = c x (f x theta) = f (c . theta) - theta (c . f)
-    tangent[0, 4] += f2
-    tangent[0, 5] -= f1
-    tangent[1, 3] -= f2
-    tangent[1, 5] += f0
-    tangent[2, 3] += f1
-    tangent[2, 4] -= f0
-    dot = c0 * f0 + c1 * f1 + c2 * f2
-    for j in range(3):
-        tangent[3, 3 + j] -= f0 * centre[j]
-        tangent[4, 3 + j] -= f1 * centre[j]
-        tangent[5, 3 + j] -= f2 * centre[j]
-        tangent[3 + j, 3 + j] += dot
 
 
 @kernel
@@ -192,23 +163,6 @@ def slot_column(slot, params):
     return KEPT - 1 if slot == params else 2 * KEPT - 1
 
 
-@merged_kernel
-def _eliminate_rods(s, x, w, params, inspect):
-    """Condense every rod and add it to the bodies; negative pivots met, or SINGULAR."""
-    negative = 0
-    for r in range(s.counts[1]):
-        found = eliminate_chain(s, w, r, params, inspect, w.factor.shape[2])
-        if found < 0:
-            return SINGULAR
-        negative += found
-        found = eliminate_joints(s, w, r, params, inspect)
-        if found < 0:
-            return SINGULAR
-        negative += found
-        _scatter(s, x, w, r, params)
-    return negative
-
-
 @kernel
 def condense(s, x, state, w, gradient, inspect):
     """Eliminate all rods onto the bodies: w.matrix, w.vector, w.columns.
@@ -223,9 +177,14 @@ def condense(s, x, state, w, gradient, inspect):
             w.matrix[i, j] = 0.0
         for j in range(w.columns.shape[1]):
             w.columns[i, j] = 0.0
-    negative = _eliminate_rods(s, x, w, params, inspect)
-    if negative == SINGULAR:
-        return SINGULAR
+    negative = 0
+    for r in range(s.counts[1]):
+        chain = eliminate_chain(s, w, r, params, inspect, w.factor.shape[2])
+        joints = eliminate_joints(s, w, r, params, inspect) if chain >= 0 else chain
+        if joints < 0:
+            return SINGULAR
+        negative += chain + joints
+        _scatter(s, x, w, r, params)
     for b in range(1, s.counts[0]):
         o = 6 * (b - 1)
         block = w.matrix[o : o + 6, o : o + 6]

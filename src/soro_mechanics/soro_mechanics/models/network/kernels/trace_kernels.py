@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape between nodes: poses and section wrenches after every step of integrated pieces."""
 
-from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes, Variation
+from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
+from soro_mechanics.models.network.kernels.piece_kernels import predicted_pose, section_wrench
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import compose
@@ -38,25 +39,8 @@ def trace(s, x, state, w, paths, pose, wrench, lanes):
             load = w.load[batch]
             for step in range(steps + 1):
                 y = paths[batch, step]
-                for i in range(3):
-                    for j in range(3):
-                        h[i, j] = y[(3 * i + j) * 8 + k]
-                    h[i, 3] = y[(9 + i) * 8 + k]
-                _section_wrench(y, load, k, h, wrench[row - 1 if step == 0 else row])
+                predicted_pose(y, k, h)
+                section_wrench(y, load, k, h, wrench[row - 1 if step == 0 else row])
                 if step > 0:
                     compose(a, h, pose[row])
                     row += 1
-
-
-@kernel
-def _section_wrench(y, load, k, h, out):
-    weight = y[(BASE - 1) * 8 + k]
-    n0 = load[k] - weight * load[48 + k]
-    n1 = load[8 + k] - weight * load[56 + k]
-    n2 = load[16 + k] - weight * load[64 + k]
-    m0 = load[24 + k] - y[96 + k] - (h[1, 3] * n2 - h[2, 3] * n1)
-    m1 = load[32 + k] - y[104 + k] - (h[2, 3] * n0 - h[0, 3] * n2)
-    m2 = load[40 + k] - y[112 + k] - (h[0, 3] * n1 - h[1, 3] * n0)
-    for i in range(3):
-        out[i] = h[0, i] * n0 + h[1, i] * n1 + h[2, i] * n2
-        out[3 + i] = h[0, i] * m0 + h[1, i] * m1 + h[2, i] * m2
