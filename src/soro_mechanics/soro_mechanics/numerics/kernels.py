@@ -22,6 +22,7 @@ import contextlib
 import copy
 import dataclasses
 import fcntl
+import gc
 import hashlib
 from pathlib import Path
 import sys
@@ -42,6 +43,7 @@ from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.targetconfig import ConfigStack  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
+SELDOM = 50_000  # objects made between two looks for garbage, while something is compiled
 MAKERS = {'array', 'astype', 'copy', 'empty', 'eye', 'full', 'ones', 'ravel', 'sum', 'zeros'}
 VIEW = 'only kernels that count no references may call it; Python calls its py_func'
 LARGE = 8_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
@@ -196,9 +198,12 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
     """Keep other processes from compiling a kernel for a signature meanwhile.
 
     A kernel waits for its callees only, and they never for it. Threads take turns first, as Numba
-    has them.
+    has them. Garbage is looked for rarely meanwhile: most of what a compiler makes stays until the
+    end, and to look at it over and over took a sixth of the time.
     """
     with global_compiler_lock, contextlib.ExitStack() as stack:
+        stack.callback(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(SELDOM)
         if sig not in dispatcher.overloads:
             with contextlib.suppress(OSError, AttributeError):  # no cache: nothing to wait for
                 folder, function = Path(dispatcher._cache.cache_path), dispatcher.py_func

@@ -9,6 +9,7 @@ error and never a factor of a thousand.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 import math
 import re
 
@@ -88,6 +89,7 @@ def changed(text: object, change: Callable[[float], str]) -> str:
     return re.sub(NUMBER, lambda m: change(float(m[0])), head[0]) + head.string[head.end() :]
 
 
+@cache
 def units_of(si_unit: str) -> tuple[str, ...]:
     """Return every unit a person may write for a dimension, the SI unit first."""
     names = [name for name, (si, _) in UNITS.items() if si == si_unit]
@@ -99,11 +101,7 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
 
     Raises QuantityError: with a message that says what to write.
     """
-    example = ' '.join(['0'] * (size - 1) + ['1'])
-    wanted = f'{size} number{"s" * (size > 1)}' + (
-        '' if si_unit == '1' else f' with a unit ({", ".join(units_of(si_unit))})'
-    )
-    wanted += f', for example {example} {units_of(si_unit)[0]}' if si_unit != '1' else ''
+    wanted = _wanted(si_unit, size)
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise QuantityError(f'write {wanted}')
     try:
@@ -128,6 +126,15 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
     if dimension != si_unit:
         raise QuantityError(f'{unit!r} measures another dimension ({dimension}); write {wanted}')
     return _finite([x * factor for x in numbers], wanted)
+
+
+@cache
+def _wanted(si_unit: str, size: int) -> str:
+    wanted = f'{size} number{"s" * (size > 1)}'
+    if si_unit == '1':
+        return wanted
+    units, example = units_of(si_unit), ' '.join(['0'] * (size - 1) + ['1'])
+    return f'{wanted} with a unit ({", ".join(units)}), for example {example} {units[0]}'
 
 
 def _finite(numbers: list[float], wanted: str) -> tuple[float, ...]:

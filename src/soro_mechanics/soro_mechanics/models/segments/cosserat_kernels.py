@@ -20,12 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import fused_kernel, kernel, merged_kernel
 
 PUBLISHED = 0  # the increment is taken with the sections of the increment before it
 EXACT = 1  # exact along a straight path of the section wrench: the limit of many published ones
 
 RECORD = 12
+LANES, BLOCK = 4, 24  # columns of the variation that lie beside each other, and their numbers
 
 
 class Chain(NamedTuple):
@@ -49,9 +50,10 @@ class Increment(NamedTuple):
     d_press: Any
     gravity: Any  # (3,)
     rule: Any  # PUBLISHED or EXACT
+    lanes: Any  # LANES: loops of a length that the compiler knows are unrolled instead
 
 
-@kernel
+@merged_kernel
 def law_factors(old, old_force, force, c_axial, rule):
     """Return stretch, its derivatives, and the bending and shear factors with theirs.
 
@@ -93,16 +95,46 @@ def law_factors(old, old_force, force, c_axial, rule):
     )
 
 
-@kernel
-def ramp_rates(taken, e, stage, y, cols, dy, d_cols):
-    """Write d/dx of y = (gamma, M) and of its variations (6, columns), both at [stage].
+@merged_kernel
+def section_changes(taken, e, point, old_slopes, count, changes):
+    """Write how the parameters change the section itself, 12 rows of every block of columns.
 
-    The last ``d_record.shape[3]`` columns are parameters, with the variations of the old record
-    and of the pressure wrench; the columns before them vary M(0) only. Arrays are indexed, not
-    sliced: a slice costs more here than the arithmetic.
+    `old_slopes`: of the stretch by the old one, the force and the old force. Rows: stretch, old
+    stretch, bending and torsion (3), shear (2) by the change of the wrench, curvature (3), shear
+    strain (2). The parameters are the last ``d_record.shape[3]`` of `count` columns.
     """
-    record, d_record, press, d_press = taken.record, taken.d_record, taken.press, taken.d_press
-    count = cols.shape[1]
+    d_record, d_press = taken.d_record, taken.d_press
+    i = taken.chain.segments[e]
+    sections = taken.chain.sections
+    s_old, s_n, s_nold = old_slopes
+    parameters = d_record.shape[3]
+    for k in range(parameters):
+        column = count - parameters + k
+        first = column // LANES * 12 * LANES + column % LANES
+        d_stretch = d_record[e, point, 0, k]
+        changes[first] = s_old * d_stretch + s_n * d_press[i, 0, k]
+        changes[first] -= s_nold * d_record[e, point, 1, k]
+        changes[first + LANES] = d_stretch
+        for r in range(3):
+            c = sections[i, 2] if r == 2 else sections[i, 1]
+            push = d_press[i, 1 + r, k] if r < 2 else 0.0
+            changes[first + (2 + r) * LANES] = c * (push - d_record[e, point, 2 + r, k])
+            changes[first + (7 + r) * LANES] = d_record[e, point, 5 + r, k]
+        for r in range(2):
+            changes[first + (5 + r) * LANES] = -sections[i, 3] * d_record[e, point, 8 + r, k]
+            changes[first + (10 + r) * LANES] = d_record[e, point, 10 + r, k]
+
+
+@merged_kernel
+def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
+    """Write d/dx of y = (gamma, M) and of its variations at [stage] of `rates`.
+
+    `columns` and ``rates[1]`` (4, ...) hold the variations in blocks of LANES columns, (6, LANES)
+    each, so that the compiler turns their loop into vector instructions; `changes`: see
+    `section_changes`. The columns before those of the parameters vary M(0) only.
+    """
+    record, press = taken.record, taken.press
+    dy, d_columns = rates
     point = (stage + 1) // 2
     i = taken.chain.segments[e]
     c_axial = taken.chain.sections[i, 0]
@@ -110,16 +142,17 @@ def ramp_rates(taken, e, stage, y, cols, dy, d_cols):
     c_twist = taken.chain.sections[i, 2]
     c_shear = taken.chain.sections[i, 3]
     mass = taken.chain.masses[e, point]
-    f0 = mass * y[0]
-    f1 = mass * y[1]
-    f2 = mass * y[2]
+    y0, y1, y2, y3, y4, y5 = y[0], y[1], y[2], y[3], y[4], y[5]
+    f0 = mass * y0
+    f1 = mass * y1
+    f2 = mass * y2
     force = press[i, 0] + f2
     s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
         record[e, point, 0], record[e, point, 1], force, c_axial, taken.rule
     )
-    e0 = c_bend * (press[i, 1] + y[3] - record[e, point, 2])
-    e1 = c_bend * (press[i, 2] + y[4] - record[e, point, 3])
-    e2 = c_twist * (y[5] - record[e, point, 4])
+    e0 = c_bend * (press[i, 1] + y3 - record[e, point, 2])
+    e1 = c_bend * (press[i, 2] + y4 - record[e, point, 3])
+    e2 = c_twist * (y5 - record[e, point, 4])
     h0 = c_shear * (f0 - record[e, point, 8])
     h1 = c_shear * (f1 - record[e, point, 9])
     u0 = record[e, point, 5] + b * e0
@@ -127,95 +160,78 @@ def ramp_rates(taken, e, stage, y, cols, dy, d_cols):
     u2 = record[e, point, 7] + b * e2
     v0 = record[e, point, 10] + q * h0
     v1 = record[e, point, 11] + q * h1
-    dy[stage, 0] = s * (y[1] * u2 - y[2] * u1)
-    dy[stage, 1] = s * (y[2] * u0 - y[0] * u2)
-    dy[stage, 2] = s * (y[0] * u1 - y[1] * u0)
-    r3 = y[4] * u2 - y[5] * u1 - (v1 * f2 - f1)
-    r4 = y[5] * u0 - y[3] * u2 - (f0 - v0 * f2)
-    r5 = y[3] * u1 - y[4] * u0 - (v0 * f1 - v1 * f0)
+    r0 = y1 * u2 - y2 * u1
+    r1 = y2 * u0 - y0 * u2
+    r2 = y0 * u1 - y1 * u0
+    r3 = y4 * u2 - y5 * u1 - (v1 * f2 - f1)
+    r4 = y5 * u0 - y3 * u2 - (f0 - v0 * f2)
+    r5 = y3 * u1 - y4 * u0 - (v0 * f1 - v1 * f0)
+    dy[stage, 0] = s * r0
+    dy[stage, 1] = s * r1
+    dy[stage, 2] = s * r2
     dy[stage, 3] = s * r3
     dy[stage, 4] = s * r4
     dy[stage, 5] = s * r5
-    parameters = d_record.shape[3]
-    first = count - parameters
-    for c in range(count):
-        g0 = cols[0, c]
-        g1 = cols[1, c]
-        g2 = cols[2, c]
-        m0 = cols[3, c]
-        m1 = cols[4, c]
-        m2 = cols[5, c]
-        ds = s_n * mass * g2
-        p0 = c_bend * m0
-        p1 = c_bend * m1
-        p2 = c_twist * m2
-        q0 = c_shear * mass * g0
-        q1 = c_shear * mass * g1
-        db = 0.0
-        dq = 0.0
-        du0 = 0.0
-        du1 = 0.0
-        du2 = 0.0
-        dv0 = 0.0
-        dv1 = 0.0
-        if c >= first:
-            k = c - first
-            ds += s_old * d_record[e, point, 0, k] + s_n * d_press[i, 0, k]
-            ds -= s_nold * d_record[e, point, 1, k]
-            db = b_old * d_record[e, point, 0, k]
-            dq = q_old * d_record[e, point, 0, k]
-            p0 += c_bend * (d_press[i, 1, k] - d_record[e, point, 2, k])
-            p1 += c_bend * (d_press[i, 2, k] - d_record[e, point, 3, k])
-            p2 -= c_twist * d_record[e, point, 4, k]
-            q0 -= c_shear * d_record[e, point, 8, k]
-            q1 -= c_shear * d_record[e, point, 9, k]
-            du0 = d_record[e, point, 5, k]
-            du1 = d_record[e, point, 6, k]
-            du2 = d_record[e, point, 7, k]
-            dv0 = d_record[e, point, 10, k]
-            dv1 = d_record[e, point, 11, k]
-        db += b_s * ds
-        dq += q_s * ds
-        du0 += db * e0 + b * p0
-        du1 += db * e1 + b * p1
-        du2 += db * e2 + b * p2
-        dv0 += dq * h0 + q * q0
-        dv1 += dq * h1 + q * q1
-        a0 = mass * g0
-        a1 = mass * g1
-        a2 = mass * g2
-        d_cols[stage, 0, c] = ds * (y[1] * u2 - y[2] * u1) + s * (
-            g1 * u2 - g2 * u1 + y[1] * du2 - y[2] * du1
-        )
-        d_cols[stage, 1, c] = ds * (y[2] * u0 - y[0] * u2) + s * (
-            g2 * u0 - g0 * u2 + y[2] * du0 - y[0] * du2
-        )
-        d_cols[stage, 2, c] = ds * (y[0] * u1 - y[1] * u0) + s * (
-            g0 * u1 - g1 * u0 + y[0] * du1 - y[1] * du0
-        )
-        d_cols[stage, 3, c] = ds * r3 + s * (
-            m1 * u2 - m2 * u1 + y[4] * du2 - y[5] * du1 - (dv1 * f2 + v1 * a2 - a1)
-        )
-        d_cols[stage, 4, c] = ds * r4 + s * (
-            m2 * u0 - m0 * u2 + y[5] * du0 - y[3] * du2 - (a0 - dv0 * f2 - v0 * a2)
-        )
-        d_cols[stage, 5, c] = ds * r5 + s * (
-            m0 * u1 - m1 * u0 + y[3] * du1 - y[4] * du0 - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0)
-        )
+    if stage != 2:  # which is where stage 1 is
+        section_changes(taken, e, point, (s_old, s_n, s_nold), count, changes)
+    for block in range(columns.shape[0] // BLOCK):
+        z = columns[block * BLOCK : (block + 1) * BLOCK]
+        x = changes[2 * block * BLOCK : 2 * (block + 1) * BLOCK]
+        out = d_columns[stage, block * BLOCK : (block + 1) * BLOCK]
+        for k in range(taken.lanes):
+            g0 = z[k]
+            g1 = z[LANES + k]
+            g2 = z[2 * LANES + k]
+            m0 = z[3 * LANES + k]
+            m1 = z[4 * LANES + k]
+            m2 = z[5 * LANES + k]
+            a0 = mass * g0
+            a1 = mass * g1
+            a2 = mass * g2
+            ds = s_n * a2 + x[k]
+            db = b_old * x[LANES + k] + b_s * ds
+            dq = q_old * x[LANES + k] + q_s * ds
+            du0 = x[7 * LANES + k] + db * e0 + b * (c_bend * m0 + x[2 * LANES + k])
+            du1 = x[8 * LANES + k] + db * e1 + b * (c_bend * m1 + x[3 * LANES + k])
+            du2 = x[9 * LANES + k] + db * e2 + b * (c_twist * m2 + x[4 * LANES + k])
+            dv0 = x[10 * LANES + k] + dq * h0 + q * (c_shear * a0 + x[5 * LANES + k])
+            dv1 = x[11 * LANES + k] + dq * h1 + q * (c_shear * a1 + x[6 * LANES + k])
+            out[k] = ds * r0 + s * (g1 * u2 - g2 * u1 + y1 * du2 - y2 * du1)
+            out[LANES + k] = ds * r1 + s * (g2 * u0 - g0 * u2 + y2 * du0 - y0 * du2)
+            out[2 * LANES + k] = ds * r2 + s * (g0 * u1 - g1 * u0 + y0 * du1 - y1 * du0)
+            out[3 * LANES + k] = ds * r3 + s * (
+                m1 * u2 - m2 * u1 + y4 * du2 - y5 * du1 - (dv1 * f2 + v1 * a2 - a1)
+            )
+            out[4 * LANES + k] = ds * r4 + s * (
+                m2 * u0 - m0 * u2 + y5 * du0 - y3 * du2 - (a0 - dv0 * f2 - v0 * a2)
+            )
+            out[5 * LANES + k] = ds * r5 + s * (
+                m0 * u1 - m1 * u0 + y3 * du1 - y4 * du0 - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0)
+            )
 
 
 @kernel
-def cross_link(y, cols, count, length, link_mass, mass_after):
+def cross_link(y, columns, length, link_mass, mass_after):
     """Carry (gamma, M) and its variations over a rigid link, its weight at the middle."""
     arm = length * mass_after + 0.5 * length * link_mass
     y[3] += arm * y[1]
     y[4] -= arm * y[0]
-    for c in range(count):
-        cols[3, c] += arm * cols[1, c]
-        cols[4, c] -= arm * cols[0, c]
+    for first in range(0, columns.shape[0], BLOCK):
+        for c in range(first, first + LANES):
+            columns[c + 3 * LANES] += arm * columns[c + LANES]
+            columns[c + 4 * LANES] -= arm * columns[c]
 
 
-@kernel
+@merged_kernel
+def _keep(columns, d_at):
+    """Write blocks of columns as (6, columns)."""
+    for c in range(d_at.shape[1]):
+        first = c // LANES * BLOCK + c % LANES
+        for r in range(6):
+            d_at[r, c] = columns[first + r * LANES]
+
+
+@fused_kernel
 def ramp_pass(taken, y, cols, at, d_at):
     """Integrate all elements by RK4 from y, cols (overwritten with the tip's values).
 
@@ -224,41 +240,43 @@ def ramp_pass(taken, y, cols, at, d_at):
     """
     lengths, _, _, masses, links, link_masses = taken.chain
     count = cols.shape[1]
+    size = (count + LANES - 1) // LANES * BLOCK
+    now = np.zeros(size)
+    for c in range(count):
+        for r in range(6):
+            now[c // LANES * BLOCK + c % LANES + r * LANES] = cols[r, c]
+    changes = np.zeros(2 * size)
     k = np.empty((4, 6))
-    d_k = np.empty((4, 6, count))
+    d_k = np.empty((4, size))
     z = np.empty(6)
-    d_z = np.empty((6, count))
+    d_z = np.empty(size)
     for e in range(lengths.shape[0]):
         h = lengths[e]
+        z[:] = y
+        d_z[:] = now
+        at[e, 0] = y
+        _keep(now, d_at[e, 0])
         for stage in range(4):
-            step = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
-            if stage == 0:
+            ramp_rates(taken, e, stage, z, d_z, count, changes, (k, d_k))
+            step = h if stage == 2 else 0.5 * h
+            if stage < 3:
                 for r in range(6):
-                    z[r] = y[r]
-                    for c in range(count):
-                        d_z[r, c] = cols[r, c]
-            else:
-                for r in range(6):
-                    z[r] = y[r] + step * k[stage - 1, r]
-                    for c in range(count):
-                        d_z[r, c] = cols[r, c] + step * d_k[stage - 1, r, c]
-            ramp_rates(taken, e, stage, z, d_z, k, d_k)
+                    z[r] = y[r] + step * k[stage, r]
+                for j in range(size):
+                    d_z[j] = now[j] + step * d_k[stage, j]
         for r in range(6):
-            at[e, 0, r] = y[r]
             at[e, 1, r] = y[r] + h / 24.0 * (5.0 * k[0, r] + 4.0 * (k[1, r] + k[2, r]) - k[3, r])
             y[r] += h / 6.0 * (k[0, r] + 2.0 * (k[1, r] + k[2, r]) + k[3, r])
-            at[e, 2, r] = y[r]
-            for c in range(count):
-                d_at[e, 0, r, c] = cols[r, c]
-                d_at[e, 1, r, c] = cols[r, c] + h / 24.0 * (
-                    5.0 * d_k[0, r, c] + 4.0 * (d_k[1, r, c] + d_k[2, r, c]) - d_k[3, r, c]
-                )
-                cols[r, c] += (
-                    h / 6.0 * (d_k[0, r, c] + 2.0 * (d_k[1, r, c] + d_k[2, r, c]) + d_k[3, r, c])
-                )
-                d_at[e, 2, r, c] = cols[r, c]
+        for j in range(size):
+            middle = d_k[1, j] + d_k[2, j]
+            d_z[j] = now[j] + h / 24.0 * (5.0 * d_k[0, j] + 4.0 * middle - d_k[3, j])
+            now[j] += h / 6.0 * (d_k[0, j] + 2.0 * middle + d_k[3, j])
+        at[e, 2] = y
+        _keep(d_z, d_at[e, 1])
+        _keep(now, d_at[e, 2])
         if links[e] > 0.0:
-            cross_link(y, cols, count, links[e], link_masses[e], masses[e + 1, 0])
+            cross_link(y, now, links[e], link_masses[e], masses[e + 1, 0])
+    _keep(now, cols)
 
 
 @kernel
@@ -418,6 +436,7 @@ def cosserat_ramp(whole, parts, scale, linear_below, starts, warm):
             part * whole.d_press,
             part * whole.gravity,
             whole.rule,
+            whole.lanes,
         )
         used, residual = solve_increment(
             taken, scale, starts[j], linear_below, at, d_at, parameter_at

@@ -22,7 +22,13 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import OUTSIDE, SolverStatus, status_of, Warnings
 from soro_mechanics.models.segments import rod_kernels as kernels
-from soro_mechanics.models.segments.cosserat_kernels import EXACT, Increment, PUBLISHED, RECORD
+from soro_mechanics.models.segments.cosserat_kernels import (
+    EXACT,
+    Increment,
+    LANES,
+    PUBLISHED,
+    RECORD,
+)
 from soro_mechanics.models.segments.grid import Grid, load_arrays, load_cuts, make_grid
 from soro_mechanics.models.segments.rod_kernels import Nodes, PointLoads, Rod
 from soro_mechanics.models.segments.schema import Compensation, SegmentChain
@@ -123,7 +129,7 @@ class SegmentModel(Model):
             record = np.empty((grid.chain.lengths.size, 3, RECORD))
             d_record = np.zeros((*record.shape, parameters))
             own = starts[first : first + len(steps)]
-            whole = Increment(grid.chain, record, d_record, push, pushes, gravity, rule)
+            whole = Increment(grid.chain, record, d_record, push, pushes, gravity, rule, LANES)
             used, residual = self._increments(whole, steps, own, warm)
             first += len(steps)
             passes += used

@@ -132,7 +132,7 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
 
     starts : (increments, 3) receives M(0) of every increment. Returns (passes, residual).
     """
-    chain, _, _, press, d_press, gravity, _ = whole
+    chain, _, _, press, d_press, gravity, _, _ = whole
     elements = chain.lengths.shape[0]
     pieces = chain.sections.shape[0]
     size = 3 + 3 * pieces
@@ -168,9 +168,8 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
     residual = 0.0
     for j in range(parts.shape[0]):
         part = parts[j]
-        taken = Increment(
-            stiff, strain_record, d_strain_record, none, d_none, part * gravity, PUBLISHED
-        )
+        section, push = (strain_record, d_strain_record), (none, d_none)
+        taken = Increment(stiff, *section, *push, part * gravity, PUBLISHED, whole.lanes)
         start = np.zeros(3) if j == 0 else starts[j - 1].copy()
         for i in range(pieces):
             for r in range(3):
@@ -220,7 +219,7 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
 @kernel
 def _final_record(whole, x, at, d_at, b):
     """Write the strains of the arcs with the local wrench that they stand under."""
-    chain, record, d_record, press, d_press, _, _ = whole
+    chain, record, d_record, press, d_press = whole[:5]
     segments, masses = chain.segments, chain.masses
     parameters = d_record.shape[3]
     size = d_at.shape[3]

@@ -19,7 +19,7 @@ import numpy as np
 
 from soro_mechanics.models.segments.cosserat_kernels import Chain
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
+from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
@@ -66,7 +66,7 @@ class Rates(NamedTuple):
     spread: Any  # (6, 6) scratch
 
 
-@kernel
+@merged_kernel
 def rod_rates(rod, weight, e, stage, y, cols, rates):
     """Write d/dx of the state and of the columns, at [stage], and of the compliance.
 
@@ -244,7 +244,7 @@ def take_off_load(y, cols, offset, load, local, scale):
             cols[11, c] -= q0 * f[1] - q1 * f[0]
 
 
-@kernel
+@fused_kernel
 def rod_pass(rod, scale, y, cols, total, nodes):
     """Integrate all elements by RK4; y, cols, total are overwritten with the tip's values.
 
