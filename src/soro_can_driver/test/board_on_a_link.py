@@ -7,8 +7,7 @@ from __future__ import annotations
 from six_motors import six_motors
 
 from soro_can_driver.board import Access, BoardState, FIRST_MOTORS, Parameter, PROTOCOL_MAJOR
-from soro_can_driver.cyclic_frames import Flex, Position, Sync
-from soro_can_driver.protocol import ParameterFrame, unpack
+from soro_can_driver.protocol import Flex, ParameterFrame, Position, Sync, unpack
 from soro_driver.can_port import SERVER_PORT
 from soro_driver.device import DeviceLost
 

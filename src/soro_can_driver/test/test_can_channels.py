@@ -12,11 +12,10 @@ from recording_wire import RecordingWire
 from six_motors import any_motors, RATIO
 
 from soro_can_driver.board import BoardState, EmergencyCode
-from soro_can_driver.cyclic_frames import Command
 from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.frame import Control
-from soro_can_driver.protocol import HostHeartbeat
+from soro_can_driver.protocol import Command, HostHeartbeat
 from soro_can_driver.transport import CanTransport
 from soro_can_driver.wiring import bus_load, read_wiring
 from soro_driver.device import DeviceError

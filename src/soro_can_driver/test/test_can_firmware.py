@@ -15,11 +15,18 @@ import numpy as np
 import pytest
 
 from soro_can_driver.board import Access, BoardState, CanId, EmergencyCode, Mode, Parameter
-from soro_can_driver.cyclic_frames import Command, CommandFd, Sync
 from soro_can_driver.emulator.firmware_board import FirmwareBoard, PACKAGE
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.frame import Control
-from soro_can_driver.protocol import EmergencyStop, FRAMES, HostHeartbeat, ParameterFrame
+from soro_can_driver.protocol import (
+    Command,
+    CommandFd,
+    EmergencyStop,
+    FRAMES,
+    HostHeartbeat,
+    ParameterFrame,
+    Sync,
+)
 from soro_emulation.host_firmware import build
 
 RUNS = 4 * int(os.environ.get('SORO_FUZZ', '1'))

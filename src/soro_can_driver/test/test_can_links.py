@@ -13,10 +13,9 @@ import pytest
 from six_motors import RATIO, six_motors
 
 from soro_can_driver.board import CanId
-from soro_can_driver.cyclic_frames import Position, Sync
 from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.protocol import unpack
+from soro_can_driver.protocol import Position, Sync, unpack
 from soro_driver.device import DeviceError, DeviceLost
 from soro_driver.python_can_link import PythonCanLink
 from soro_driver.socketcand_link import SocketcandLink

@@ -12,10 +12,9 @@ import pytest
 from six_motors import six_motors
 
 from soro_can_driver.board import BoardState, EmergencyCode
-from soro_can_driver.cyclic_frames import Command, CommandFd, Position
 from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
-from soro_can_driver.protocol import unpack
+from soro_can_driver.protocol import Command, CommandFd, Position, unpack
 from soro_can_driver.transport import MAX_BEHIND
 from soro_driver.device import DeviceTimeout, Fault
 

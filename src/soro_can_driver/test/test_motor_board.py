@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from soro_can_driver.board import Access, BoardState, CanId, EmergencyCode, Mode, Parameter, Status
-from soro_can_driver.cyclic_frames import Command, Sync
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.frame import Control
-from soro_can_driver.protocol import EmergencyStop, ParameterFrame, unpack
+from soro_can_driver.protocol import Command, EmergencyStop, ParameterFrame, Sync, unpack
 from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 
 

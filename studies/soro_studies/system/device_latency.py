@@ -148,8 +148,8 @@ def _bus(
 
 
 def _board(place: Endpoint, device: Any, stack: contextlib.ExitStack) -> Exchange:
-    from soro_can_driver.cyclic_frames import Command, Sync
     from soro_can_driver.frame import Control
+    from soro_can_driver.protocol import Command, Sync
 
     hold = Control(False, 0, 3)  # type: ignore[arg-type]
     frames: list[Any] = [Command(g, 0, hold, (0, 0, 0)) for g in (0, 1)]

@@ -16,10 +16,17 @@ import numpy as np
 import pytest
 
 from soro_can_driver.board import Access, BoardState, CanId, Mode, Parameter
-from soro_can_driver.cyclic_frames import Command, CommandFd, Position, Sync
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_can_driver.frame import Control, ProtocolError
-from soro_can_driver.protocol import HostHeartbeat, ParameterFrame, unpack
+from soro_can_driver.protocol import (
+    Command,
+    CommandFd,
+    HostHeartbeat,
+    ParameterFrame,
+    Position,
+    Sync,
+    unpack,
+)
 from soro_can_driver.wiring import read_wiring
 from soro_driver.device import DeviceLost
 from soro_driver.socketcand_link import LONGEST, SocketcandLink
