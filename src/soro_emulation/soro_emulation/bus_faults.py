@@ -54,8 +54,8 @@ class EmulatedBus:
     ) -> None:
         self._receive, self._idle = receive, idle
         self._random = np.random.default_rng(seed + 3)
-        self._to_device = SerialLine(RATE, self._random)
-        self._to_host = SerialLine(RATE, self._random)
+        self._to_device = SerialLine(RATE, self._random, zeros=False)
+        self._to_host = SerialLine(RATE, self._random, zeros=False)
         self._hears = threading.Event()
         self._hears.set()
         self._broken = self._babbling = self._storming = False
@@ -78,7 +78,7 @@ class EmulatedBus:
             self._unread += 1
             list(self._idle())  # time passes on the board, and nobody hears of it
         if not self._babbling:
-            self._to_device.put(_unit(identifier, data), time.monotonic())
+            self._to_device.put((identifier, data), time.monotonic())
         return self._carry()
 
     def idle(self) -> Wire:
@@ -130,21 +130,11 @@ class EmulatedBus:
     def _carry(self) -> Iterator[tuple[int, bytes]]:
         now = time.monotonic()
         for unit in self._to_device.leaving(now):
-            self._answer(self._receive(*_frame(unit)), now)
+            self._answer(self._receive(*unit), now)
         self._answer(self._idle(), now)
-        for unit in self._to_host.leaving(time.monotonic()):
-            yield _frame(unit)
+        yield from self._to_host.leaving(time.monotonic())
 
     def _answer(self, frames: Wire, now: float) -> None:
-        for identifier, data in frames:
+        for frame in frames:
             if not self._babbling:
-                self._to_host.put(_unit(identifier, data), now)
-
-
-def _unit(identifier: int, data: bytes) -> bytes:
-    return f'{identifier:x} {data.hex()}'.encode() + b'\0'
-
-
-def _frame(unit: bytes) -> tuple[int, bytes]:
-    identifier, _, data = unit[:-1].decode().partition(' ')
-    return int(identifier, 16), bytes.fromhex(data)
+                self._to_host.put(frame, now)

@@ -20,7 +20,7 @@ MAX_WAITING = 400  # units that have not left; what comes then is lost, as in a 
 class SerialLine:
     """Carries units (a frame with its closing zero, or a piece of garbage) in order.
 
-    - `zeros`: whether units end with a zero byte; else they are what is put at once.
+    - `zeros`: whether units end with a zero byte; else each is what is put at once, of any kind.
 
     Its attribute `counters`: how many units entered while an injected fault could hit them
     (`exposed`), and how many it did hit.
@@ -32,7 +32,7 @@ class SerialLine:
         self._zeros = zeros
         self._second_per_byte = BITS_PER_BYTE / baudrate
         self._random = generator
-        self._waiting: deque[tuple[float, bytes]] = deque()
+        self._waiting: deque[tuple[float, Any]] = deque()
         self._free_at = 0.0
         self._partial = b''
         names = ('exposed', 'lost', 'corrupted', 'repeated', 'delayed')
@@ -60,7 +60,7 @@ class SerialLine:
             raise InvalidInput('delay', delay, 'seconds, zero or more')
         self._parts, self._delay, self._burst = parts, delay, burst
 
-    def put(self, data: bytes, now: float) -> None:
+    def put(self, data: Any, now: float) -> None:
         """Let bytes enter; they are cut into units at their zeros."""
         if not self._zeros:
             self._enter(data, now)
@@ -73,7 +73,7 @@ class SerialLine:
             rest = b''
         self._partial = rest
 
-    def leaving(self, now: float) -> list[bytes]:
+    def leaving(self, now: float) -> list[Any]:
         """Return the units that have reached the other end by `now`."""
         found = []
         while self._waiting and self._waiting[0][0] <= now:
@@ -85,7 +85,7 @@ class SerialLine:
         self._waiting.clear()
         self._partial = b''
 
-    def _enter(self, unit: bytes, now: float) -> None:
+    def _enter(self, unit: Any, now: float) -> None:
         parts, counters = self._parts, self.counters
         counters['exposed'] += any((*parts.values(), self._delay, self._burst))
         if self._burst > 0 or self._random.random() < parts['loss']:

@@ -128,14 +128,6 @@ class DspaceEmulator(WiredEmulator):
         """Take how much air the legs' chambers hold."""
         self._bench.fill(reaction[np.argsort(self._order)], within)
 
-    def _break(self, fault: str, values: dict[str, Any]) -> None:
-        if fault == 'none':
-            self._repair()
-        elif fault in CHANNEL_FAULTS:
-            self._break_channel(fault, values)
-        else:
-            self._break_board(fault, values)
-
     def in_use(self, now: float) -> bool:
         """Whether there is pressure, or the computer is armed."""
         with self._lock:
@@ -147,20 +139,12 @@ class DspaceEmulator(WiredEmulator):
         """What happened to the units on the line, and to set-points that came again or late."""
         return {**self.wire.counters, 'stale': self._board.stale}
 
-    def _repair(self) -> None:
-        self._bench.clear_faults()
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
         board = self._board
-        board.repeats, board.major, board.channels = False, 1, board.count
-
-    def _break_channel(self, fault: str, values: dict[str, Any]) -> None:
-        index = actuator_index(values, self._names)
-        everywhere = fault == 'sensor_frozen' and values.get('all')
-        for each in range(len(self._names)) if everywhere else (index,):
-            self._bench.break_channel(fault, each, values)
-
-    def _break_board(self, fault: str, values: dict[str, Any]) -> None:
-        board = self._board
-        if fault == 'supply':
+        if fault == 'none':
+            self._bench.clear_faults()
+            board.repeats, board.major, board.channels = False, 1, board.count
+        elif fault == 'supply':
             self._bench.regulators.supply = finite(values, 'pressure', 0.0)
         elif fault == 'reboot':
             board.start(self._new_boot_id(), board.time)
@@ -168,8 +152,13 @@ class DspaceEmulator(WiredEmulator):
             board.repeats = True
         elif fault == 'protocol':
             board.major = whole_number(values, 'major', 2, 15)
-        else:
+        elif fault == 'channels':
             board.channels = whole_number(values, 'count', board.count + 1, 255)
+        else:
+            index = actuator_index(values, self._names)
+            everywhere = fault == 'sensor_frozen' and values.get('all')
+            for each in range(len(self._names)) if everywhere else (index,):
+                self._bench.break_channel(fault, each, values)
 
     def _new_boot_id(self) -> int:
         return int(self._random.integers(1, 0xFFFFFFFF))
