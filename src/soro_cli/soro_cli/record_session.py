@@ -138,8 +138,7 @@ def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:
     with RosSession() as session:
         if everything and not wanted:
             session.spin_until(lambda: False, GLANCE)
-            names = session.node.get_node_names_and_namespaces()
-            found = sorted(space for name, space in names if name == SOLVER)
+            found = sorted(session.solvers())
         else:
             found = session.running_robots(wanted[0] if len(wanted) == 1 else '')
         missing = [name for name in wanted if name not in found]

@@ -25,7 +25,7 @@ from probe_prefix import (
 import pytest
 
 from soro_launch.evaluation import plan_launch
-from soro_launch.real_launch import is_available
+from soro_launch.run import is_available
 
 VARIANTS = {
     'values': ('values.launch.xml', {}),
@@ -70,7 +70,7 @@ VARIANTS = {
 REAL = """
 import sys
 from pathlib import Path
-from soro_launch.real_launch import run_real_launch
+from soro_launch.run import run_real_launch
 sys.exit(run_real_launch(Path(sys.argv[1]), dict(a.split(':=', 1) for a in sys.argv[2:])))
 """
 

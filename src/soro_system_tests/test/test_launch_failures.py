@@ -20,8 +20,7 @@ from soro_launch.arguments import declared_arguments
 from soro_launch.errors import LaunchError
 from soro_launch.packages import INDEX as PACKAGES
 from soro_launch.packages import package_executable
-from soro_launch.real_launch import is_available
-from soro_launch.run import run_launch_file
+from soro_launch.run import is_available, run_launch_file
 from soro_launch.xml_reader import read_launch_file
 
 FILES = sorted(path.name for path in LAUNCH_FILES.glob('*.launch.xml'))
@@ -38,7 +37,7 @@ BROKEN = {
 REAL = """
 import sys
 from pathlib import Path
-from soro_launch.real_launch import run_real_launch
+from soro_launch.run import run_real_launch
 sys.exit(run_real_launch(Path(sys.argv[1]), dict(a.split(':=', 1) for a in sys.argv[2:])))
 """
 ALL_TRUE = {'viewer': 'true', 'record': 'true', 'rviz': 'true'}

@@ -25,7 +25,7 @@ import time
 from typing import Any
 
 from soro_cli.ros_session import RosSession
-from soro_launch.real_launch import is_available
+from soro_launch.run import is_available
 from soro_msgs.msg import ActuatorState
 from soro_node.process.parent_death import LAUNCHER, until_parent_dies
 from soro_rigs.domains import own_domain

@@ -49,8 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_launch.arguments import declared_arguments, parse_assignments, refuse_unknown
     from soro_launch.errors import LaunchError
     from soro_launch.launch_target import find_launch_target
-    from soro_launch.real_launch import is_available, run_real_launch
-    from soro_launch.run import command_lines, describe_arguments, run_launch_file
+    from soro_launch.run import (
+        command_lines,
+        describe_arguments,
+        is_available,
+        run_launch_file,
+        run_real_launch,
+    )
     from soro_launch.xml_reader import read_launch_file
 
     try:
