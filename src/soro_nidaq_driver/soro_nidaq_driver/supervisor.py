@@ -202,17 +202,6 @@ class Supervisor:
         late, self._cut_short = bool(running) or self._cut_short, False
         return late
 
-    def join(self, timeout: float) -> bool:
-        """Wait until every process that was parted from has ended; whether they have."""
-        end = time.monotonic() + timeout
-        for process in self._parted:
-            try:
-                process.wait(max(0.0, end - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                return False
-        self._parted.clear()
-        return True
-
     def _send(self, byte: bytes) -> None:
         try:
             if self._process is None or self._process.stdin is None:

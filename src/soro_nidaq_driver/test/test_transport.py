@@ -348,12 +348,18 @@ def test_without_the_client_the_command_that_installs_it_is_named():
     assert client.INSTALL in result.stdout
 
 
+def wait_for_parted(device):
+    """Wait until every supervisor that the device has parted from has ended."""
+    for process in device._supervisor._parted:
+        process.wait(20.0)
+
+
 @pytest.fixture
 def device(card, wiring):
     made = NidaqDevice(wiring, f'127.0.0.1:{card.port}')
     yield made
     made.close()
-    assert made._supervisor.join(20.0)
+    wait_for_parted(made)
 
 
 def wait_ready(device):
@@ -422,7 +428,7 @@ def test_the_supervisor_resets_the_cards_when_the_device_is_closed_unsafe(card, 
     device.write(np.array([BAR, 0.0, 0.0]), 0.2)
     card.calls.clear()
     device.close()  # as after a lost connection: not made safe before
-    assert device._supervisor.join(20.0)
+    wait_for_parted(device)
     assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
 
 
@@ -448,7 +454,7 @@ def test_the_supervisor_stays_while_the_link_is_dead(card, cut_off):
     assert supervisor.poll() is None
     card.calls.clear()
     card.block.set()
-    assert cut_off._supervisor.join(20.0)
+    wait_for_parted(cut_off)
     assert {r.device_name for r in card.named('ResetDevice')} == {'Dev1', 'Dev2'}
 
 
@@ -470,7 +476,7 @@ def test_the_supervisor_goes_quietly_after_make_safe(card, device):
     device.make_safe()
     card.calls.clear()
     device.close()
-    assert device._supervisor.join(20.0)
+    wait_for_parted(device)
     assert card.named('ResetDevice') == []
 
 
