@@ -204,9 +204,9 @@ class SegmentModel(Model):
             passes += used
             if residual <= TOLERANCE:
                 break
-        gap = _from_rotations(nodes.state[-1:, 3:12].reshape(-1, 3, 3))
-        if residual <= TOLERANCE and not np.abs(gap).max() < MOST_DRIFT:
-            residual = TOO_FEW
+        if residual <= TOLERANCE:
+            drift = kernels.rotation_gap(nodes.state[-1, 3:12].reshape(3, 3), np.empty((3, 3)))
+            residual = residual if drift < MOST_DRIFT else TOO_FEW
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.
             for array in nodes:
@@ -270,10 +270,7 @@ class SegmentModel(Model):
         for segment, part, at in zip(
             self.structure.segments, state.grid.slices, state.grid.stations, strict=True
         ):
-            nodes = state.nodes[part]
-            along = np.einsum('ij,ij->i', np.diff(nodes[:, :3], axis=0), nodes[:-1, 5:12:3])
-            stretch = along / np.diff(at)
-            for worst in (float(stretch.max()), float(stretch.min())):
+            for worst in reversed(kernels.stretches(state.nodes[part], at)):
                 if not MIN_STRETCH <= worst <= MAX_STRETCH:
                     return (
                         f'{OUTSIDE}: {segment.name} is stretched to {worst:.3g} times its length, '
@@ -284,9 +281,7 @@ class SegmentModel(Model):
     def _stability(self, state: RodState) -> tuple[bool, float]:
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
         inner = kernels.without_conjugate_point(state.columns, state.integral)
-        compliance = self._tip_form(
-            state, state.columns[-1, :6, :] @ np.linalg.inv(state.columns[-1, 6:, :])
-        )
+        compliance = self._tip_compliance(state)
         length = self._units[1] / self._units[0]
         scale = np.repeat([1.0, length], 3) / math.sqrt(self._units[1] * length)
         least, largest = extreme_eigenvalues(compliance, 1.0 / np.outer(scale, scale))
@@ -294,13 +289,11 @@ class SegmentModel(Model):
         smallest = 1.0 / largest if positive else 1.0 / least
         return bool(inner and positive), float(smallest)
 
-    def _tip_form(self, state: RodState, compliance: Array) -> Array:
-        return at_point(compliance, state.nodes[-1, :3])
-
     def _configuration(
         self, state: RodState, actuation: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
-        poses = node_poses(state.nodes)
+        poses = np.empty((len(state.nodes), 4, 4))
+        kernels.place_nodes(state.nodes, poses)
         segments = self.structure.segments
         bodies = {}
         for segment, part in zip(segments, state.grid.slices, strict=True):
@@ -360,9 +353,12 @@ class SegmentModel(Model):
         """Return the compliance at the tip, which the solve has left with the configuration."""
         state: RodState = q.state
         if method != 'tangent':
-            return self._tip_form(state, self._summed(q, method)[-1])
+            return at_point(self._summed(q, method)[-1], state.nodes[-1, :3])
+        return self._tip_compliance(state)
+
+    def _tip_compliance(self, state: RodState) -> Array:
         last = state.columns[-1]
-        return self._tip_form(state, np.linalg.solve(last[6:].T, last[:6].T).T)
+        return at_point(np.linalg.solve(last[6:].T, last[:6].T).T, state.nodes[-1, :3])
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance at every station, the load being put on at the station itself."""
@@ -423,27 +419,3 @@ def at_point(compliance: Array, point: Array) -> Array:
     """Take a compliance about the base origin to a point, same axes."""
     move = twist_at_point(point)
     return move @ compliance @ move.T
-
-
-def node_poses(nodes: Array) -> Array:
-    """Return (k, 4, 4) poses of the nodes, the truncation of RK4 taken off the rotations.
-
-    A step of Newton's iteration for the polar factor squares the distance from SO(3), which RK4
-    leaves at 1e-9 to 1e-6 (Shi 2023, (52)), of few elements at more: then it takes several.
-    """
-    poses = np.zeros((len(nodes), 4, 4))
-    poses[:, :3, 3] = nodes[:, :3]
-    raw = nodes[:, 3:12].reshape(-1, 3, 3)
-    far = True
-    while far:
-        gap = _from_rotations(raw)
-        far = bool(np.abs(gap).max() > 1e-6)
-        raw = raw @ (np.eye(3) - 0.5 * gap)
-    poses[:, :3, :3] = raw
-    poses[:, 3, 3] = 1.0
-    return poses
-
-
-def _from_rotations(matrices: Array) -> Array:
-    """Return R^T R - 1 of matrices (k, 3, 3)."""
-    return np.asarray(matrices.transpose(0, 2, 1) @ matrices - np.eye(3))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soro_mechanics.models.segments.cosserat_kernels import Chain
-from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
+from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
@@ -429,3 +429,61 @@ def without_conjugate_point(node_cols, node_total):
         if negative_pivots(product, 6, work) > 0:
             return False
     return True
+
+
+@kernel
+def place_nodes(states, poses):
+    """Write poses (n, 4, 4) of nodes, the truncation of RK4 taken off the rotations.
+
+    A step of Newton's iteration for the polar factor squares the distance from SO(3), which RK4
+    leaves at 1e-9 to 1e-6 (Shi 2023, (52)), of few elements at more: then it takes several.
+    """
+    a = np.empty((3, 3))
+    gap = np.empty((3, 3))
+    for n in range(poses.shape[0]):
+        pose = poses[n]
+        for r in range(3):
+            for c in range(3):
+                pose[r, c] = states[n, 3 + 3 * r + c]
+            pose[r, 3] = states[n, r]
+            pose[3, r] = 0.0
+        pose[3, 3] = 1.0
+        while True:
+            far = rotation_gap(pose, gap)
+            for r in range(3):
+                for c in range(3):
+                    a[r, c] = pose[r, c]
+            for r in range(3):
+                for c in range(3):
+                    turned = a[r, 0] * gap[0, c] + a[r, 1] * gap[1, c] + a[r, 2] * gap[2, c]
+                    pose[r, c] = a[r, c] - 0.5 * turned
+            if not far > 1e-8:
+                break
+
+
+@kernel
+def rotation_gap(pose, gap):
+    """Write R^T R - 1 (3, 3) of a pose; return the largest of its numbers."""
+    far = 0.0
+    for r in range(3):
+        for c in range(3):
+            gap[r, c] = -1.0 if r == c else 0.0
+            for k in range(3):
+                gap[r, c] += pose[k, r] * pose[k, c]
+            far = larger(far, abs(gap[r, c]))
+    return far
+
+
+@kernel
+def stretches(states, stations):
+    """Return the least and the largest stretch between nodes (n,), n unloaded stations [m]."""
+    least = np.inf
+    largest = -np.inf
+    for n in range(stations.shape[0] - 1):
+        along = 0.0
+        for r in range(3):
+            along += (states[n + 1, r] - states[n, r]) * states[n, 5 + 3 * r]
+        stretch = along / (stations[n + 1] - stations[n])
+        least = min(least, stretch)
+        largest = larger(largest, stretch)
+    return least, largest
