@@ -19,7 +19,7 @@ from soro_mechanics.robot_file.atomic_write import write_whole
 
 PROTOCOLS = ('stretch', 'step', 'chirp', 'pull')
 COMMANDED = '_commanded'  # after the name of an actuator
-STEP = 0.01  # s, between points of a chirp
+STEP, LONGEST = 0.01, 3600.0  # s, between points of a chirp, and of one at most
 
 
 def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
@@ -71,6 +71,8 @@ def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
     elif max(first, last) > fastest:
         expected = f'at most {fastest:.3g} Hz at this amplitude: the rates of the actuators'
         raise InvalidInput('highest_frequency', max(first, last), expected)
+    if duration > LONGEST:
+        raise InvalidInput('duration', duration, f'at most {LONGEST:g} s: a chirp is laid out whole')
     time = np.arange(0.0, duration + STEP, STEP)
     phase = 2.0 * np.pi * (first * time + 0.5 * (last - first) / duration * time**2)
     values = rest + swing + np.sin(phase)[:, None] * swing

@@ -61,6 +61,9 @@ def test_a_chirp_keeps_rates_and_rises_from_one_frequency_to_the_other(robot):
     with pytest.raises(InvalidInput) as refused:  # 1.5 bar in each pair by itself, not in all
         chirp(robot, goal('chirp', amplitude=1.0, highest_frequency=0.1), rates)
     assert refused.value.field == 'amplitude'
+    with pytest.raises(InvalidInput) as refused:  # its points would fill the memory
+        chirp(robot, goal('chirp', amplitude=1e-6, duration=9e5), rates)
+    assert refused.value.field == 'duration'
 
 
 @pytest.mark.parametrize(
