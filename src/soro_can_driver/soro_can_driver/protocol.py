@@ -218,8 +218,18 @@ class ParameterFrame(Frame):
 FRAMES: dict[int, type[Frame]] = {
     kind.first + group: kind
     for kind in (
-        *(EmergencyStop, Sync, Emergency, EmergencyWide, HostHeartbeat, BoardHeartbeat),
-        *(Command, Position, Velocity, Flex, CommandFd, FeedbackFd),
+        EmergencyStop,
+        Sync,
+        Emergency,
+        EmergencyWide,
+        HostHeartbeat,
+        BoardHeartbeat,
+        Command,
+        Position,
+        Velocity,
+        Flex,
+        CommandFd,
+        FeedbackFd,
     )
     for group in range(MAX_GROUPS if kind.key else 1)
 } | dict.fromkeys((CanId.PARAMETER_REPLY, CanId.PARAMETER_REQUEST), ParameterFrame)

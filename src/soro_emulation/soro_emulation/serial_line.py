@@ -61,7 +61,7 @@ class SerialLine:
         self._parts, self._delay, self._burst = parts, delay, burst
 
     def put(self, data: Any, now: float) -> None:
-        """Let bytes enter; they are cut into units at their zeros."""
+        """Let bytes enter, cut into units at their zeros; a frame of a bus is a unit."""
         if not self._zeros:
             self._enter(data, now)
             return

@@ -126,6 +126,26 @@ def test_jacobian_goes_through_every_increment(rule):
     assert relative(robot.jacobian(q), jacobian) < 1e-5
 
 
+@pytest.mark.parametrize(('rule', 'increments'), [('exact', 1), ('published', 6)])
+def test_sections_of_few_elements_under_weight_vary_as_their_differences(rule, increments):
+    """The stretch of a section changes within a step of the integration: each stage has its own."""
+    description = load_robot('stiff_flop').description
+    chain = description.structure['segments']
+    choice = Compensation(rule, increments, weight='ramped')
+    chain = replace(chain, elements=4, tip_mass=0.2, compensation=choice)
+    model = Robot(replace(description, structure={'segments': chain}), 'ncm').model_object
+    actuation, gravity = pressures('stiff_flop'), np.array([0.0, -9.81, 0.0])
+
+    def ramp(change, parameters=0):
+        return model._ramp(model._plain, actuation + change, gravity, parameters, None)
+
+    found = ramp(0.0, 3).d_record
+    for k, h in enumerate(20.0 * np.eye(3)):
+        slope = (ramp(h).record - ramp(-h).record) / 40.0
+        wrong = np.abs(found[..., k] - slope).max(axis=(0, 1))
+        assert (wrong <= 1e-6 * np.abs(slope).max(axis=(0, 1)) + 1e-18).all()
+
+
 @pytest.mark.parametrize('model', MODELS)
 def test_compliance_along_is_the_answer_at_the_station(model):
     robot = load_robot('stiff_flop', model)

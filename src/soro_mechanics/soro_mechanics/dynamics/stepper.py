@@ -158,9 +158,10 @@ class Stepper:
             values, slopes = driven_values(self.layout.spec.drives, self._drives.actuation)
             for k, row in self._pulls:
                 self.inputs.pull[row] = values[k], slopes[k]
-            found = driven_sections(self.layout, values)
-            if self.options.incompressible and found is not None:
-                self.inputs.section[:] = found[:, 0]
+            if self.options.incompressible and values.tolist() != self._drives.present.tolist():
+                found = driven_sections(self.layout, values)
+                if found is not None:
+                    self.inputs.section[:] = found[:, 0]
 
     def _drive(self) -> Inputs:
         s = self.layout.structure

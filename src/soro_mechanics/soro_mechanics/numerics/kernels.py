@@ -202,8 +202,6 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
     end, and to look at it over and over took a sixth of the time.
     """
     with global_compiler_lock, contextlib.ExitStack() as stack:
-        stack.callback(gc.set_threshold, *gc.get_threshold())
-        gc.set_threshold(SELDOM)
         if sig not in dispatcher.overloads:
             with contextlib.suppress(OSError, AttributeError):  # no cache: nothing to wait for
                 folder, function = Path(dispatcher._cache.cache_path), dispatcher.py_func
@@ -213,6 +211,10 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
                 lock = stack.enter_context((folder / f'{name}.lock').open('w'))
                 _take(lock.fileno())
                 stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)  # forked processes hold it too
+            often = gc.get_threshold()
+            if often[0]:  # zero: switched off
+                stack.callback(gc.set_threshold, *often)
+                gc.set_threshold(max(often[0], SELDOM))
         yield
 
 

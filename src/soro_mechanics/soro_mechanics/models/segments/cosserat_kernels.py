@@ -97,7 +97,7 @@ def law_factors(old, old_force, force, c_axial, rule):
 
 @merged_kernel
 def section_changes(taken, e, point, old_slopes, count, changes):
-    """Write how the parameters change the section itself, 12 rows of every block of columns.
+    """Write how the parameters change the section itself: `changes`, 12 LANES for every block.
 
     `old_slopes`: of the stretch by the old one, the force and the old force. Rows: stretch, old
     stretch, bending and torsion (3), shear (2) by the change of the wrench, curvature (3), shear
@@ -129,8 +129,8 @@ def section_changes(taken, e, point, old_slopes, count, changes):
 def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
     """Write d/dx of y = (gamma, M) and of its variations at [stage] of `rates`.
 
-    `columns` and ``rates[1]`` (4, ...) hold the variations in blocks of LANES columns, (6, LANES)
-    each, so that the compiler turns their loop into vector instructions; `changes`: see
+    `columns` (size,) and ``rates[1]`` (4, size) hold the variations in blocks of LANES columns,
+    (6, LANES) each, so that the compiler turns their loop into vector instructions; `changes`: see
     `section_changes`. The columns before those of the parameters vary M(0) only.
     """
     record, press = taken.record, taken.press
@@ -172,8 +172,7 @@ def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
     dy[stage, 3] = s * r3
     dy[stage, 4] = s * r4
     dy[stage, 5] = s * r5
-    if stage != 2:  # which is where stage 1 is
-        section_changes(taken, e, point, (s_old, s_n, s_nold), count, changes)
+    section_changes(taken, e, point, (s_old, s_n, s_nold), count, changes)
     for block in range(columns.shape[0] // BLOCK):
         z = columns[block * BLOCK : (block + 1) * BLOCK]
         x = changes[2 * block * BLOCK : 2 * (block + 1) * BLOCK]
@@ -212,7 +211,10 @@ def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
 
 @kernel
 def cross_link(y, columns, length, link_mass, mass_after):
-    """Carry (gamma, M) and its variations over a rigid link, its weight at the middle."""
+    """Carry (gamma, M), and blocks of its variations (size,), over a link; it weighs in its middle.
+
+    `length` of the rigid link [m], `link_mass` and `mass_after` it [kg].
+    """
     arm = length * mass_after + 0.5 * length * link_mass
     y[3] += arm * y[1]
     y[4] -= arm * y[0]
@@ -224,7 +226,7 @@ def cross_link(y, columns, length, link_mass, mass_after):
 
 @merged_kernel
 def _keep(columns, d_at):
-    """Write blocks of columns as (6, columns)."""
+    """Write blocks of columns (size,) as (6, columns)."""
     for c in range(d_at.shape[1]):
         first = c // LANES * BLOCK + c % LANES
         for r in range(6):

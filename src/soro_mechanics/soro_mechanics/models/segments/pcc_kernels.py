@@ -168,8 +168,10 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
     residual = 0.0
     for j in range(parts.shape[0]):
         part = parts[j]
-        section, push = (strain_record, d_strain_record), (none, d_none)
-        taken = Increment(stiff, *section, *push, part * gravity, PUBLISHED, whole.lanes)
+        weight = part * gravity
+        taken = Increment(
+            stiff, strain_record, d_strain_record, none, d_none, weight, PUBLISHED, whole.lanes
+        )
         start = np.zeros(3) if j == 0 else starts[j - 1].copy()
         for i in range(pieces):
             for r in range(3):

@@ -433,7 +433,7 @@ def without_conjugate_point(node_cols, node_total):
 
 @kernel
 def place_nodes(states, poses):
-    """Write poses (n, 4, 4) of nodes, the truncation of RK4 taken off the rotations.
+    """Write poses (n, 4, 4) of nodes' states (n, STATE), the truncation of RK4 taken off the rotations.
 
     A step of Newton's iteration for the polar factor squares the distance from SO(3), which RK4
     leaves at 1e-9 to 1e-6 (Shi 2023, (52)), of few elements at more: then it takes several.
@@ -463,7 +463,7 @@ def place_nodes(states, poses):
 
 @kernel
 def rotation_gap(pose, gap):
-    """Write R^T R - 1 (3, 3) of a pose; return the largest of its numbers."""
+    """Write R^T R - 1 (3, 3) of a pose (4, 4) or R itself; return the largest of its numbers."""
     far = 0.0
     for r in range(3):
         for c in range(3):
@@ -476,7 +476,10 @@ def rotation_gap(pose, gap):
 
 @kernel
 def stretches(states, stations):
-    """Return the least and the largest stretch between nodes (n,), n unloaded stations [m]."""
+    """Return the least and the largest stretch between nodes, states (n, STATE).
+
+    `stations` (n,): where they are on the unloaded backbone [m].
+    """
     least = np.inf
     largest = -np.inf
     for n in range(stations.shape[0] - 1):

@@ -61,6 +61,7 @@ TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solu
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
 MIN_PART = 1.0 / 64.0
 TINY = 1e-300
+ROUND_OFF = 1e-9  # of the largest number of a Hessian
 LEFT = 0.3  # of a task of more rows than actuators that a step may leave
 NEARLY = 1e-2  # residual or error, scaled, from which Newton's method is let go its way
 
@@ -416,6 +417,7 @@ def _least_energy(
     h: Array, g: Array, jacobian: Array, missing: Array, c: Array, low: Array, high: Array
 ) -> Array | None:
     """Minimise the energy among steps that meet the task, within limits where they hold."""
+    h = h + ROUND_OFF * np.eye(len(g))  # a pivot may be round-off where the task alone decides
     status, y, _ = solve_qp(h, g, jacobian, missing, missing)
     if status == OPTIMAL and not (np.all(c @ y <= high) and np.all(c @ y >= low)):
         rows = np.concatenate([jacobian, c])
