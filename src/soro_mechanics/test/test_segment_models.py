@@ -128,7 +128,7 @@ def test_jacobian_goes_through_every_increment(rule):
 
 @pytest.mark.parametrize(('rule', 'increments'), [('exact', 1), ('published', 6)])
 def test_sections_of_few_elements_under_weight_vary_as_their_differences(rule, increments):
-    """The stretch of a section changes within a step of the integration: each stage has its own."""
+    """The stretch changes within a step of the integration: each stage has its own."""
     description = load_robot('stiff_flop').description
     chain = description.structure['segments']
     choice = Compensation(rule, increments, weight='ramped')

@@ -72,7 +72,8 @@ def chirp(robot: Robot, goal: Any, rates: Array) -> Schedule:
         expected = f'at most {fastest:.3g} Hz at this amplitude: the rates of the actuators'
         raise InvalidInput('highest_frequency', max(first, last), expected)
     if duration > LONGEST:
-        raise InvalidInput('duration', duration, f'at most {LONGEST:g} s: a chirp is laid out whole')
+        expected = f'at most {LONGEST:g} s: a chirp is laid out whole'
+        raise InvalidInput('duration', duration, expected)
     time = np.arange(0.0, duration + STEP, STEP)
     phase = 2.0 * np.pi * (first * time + 0.5 * (last - first) / duration * time**2)
     values = rest + swing + np.sin(phase)[:, None] * swing

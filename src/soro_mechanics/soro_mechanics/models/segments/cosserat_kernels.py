@@ -211,9 +211,9 @@ def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
 
 @kernel
 def cross_link(y, columns, length, link_mass, mass_after):
-    """Carry (gamma, M), and blocks of its variations (size,), over a link; it weighs in its middle.
+    """Carry (gamma, M) and blocks of its variations (size,) over a rigid link of a `length` [m].
 
-    `length` of the rigid link [m], `link_mass` and `mass_after` it [kg].
+    `link_mass` is in its middle, `mass_after` behind it [kg].
     """
     arm = length * mass_after + 0.5 * length * link_mass
     y[3] += arm * y[1]

@@ -433,7 +433,7 @@ def without_conjugate_point(node_cols, node_total):
 
 @kernel
 def place_nodes(states, poses):
-    """Write poses (n, 4, 4) of nodes' states (n, STATE), the truncation of RK4 taken off the rotations.
+    """Write poses (n, 4, 4) of states (n, STATE), the truncation of RK4 taken off the rotations.
 
     A step of Newton's iteration for the polar factor squares the distance from SO(3), which RK4
     leaves at 1e-9 to 1e-6 (Shi 2023, (52)), of few elements at more: then it takes several.
