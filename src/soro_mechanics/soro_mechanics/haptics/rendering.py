@@ -169,8 +169,8 @@ class EnergyMonitor:
         self.capacity = float(setup.energy)
         self.state = np.zeros(kernels.MONITOR)
         self.last_pose, self.last_wrench = np.eye(4), np.zeros(6)
-        work = np.zeros(15)
-        self.moved, self.arrays = work[9:], (self.state, self.last_pose, self.last_wrench, work)
+        self.moved = np.zeros(6)
+        self.arrays = self.state, self.last_pose, self.last_wrench, self.moved
         self.reset()
 
     def reset(self) -> None:
@@ -212,8 +212,8 @@ class EnergyMonitor:
 
     def update(self, pose: Array, wrench: Array) -> None:
         """Take one sample; `moved` is the twist of the hand since the last one then."""
-        *states, work = self.arrays
-        kernels.watch_energy(*states, pose, wrench, work)
+        *states, moved = self.arrays
+        kernels.watch_energy(*states, pose, wrench, moved)
 
 
 class HapticLaw:

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.haptics.sensing_kernels import sense_effector, SENSED, weigh_sensors
-from soro_mechanics.haptics.virtual_environment_kernels import twist_between
 from soro_mechanics.haptics.watch_kernels import follow_strips
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.kernels_by_reference import by_reference
-from soro_mechanics.numerics.lie_kernels import so3_exp
+from soro_mechanics.numerics.lie_kernels import pose_error, so3_exp
 from soro_mechanics.numerics.qp_kernels import (
     Bounds,
     cholesky,
@@ -58,7 +57,7 @@ class Felt(NamedTuple):
     monitor: Floats  # (MONITOR,)
     last_pose: Floats  # (4, 4)
     last_wrench: Floats  # (6,)
-    work: Floats  # (15,); of `watch_energy`: twist since the last sample in its end
+    moved: Floats  # (6,) twist since the last sample
     speed: Floats  # (6,)
     smoothing: float  # of it
     drift: Floats  # (ns,) by how much strips may err beside what is known of them
@@ -95,7 +94,7 @@ def _goal_offset(p, hand, goal, scratch, offset):
             for k in range(3):
                 s += turn[i, k] * hand[k, j]
             target[i, j] = s
-    twist_between(p.pose, target, turn, twist)
+    pose_error(p.pose, target, twist)
     for e in range(p.force.shape[0]):
         s = 0.0
         for k in range(6):
@@ -242,21 +241,20 @@ def stored_energy(p, z, wrench, command, step, work):
 
 @makes_arrays
 @kernel
-def watch_energy(monitor, last_pose, last_wrench, pose, wrench, work):
+def watch_energy(monitor, last_pose, last_wrench, pose, wrench, moved):
     """Add the energy that the hand gave since the last sample to the tank.
 
     Trapezoidal rule on force and sensed motion, in which independent noise of successive samples
-    has zero mean. ``work`` is (15,). Writes the twist since the last sample to ``work[9:15]``.
+    has zero mean. Writes the twist since the last sample to ``moved`` (6,).
     """
-    rotation, twist = work[:9].reshape((3, 3)), work[9:15]
     if monitor[STARTED] == 0.0:
         monitor[STARTED] = 1.0
-        twist[:] = 0.0
+        moved[:] = 0.0
     else:
-        twist_between(last_pose, pose, rotation, twist)
+        pose_error(last_pose, pose, moved)
         given = 0.0
         for k in range(6):
-            given += 0.5 * (wrench[k] + last_wrench[k]) * twist[k]
+            given += 0.5 * (wrench[k] + last_wrench[k]) * moved[k]
         monitor[RECEIVED] += given
         monitor[LOWEST] = min(monitor[LOWEST], monitor[RECEIVED])
         monitor[TANK] += given
@@ -276,8 +274,8 @@ def feel(p, s, t, f, encoder, sensor, used, times):
     weigh_sensors(s, used, t.deviation, t.unseen, f.drift)
     status, bounded = sense_effector(p, encoder, t.elongation, s)
     if status == SENSED:
-        watch_energy(f.monitor, f.last_pose, f.last_wrench, s.pose, s.wrench, f.work)
-        smooth_speed(f.work[9:15], times[1], f.smoothing, f.speed)
+        watch_energy(f.monitor, f.last_pose, f.last_wrench, s.pose, s.wrench, f.moved)
+        smooth_speed(f.moved, times[1], f.smoothing, f.speed)
     return status, bounded
 
 

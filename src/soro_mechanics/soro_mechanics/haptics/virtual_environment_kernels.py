@@ -404,16 +404,3 @@ def _measure(g, count, apart):
         apart[0] += share * held**2
         apart[1] += (1.0 - share) * held**2
     apart[0], apart[1] = math.sqrt(apart[0]), math.sqrt(max(apart[1], 0.0))
-
-
-@kernel
-def twist_between(before, after, rotation, out):
-    """Write the twist (6,) from one pose to another, axes of base_link; (3, 3) scratch."""
-    for i in range(3):
-        out[i] = after[i, 3] - before[i, 3]
-        for j in range(3):
-            s = 0.0
-            for k in range(3):
-                s += after[i, k] * before[j, k]
-            rotation[i, j] = s
-    so3_log(rotation, out[3:])

@@ -123,7 +123,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         if known and not (has_wrapper(known) or self.targetoptions['no_cpython_wrapper']):
             del self.overloads[sig]  # `_call` keeps it for those that call its address
         before = set(self.overloads)
-        with _alone(self, sig):
+        with _alone(self, sig), _collecting_seldom():
             entry = super().compile(sig)
         for arguments in self.overloads.keys() - before:
             result = self.overloads[arguments]
@@ -198,8 +198,7 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
     """Keep other processes from compiling a kernel for a signature meanwhile.
 
     A kernel waits for its callees only, and they never for it. Threads take turns first, as Numba
-    has them. Garbage is looked for rarely meanwhile: most of what a compiler makes stays until the
-    end, and to look at it over and over took a sixth of the time.
+    has them.
     """
     with global_compiler_lock, contextlib.ExitStack() as stack:
         if sig not in dispatcher.overloads:
@@ -211,11 +210,23 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
                 lock = stack.enter_context((folder / f'{name}.lock').open('w'))
                 _take(lock.fileno())
                 stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)  # forked processes hold it too
-            often = gc.get_threshold()
-            if often[0]:  # zero: switched off
-                stack.callback(gc.set_threshold, *often)
-                gc.set_threshold(max(often[0], SELDOM))
         yield
+
+
+@contextlib.contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Look for garbage rarely while something is compiled.
+
+    Most of what a compiler makes stays until the end: to look at it over and over took a sixth of
+    the time.
+    """
+    often = gc.get_threshold()
+    if often[0]:  # zero: switched off
+        gc.set_threshold(max(often[0], SELDOM))
+    try:
+        yield
+    finally:
+        gc.set_threshold(*often)
 
 
 def _take(descriptor: int) -> None:
