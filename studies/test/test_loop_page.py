@@ -158,11 +158,14 @@ def test_memory_is_kept_where_that_is_allowed():
 def test_what_the_device_misses_stands_beside_what_bare_loops_miss(tmp_path):
     page = tmp_path / 'arm_loop.md'
     store = page.with_suffix('.json')
-    shares = {'bare': 2, 'law': 3, 'board': 6, 'law on board': 7, 'device': 8}
+    shares = {'bare': 2, 'memory': 9, 'law': 3, 'board': 6, 'law on board': 7, 'device': 8}
     run = {'seconds': 12.0, 'priority': 50, 'load': 3.0, 'date': '2026-11-28'}
     times = {'late': [1e-5, 2e-5, 3e-5, 4e-5], 'work': [6e-4, 9e-4, 1e-3, 2e-3]}
     turns = [
-        {**run, **times, 'loop': name, 'missed': most + more, 'ticks': 1000 - most - more}
+        {
+            **{**run, **times, 'loop': name, 'missed': most + more, 'ticks': 1000 - most - more},
+            'speed': {'slots': [900, 60, 40], 'missed': [0, 2, most + more - 2]},
+        }
         for more in (-1, 1)
         for name, most in shares.items()
     ]
@@ -170,6 +173,7 @@ def test_what_the_device_misses_stands_beside_what_bare_loops_miss(tmp_path):
     write_loop_page('arm', page)
     text = page.read_text()
     assert 'turns: 2, of 12 s each' in text
-    assert '| the device | 0.80% | 0.70% | 0.90% | 0.600 | 0.900 | 0.020 | 0.030 |' in text
-    assert 'they miss 75% of what the device misses' in text
-    assert 'adds 0.10% +- 0.25%, ROS and topics 0.10% +- 0.27%' in text
+    row = '0.80% | 0.70% | 0.90% | 0.00% of 90.0% | 3.33% of 6.0% | 15.00% of 4.0%'
+    assert f'| the device | {row} | 0.600 | 0.900 | 0.020 | 0.030 |' in text
+    assert 'misses 0.90% of its slots, the device 0.80%' in text
+    assert 'in the 90% of its slots' in text and 'usual speed 0.000%: as asked' in text

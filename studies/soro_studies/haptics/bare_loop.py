@@ -3,10 +3,12 @@
 """Bare loops at 1 kHz: what this computer does to a program that only waits and computes.
 
 The thread of the drivers, which counts slots in the same way, computes by the clock as long as a
-median tick of the renderer; then it runs the haptic law itself on stored readings. No wire, no
-topics, no other thread. Then both once more on the wire, beside the emulated board and a hand that
-presses as in the closed loop: the renderer's own loop, without ROS in its process. The whole
-device takes its turn between them.
+median tick of the renderer; then it adds numbers and reads memory, as much each time, of as many
+pages as the renderer touches; then it runs the haptic law itself on stored readings. No wire, no
+topics, no other thread. Then numbers and the law once more on the wire, beside the emulated board
+and a hand that presses as in the closed loop: the renderer's own loop, without ROS in its process.
+The whole device takes its turn between them. A yardstick in every slot tells where the computer
+was slow.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from collections.abc import Callable
 import datetime
 import gc
 import json
-import math
 import os
 from pathlib import Path
 import tempfile
@@ -60,18 +61,27 @@ from soro_studies.haptics.loop_study import (
     variant_files,
 )
 from soro_studies.haptics.page_table import page_table
+from soro_studies.haptics.yardstick import LIMITS, MemoryReads, NEAR, SlotGauge, YARD
 
 RATE, WORK = 1000.0, 0.5e-3  # Hz; s of a tick
-BARE, LAW, BOARD, LAW_ON_BOARD, DEVICE = 'bare', 'law', 'board', 'law on board', 'device'
+BARE, MEMORY, LAW, BOARD = 'bare', 'memory', 'law', 'board'
+LAW_ON_BOARD, DEVICE = 'law on board', 'device'
+USUAL = 'usual speed'  # key of what is stored
 LOOPS = {
     BARE: 'waits, and computes 0.5 ms by the clock',
+    MEMORY: 'waits, reads 12 MB of memory in lines and adds numbers, as many each time',
     LAW: 'the law and its model, at rest',
     BOARD: 'drives the emulated board; adds numbers, as many each time, in place of the law',
     LAW_ON_BOARD: 'drives the emulated board by the law and its model: the device without ROS',
     DEVICE: 'the device',
 }
 BUSY = 5.0  # load average
+MISSED = 0.001  # of all slots, asked for
 PART = range(100)
+# What the renderer touches (11 to 15 MB: `echo 1 > /proc/PID/clear_refs`, then Referenced in
+# smaps_rollup a moment later), and an assumed eight lines of the cache in each page.
+PAGES, LINES = 3000, 8
+SLOTS = 200_000
 DECIDING, SETTLING = 0.3e-3, 3.0  # s: of law, model and topics, on average; before it counts
 OFFSET, GAIN, NOISE, SAMPLES = 3500.0, 2.5e-6, 4.0, 64  # counts, m per count, counts
 Step = Callable[[float], None]
@@ -85,9 +95,13 @@ def bare_loop(
     `step` in place of `work` [s] by the clock.
     """
     failures: list[BaseException] = []
-    thread = PeriodicThread(
-        'bare loop', 1.0 / rate, step or _wait_for(work), failures.append, priority
-    )
+    gauge, do = SlotGauge(SLOTS), step or _wait_for(work)
+
+    def gauged(lateness: float) -> None:
+        gauge.look(lateness)
+        do(lateness)
+
+    thread = PeriodicThread('bare loop', 1.0 / rate, gauged, failures.append, priority)
     gc.disable()
     load, begin = LoadMeter(), time.monotonic()
     thread.start()
@@ -108,6 +122,7 @@ def bare_loop(
         'work': figures.work,
         'others': others,
         'stolen': stolen,
+        'speed': gauge.since(begin, 1.0 / rate),
     }
 
 
@@ -116,6 +131,22 @@ def _wait_for(work: float) -> Step:
         end = time.monotonic() + work
         while time.monotonic() < end:
             pass
+
+    return step
+
+
+def reading_step(work: float = WORK) -> Step:
+    """Return a tick that reads as many lines of memory each time, and adds numbers.
+
+    Both by count: `work` [s] is what they take together where nothing disturbs.
+    """
+    reads = MemoryReads(PAGES, LINES)
+    left = work - min(timeit.repeat(reads.read, number=10, repeat=20)) / 10.0
+    sums = FixedWork(left)
+
+    def step(lateness: float) -> None:
+        reads.read()
+        sums.add()
 
     return step
 
@@ -165,18 +196,22 @@ class FixedWork(Law):
     By count, not by the clock: what slows the processor down makes it longer, as it does the law.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = DECIDING) -> None:
         self._stays: Command | None = None
         took = min(timeit.repeat(self._add, number=100, repeat=20)) / 100.0
-        self._times = round(DECIDING / took)
+        self._times = round(max(0.0, seconds) / took)
 
     def command(self, reading: Reading, accepting: bool, now: float) -> Command | None:
         """Compute, and command what was measured first."""
-        for _ in range(self._times):
-            self._add()
+        self.add()
         at = self._stays.values if self._stays else reading.measured.copy()
         self._stays = Command(at, 'bare', time.time_ns(), now)
         return self._stays
+
+    def add(self) -> None:
+        """Add as many numbers each time."""
+        for _ in range(self._times):
+            self._add()
 
     def _add(self) -> None:
         sum(PART)
@@ -191,6 +226,18 @@ class FixedWork(Law):
 
     def armed(self) -> None:
         """Go on."""
+
+
+class GaugedLoop(ControlLoop):
+    """A loop with a yardstick in every slot."""
+
+    def __init__(self, *words: Any, **named: Any) -> None:
+        super().__init__(*words, **named)
+        self.gauge = SlotGauge(SLOTS)
+
+    def _step(self, lateness: float) -> None:
+        self.gauge.look(lateness)
+        super()._step(lateness)
 
 
 def board_loop(
@@ -214,7 +261,7 @@ def board_loop(
         device = kind.from_section(settings.section, description, endpoint)
         gate = CommandGate(description.actuators, description.coupled_limits)
         observe = (lambda tick: law.after_write(tick.due - time.monotonic())) if renders else None
-        loop = ControlLoop(
+        loop = GaugedLoop(
             device, law, gate, settings, observe, failed=failures.append, priority=priority
         )
         gc.collect()
@@ -230,7 +277,7 @@ def board_loop(
         bench.hand(seconds + 2.0 * SETTLING)
         time.sleep(SETTLING)
         statistics, load = loop.thread.statistics, LoadMeter()
-        before = statistics.figures()
+        before, begin = statistics.figures(), time.monotonic()
         time.sleep(seconds)
         figures, (others, stolen), armed = statistics.figures(), load.read(), loop.safety.armed
         loop.shutdown()
@@ -249,6 +296,7 @@ def board_loop(
         'work': figures.work,
         'others': others,
         'stolen': stolen,
+        'speed': loop.gauge.since(begin, settings.period),
     }
 
 
@@ -262,7 +310,9 @@ def _opened(loop: ControlLoop) -> bool:
 
 def device_loop(file: Path, folder: Path, seconds: float, priority: int) -> dict[str, Any]:
     """Run the whole device."""
-    found = measure(file, folder, RUNS['fd'], seconds, priority)
+    stamps = folder / 'slots.npy'
+    stamps.unlink(missing_ok=True)
+    found = measure(file, folder, RUNS['fd'], seconds, priority, probe=stamps)
     if found.note:
         raise NotAllowed(found.note)
     loop = found.values['loop']
@@ -270,7 +320,7 @@ def device_loop(file: Path, folder: Path, seconds: float, priority: int) -> dict
         [1e-3 * float(loop[f'{name}_{part}_ms']) for part in ('p50', 'p99', 'p99.9', 'max')]
         for name in ('lateness', 'work')
     )
-    shown = ('seconds', 'priority', 'ticks', 'missed', 'others', 'stolen')
+    shown = ('seconds', 'priority', 'ticks', 'missed', 'others', 'stolen', 'speed')
     return {**{name: getattr(found, name) for name in shown}, 'late': late, 'work': work}
 
 
@@ -280,7 +330,7 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
     `anew`: forget earlier turns.
     """
     runs = [] if anew else read_kept(store).get(BARE, [])
-    alone = law_step(robot)
+    alone, reads = law_step(robot), reading_step()
     with variant_files(robot) as write, tempfile.TemporaryDirectory() as data:
         file, folder = write(RUNS['fd']), Path(data)
         loops: dict[str, Callable[[], dict[str, Any]]] = {
@@ -288,6 +338,7 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
             LAW_ON_BOARD: lambda: board_loop(file, folder, seconds, priority, renders=True),
             BOARD: lambda: board_loop(file, folder, seconds, priority, renders=False),
             LAW: lambda: bare_loop(seconds, priority, step=alone),
+            MEMORY: lambda: bare_loop(seconds, priority, step=reads),
             BARE: lambda: bare_loop(seconds, priority),
         }
         found = []
@@ -295,9 +346,17 @@ def keep_bare_loop(robot: str, store: Path, seconds: float, priority: int, anew:
             load, date = os.getloadavg()[0], datetime.date.today().isoformat()
             found.append({'loop': name, 'load': load, 'date': date, **run()})
             print(found[-1], flush=True)
-    kept = {**read_kept(store), BARE: [*runs, *found]}  # whole turns only
+    turns = [*runs, *found]  # whole ones only
+    kept = {**read_kept(store), BARE: turns, USUAL: at_usual_speed(turns)}
     text = json.dumps(kept, indent=1, sort_keys=True) + '\n'
     store.write_text(text, encoding='utf-8')
+
+
+def at_usual_speed(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the slots of the device in which the computer had its usual speed."""
+    speeds = [run['speed'] for run in runs if run['loop'] == DEVICE]
+    slots, missed = (sum(speed[key][0] for speed in speeds) for key in ('slots', 'missed'))
+    return {'ticks': slots - missed, 'missed': missed, 'date': runs[-1]['date']}
 
 
 def bare_text(runs: list[dict[str, Any]]) -> str:
@@ -313,34 +372,45 @@ def bare_text(runs: list[dict[str, Any]]) -> str:
 
 def turns_text(runs: list[dict[str, Any]]) -> str:
     """Return the table of some turns, and what it says."""
-    rows, work, missed = [], {}, {}
+    rows, missed, shares = [], {}, {}
     for name, what in LOOPS.items():
         chosen = [run for run in runs if run['loop'] == name]
-        shares = [run['missed'] / (run['ticks'] + run['missed']) for run in chosen]
-        missed[name] = float(np.mean(shares))
-        work[name] = 1e3 * np.median([run['work'] for run in chosen], axis=0)
+        each = [run['missed'] / (run['ticks'] + run['missed']) for run in chosen]
+        missed[name] = float(np.mean(each))
+        shares[name] = share = _by_speed(chosen)
+        work = 1e3 * np.median([run['work'] for run in chosen], axis=0)
         late = 1e3 * np.median([run['late'] for run in chosen], axis=0)
-        times = (f'{x:.3f}' for x in (*work[name][:2], *late[1:3]))
-        rows.append(
-            (what, *(f'{s:.2%}' for s in (missed[name], min(shares), max(shares))), *times)
-        )
-
-    def more(one: str, other: str) -> str:
-        slots = sum(r['ticks'] + r['missed'] for r in runs if r['loop'] == one)
-        doubt = math.sqrt((missed[one] + missed[other]) / slots)
-        return f'{missed[one] - missed[other]:.2%} +- {doubt:.2%}'
-
-    head = ('', 'missed', 'least', 'most', 'work, median', '99 %', 'late, 99 %', '99.9 %')
+        of_slots = (f'{s:.2%}' for s in (missed[name], min(each), max(each)))
+        classes = (f'{lost:.2%} of {slots:.1%}' for slots, lost in share)
+        times = (f'{x:.3f}' for x in (*work[:2], *late[1:3]))
+        rows.append((what, *of_slots, *classes, *times))
     loads = [run['load'] for run in runs]
+    head = ('', 'missed', 'least', 'most', 'at the usual speed', 'slow', 'very slow')
+    head += ('work, median', '99 %', 'late, 99 %', '99.9 %')
+    slow, very = LIMITS
+    usual, lost = shares[DEVICE][0]
+    verdict = 'as asked' if lost < MISSED else f'not below {MISSED:.1%}'
     return (
         f'{runs[-1]["date"]}, SCHED_FIFO '
         f'{runs[-1]["priority"]}; turns: {len(chosen)}, of {runs[-1]["seconds"]:.0f} s each '
         f'(`python -m soro_studies.haptics bare --go-on`), at load averages of {min(loads):.0f} '
         f'to {max(loads):.0f}; ms, medians of the turns.\n\n{page_table(head, rows)}\n\n'
-        'Sums that are as many each time take longer where the other virtual processor, which '
-        f'works for the board, its plant and others, slows this one down: {work[BOARD][1]:.2f} '
-        f'instead of {work[BOARD][0]:.2f} ms in 1 % of the ticks. With nothing else to do they '
-        f'miss {missed[BOARD] / missed[DEVICE]:.0%} of what the device misses. Of all slots the '
-        f'law in place of the sums adds {more(LAW_ON_BOARD, BOARD)}, ROS and topics '
-        f'{more(DEVICE, LAW_ON_BOARD)} (standard deviations of the counts; turns differ by more).'
+        f'Before anything else every slot reads {YARD} pages of memory, one line of each (the '
+        f'yardstick, 5 us). The computer is slow where that takes more than {slow:g} times its '
+        f'median, very slow from {very:g} times on, in this slot or another within '
+        f'{1e3 * NEAR:g} ms; the columns say which share of such slots was missed, and how many '
+        'were such. In bursts of 20 to 50 ms whatever reads memory '
+        'takes up to ten times as long: no processor time is missing then (`/proc/stat`), nothing '
+        'waits and there are no page faults (`slot_probe`), and it comes as often where nothing '
+        'else runs. Caches and memory go to somebody else on the host of this virtual machine. '
+        'Who only looks at the clock does not notice it. A bare loop that reads as many pages as '
+        f'the device touches misses {missed[MEMORY]:.2%} of its slots, the device '
+        f'{missed[DEVICE]:.2%}; in the {usual:.0%} of its slots in which the computer had its '
+        f'usual speed {lost:.3%}: {verdict}.'
     )
+
+
+def _by_speed(runs: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Return, per class of `missed_by_speed`, its share of the slots and what it missed of them."""
+    slots, missed = (np.sum([run['speed'][key] for run in runs], 0) for key in ('slots', 'missed'))
+    return list(zip(slots / slots.sum(), missed / np.maximum(slots, 1), strict=True))

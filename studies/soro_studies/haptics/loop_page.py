@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import Any
 
-from soro_studies.haptics.bare_loop import BARE, bare_text
+from soro_studies.haptics.bare_loop import BARE, bare_text, MISSED
 from soro_studies.haptics.loop_study import keep, measure, read_kept, RUNS, variant_files
 from soro_studies.haptics.page_table import page_table
 from soro_studies.haptics.stall_meter import stalls_in_words
@@ -34,7 +34,6 @@ ROWS = (
     ('hand_to_command', 'hand to command'),
 )
 COMPUTE = 0.5, 1.0  # ms, asked for: median and 99 %
-MISSED = 0.001  # of all slots, asked for
 STARTS = 'starts'  # of `loop_study.joint_start`
 QUIET = 0.1  # cores used by other processes
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 import datetime
 import json
+import math
 import os
 from pathlib import Path
 import platform
@@ -42,7 +43,9 @@ from soro_msgs.srv import SetVirtualEnvironment
 from soro_node.middleware import set_middleware
 from soro_rigs.process_table import ProcessTable
 from soro_studies.haptics.computer_load import LoadMeter, realtime_share
+from soro_studies.haptics.slot_probe import slots_by_speed
 from soro_studies.haptics.stall_meter import StallMeter
+from soro_studies.haptics.yardstick import Speeds
 
 SPACE = '/loop_study'
 GRIP = [400.0, 400.0, 400.0, 1.5, 1.5]  # N/m, N m/rad, of the hand
@@ -58,6 +61,7 @@ MODULES = {
     'haptic_renderer': 'soro_haptics.node',
     'flex_calibration': 'soro_flex_calibration.node',
 }
+PROBE = 'soro_studies.haptics.slot_probe'
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class LoopResult:
         Cores that other processes used meanwhile, and that the hypervisor took.
     stalls : tuple of (core, begin, end, queued), optional
         When the computer itself stood still, see `stall_meter`; None: not watched.
+    speed : dict of str to list of int, optional
+        `yardstick.missed_by_speed`, where the renderer ran with its slots stamped.
     note : str
         What went wrong; empty: nothing.
     """
@@ -107,6 +113,7 @@ class LoopResult:
     others: float = 0.0
     stolen: float = 0.0
     stalls: tuple[tuple[int, float, float, float], ...] | None = None
+    speed: Speeds | None = None
     note: str = ''
 
 
@@ -121,6 +128,7 @@ class LoopBench:
         priority: int,
         log: Path | None = None,
         renders: bool = True,
+        probe: Path | None = None,
     ):
         set_middleware()
         self.context = Context()
@@ -140,15 +148,18 @@ class LoopBench:
         if variant.loop == 'topics':
             self.start('driver', connect_timeout=START, priority=priority)
         if renders:
-            timeout = {'connect_timeout': START}
-            self.start('haptic_renderer', loop=variant.loop, priority=priority, **timeout)
+            values = {'loop': variant.loop, 'priority': priority, 'connect_timeout': START}
+            self.start('haptic_renderer', probe, **values)
 
-    def start(self, name: str, **parameters: Any) -> None:
-        """Start a node of the installed packages."""
+    def start(self, name: str, probe: Path | None = None, **parameters: Any) -> None:
+        """Start a node of the installed packages; the renderer with its slots stamped (`probe`)."""
         words = ['--ros-args', '-r', f'__ns:={SPACE}', '-p', f'robot:={self._file}']
         for key, value in parameters.items():
             words += ['-p', f'{key}:={str(value).lower() if value in (True, False) else value}']
         code = f'from {MODULES[name]} import main; raise SystemExit(main())'
+        if probe is not None:
+            code = f'from pathlib import Path; from {PROBE} import run_probed; '
+            code += f'run_probed(Path({str(probe)!r}))'
         log = (self._folder / f'{name}.txt').open('ab')
         with log:
             self.processes.append(
@@ -303,10 +314,15 @@ def measure(
     seconds: float,
     priority: int,
     say: Callable[[str], None] = print,
+    probe: Path | None = None,
 ) -> LoopResult:
-    """Run one variant with a hand that presses into a wall again and again."""
+    """Run one variant with a hand that presses into a wall again and again.
+
+    `probe`: gets the stamps of every slot, which cost some 15 us of each.
+    """
     result = LoopResult(seconds, priority)
-    bench = LoopBench(file, folder, variant, priority)
+    bench = LoopBench(file, folder, variant, priority, probe=probe)
+    begin = math.inf
     try:
         bench.wait(lambda: 'timing' in bench.statuses, START, 'renderer')
         bench.wait(lambda: bench.state == ActuatorState.ACTIVE, START, 'active device')
@@ -323,6 +339,7 @@ def measure(
         try:
             meter.wait_until_watching(START)
             bench.clear_timing()
+            begin = time.monotonic()
             _watch(bench, result, say)
         finally:
             stalls = meter.stop()
@@ -334,7 +351,10 @@ def measure(
             for line in log.read_text(errors='replace').splitlines()[-LAST_WORDS:]:
                 say(f'{log.stem}: {line}')
     finally:
+        end = time.monotonic()
         bench.close()
+    if probe is not None and probe.is_file():
+        result.speed = slots_by_speed(probe, begin, end, 1.0 / variant.rate)
     return result
 
 

@@ -20,15 +20,18 @@ from typing import Any
 
 import numpy as np
 
+from soro_studies.haptics.yardstick import missed_by_speed, SlotGauge, Speeds
+
 SLOTS = 300_000
 STAGES = ('begin', 'read', 'law', 'sent', 'model', 'copies')  # when each was over [s]
-COLUMNS = ('late', *STAGES, 'cpu', 'others', 'queued', 'switched', 'pushed', 'faults', 'solved')
+COUNTS = ('cpu', 'others', 'queued', 'switched', 'pushed', 'faults')
+COLUMNS = ('late', *STAGES, *COUNTS, 'solved', 'yard')
 
 
 class SlotProbe:
     """One row per slot.
 
-    `late` [s]: after the deadline; `cpu`, `others` [s]: processor time of the loop's thread and of
+    `late` [s]: after the deadline; `yard` [s]: what the yardstick took before it begins; `cpu`, `others` [s]: processor time of the loop's thread and of
     all others of the process meanwhile; `queued` [s]: runnable without a core; `switched`,
     `pushed`: gave the core away, had it taken; `faults`: of pages; `solved`: the model, or a part.
     """
@@ -36,6 +39,7 @@ class SlotProbe:
     def __init__(self, file: Path) -> None:
         self._file, self._table, self._row = file, np.zeros((SLOTS, len(COLUMNS))), 0
         self._now, self._schedstat = self._table[0], None
+        self._gauge = SlotGauge(1)
         atexit.register(self._store)
 
     def stamped(self, call: Callable[..., Any], stage: str) -> Callable[..., Any]:
@@ -58,13 +62,14 @@ class SlotProbe:
                 self._schedstat = open(f'/proc/self/task/{threading.get_native_id()}/schedstat')  # noqa: SIM115
             row = self._now = self._table[self._row % SLOTS]
             row[:] = np.nan
-            row[0], row[1] = lateness, time.monotonic()
+            row[-1] = self._gauge.look(lateness)
+            row[0], row[1] = lateness + row[-1], time.monotonic()
             before = self._counts()
             try:
                 step(loop, lateness)
             finally:
-                row[1 + len(STAGES) : -1] = np.subtract(self._counts(), before)
-                row[-1] = float(self.solves)
+                row[1 + len(STAGES) : -2] = np.subtract(self._counts(), before)
+                row[-2] = float(self.solves)
                 self._row += 1
 
         return counted
@@ -114,6 +119,23 @@ def probe_renderer(file: Path) -> None:
     renderer.publish = probe.stamped(renderer.publish, 'copies')
 
 
+def run_probed(file: Path) -> None:
+    """Run the renderer with its stages stamped."""
+    probe_renderer(file)
+    from soro_haptics.node import main
+
+    main()
+
+
+def slots_by_speed(file: Path, begin: float, end: float, period: float) -> Speeds:
+    """Return `missed_by_speed` of the slots between two times of CLOCK_MONOTONIC [s]."""
+    table = np.load(file)
+    t = dict(zip(COLUMNS, table[np.argsort(table[:, 1])].T, strict=True))
+    due = t['begin'] - t['late']
+    there = (due >= begin) & (due < end)
+    return missed_by_speed(due[there], t['yard'][there], period)
+
+
 def slots_in_words(table: np.ndarray, period: float) -> str:
     """Return what the slots were made of, all and those that the next one felt."""
     t = dict(zip(COLUMNS, table.T, strict=True))
@@ -126,11 +148,13 @@ def slots_in_words(table: np.ndarray, period: float) -> str:
     parts |= {k: t[k] for k in ('switched', 'pushed', 'faults')}
     begins = t['begin'] - t['late']
     gaps = np.round(np.diff(begins) / period) - 1.0
-    missed = int(np.maximum(gaps, 0.0).sum())
+    found = missed_by_speed(begins, t['yard'], period)
+    missed, slots = (sum(found[key]) for key in ('missed', 'slots'))
     long = whole & (parts['wall'] > 1e3 * period)
     lines = [
-        f'{len(table)} slots, {missed} missed ({missed / (len(table) + missed):.3%}); '
-        f'{int(long.sum())} longer than the period'
+        f'{len(table)} slots, {missed} missed ({missed / slots:.3%}); '
+        f'{int(long.sum())} longer than the period; where the computer was as fast as in its '
+        f'median, slow and very slow {found["missed"]} of {found["slots"]}'
     ]
     kinds = {
         'all': whole,
@@ -155,7 +179,4 @@ if __name__ == '__main__':
     if len(sys.argv) == 3 and sys.argv[1].endswith('.npy'):
         print(slots_in_words(np.load(sys.argv[1]), float(sys.argv[2])))
     else:
-        probe_renderer(Path(sys.argv.pop(1)))
-        from soro_haptics.node import main
-
-        main()
+        run_probed(Path(sys.argv.pop(1)))
