@@ -288,7 +288,7 @@ def test_only_what_lies_along_a_path_is_late():
     ('robot', 'curve', 'speed', 'delay', 'gained'),
     [
         ('stiff_flop_two_segment', 'circle', 0.01, 0.15, 0.9),
-        ('soft_parallel', 'circle', 0.04, 0.1, 0.75),
+        ('soft_parallel', 'circle', 0.04, 0.05, 0.7),
     ],
 )
 def test_what_a_late_tip_loses_is_led(robot, curve, speed, delay, gained, monkeypatch):

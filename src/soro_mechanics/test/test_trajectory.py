@@ -268,6 +268,27 @@ def test_schedule_respects_every_limit(seed, n, acceleration):
     assert np.all(slew <= rates * (1 + 1e-6))
 
 
+@pytest.mark.parametrize('n', [2, 3, 40])
+@pytest.mark.parametrize('repetitions', [1, 3])
+def test_the_acceleration_is_kept_by_what_is_sent(n, repetitions):
+    rng = np.random.default_rng(n)
+    once = straight_path(n, 0.1)
+    poses = np.concatenate([once.poses, *[once.poses[:-1][::-1], once.poses[1:]]])
+    path = SampledPath(poses, 0.1 / (n - 1) * np.arange(len(poses)))
+    if repetitions == 1:
+        path = once
+    table = np.cumsum(rng.normal(size=(len(path.poses), 2)), axis=0) * (0.1 if n > 3 else 0.0)
+    plan = schedule(path, table, 0.02, [0.5, 2.0], 0.1)
+    period = 1e-3
+    times = np.arange(-2.0 * period, plan.duration + 2.0 * period, period)
+    x = np.array([plan.position_at(t)[0] for t in times])
+    assert np.abs(np.diff(x, 2)).max() <= 0.1 * period**2 * (1 + 1e-6)
+    assert np.abs(np.diff(x)).max() <= 0.02 * period * (1 + 1e-6)
+    sent = np.array([plan.actuation_at(t) for t in times])
+    most = period * np.array([0.5, 2.0]) * (1 + 1e-6)
+    assert np.all(np.abs(np.diff(sent, axis=0)).max(axis=0) <= most)
+
+
 def test_each_interval_of_the_optimum_touches_a_limit():
     rng = np.random.default_rng(3)
     path = straight_path(40, 0.1)

@@ -32,6 +32,7 @@ from soro_mechanics.robot import Robot
 
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.
 CORNER = math.radians(10.0)
+BACK = -0.9  # cosine of a turn: the path comes back where it went
 TURN = math.radians(5.0)  # of one interval on average: its chord is off by 1/1000 of the radius
 MAX_POINTS = 100_000
 
@@ -71,6 +72,9 @@ class Schedule:
     positions: Array  # (n, 3) [m]
     # share of the duration in which an actuator's rate, not the speed, sets the pace
     slew_bound: float
+    # (n - 1, 3) or None: constant speeds; of every interval the speeds at its ends [m/s], and the
+    # part of its duration that takes it from rest to its speed, and back, where both are zero
+    ease: Array | None = None
 
     @property
     def duration(self) -> float:
@@ -95,6 +99,8 @@ class Schedule:
         if i == len(self.time) - 1 or time <= self.time[0]:
             return np.array(table[i])
         weight = (time - self.time[i]) / (self.time[i + 1] - self.time[i])
+        if self.ease is not None:
+            weight = _eased_weight(weight, *self.ease[i])
         return (1.0 - weight) * table[i] + weight * table[i + 1]
 
 
@@ -263,7 +269,7 @@ def schedule(
     tip's speed and each actuator's rate need, and the sum of these is the time optimum along the
     path. A limit on the acceleration along the path is met by a forward and a backward pass over
     the squared speed (Bobrow 1985 for one path derivative), starting and ending at rest, and
-    standing still for every turn on the spot.
+    standing still for every turn on the spot and where the path turns back.
 
     Parameters
     ----------
@@ -288,15 +294,28 @@ def schedule(
     slew = np.max(np.abs(np.diff(table, axis=0)) / limit, axis=1)
     cruise = step / speed
     least = np.maximum(cruise, slew)
-    duration = least if math.isinf(acceleration) else _eased(step, least, acceleration)
+    duration, ease = least, None
+    if not math.isinf(acceleration):
+        duration, ease = _eased(path.positions, step, least, acceleration)
     total = float(duration.sum())
     bound = float(duration[slew > cruise].sum()) / total if total > 0.0 else 0.0
     time = np.concatenate([[0.0], np.cumsum(duration)])
-    return Schedule(time, table, path.positions, bound)
+    return Schedule(time, table, path.positions, bound, ease)
 
 
-def _eased(step: Array, least: Array, acceleration: float) -> Array:
-    """Return the durations of all intervals with limited acceleration, at rest at both ends."""
+def _eased_weight(time: float, begin: float, end: float, ramp: float) -> float:
+    """Return which part of an interval is behind at a part of its time; see `Schedule.ease`."""
+    if begin + end > 0.0:
+        return time * (2.0 * begin + (end - begin) * time) / (begin + end)
+    edge = min(time, 1.0 - time)
+    way = (edge - 0.5 * ramp if edge >= ramp else 0.5 * edge**2 / ramp) / (1.0 - ramp)
+    return way if time <= 0.5 else 1.0 - way
+
+
+def _eased(
+    points: Array, step: Array, least: Array, acceleration: float
+) -> tuple[Array, Array]:
+    """Return durations and `ease` of all intervals, at rest at both ends."""
     # Intervals without length keep their time. Those that take some (a turn on the spot) are
     # entered and left at rest.
     moving = step > 0.0
@@ -304,6 +323,9 @@ def _eased(step: Array, least: Array, acceleration: float) -> Array:
     squared = np.zeros(len(length) + 1)
     squared[1:-1] = np.minimum(cap[:-1], cap[1:]) ** 2
     squared[np.cumsum(moving)[~moving & (least > 0.0)]] = 0.0
+    chord = np.diff(points, axis=0)[moving]
+    back = np.einsum('ij,ij->i', chord[:-1], chord[1:]) < BACK * length[:-1] * length[1:]
+    squared[1:-1][back] = 0.0
     gain = 2.0 * acceleration * length
     for i in range(1, len(squared)):
         squared[i] = min(squared[i], squared[i - 1] + gain[i - 1])
@@ -315,9 +337,10 @@ def _eased(step: Array, least: Array, acceleration: float) -> Array:
     peak = np.minimum(cap, np.sqrt(acceleration * length))
     between = length / (length / peak + peak / acceleration)
     mean = np.where(mean > 0.0, mean, between)
-    duration = least.copy()
+    duration, ease = least.copy(), np.zeros((len(step), 3))
     duration[moving] = length / mean
-    return duration
+    ease[moving] = np.column_stack([node[:-1], node[1:], peak * mean / (acceleration * length)])
+    return duration, ease
 
 
 def tracking_error(desired: Any, actual: Any) -> tuple[float, float, float]:
