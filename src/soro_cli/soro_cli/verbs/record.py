@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from soro_cli.interrupts import hear_interrupts
 from soro_cli.tables import note, print_json, print_table
 from soro_node.user_errors import UserError
 
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
+    hear_interrupts()
     from soro_cli.record_session import record
 
     if arguments.duration is not None and arguments.duration <= 0.0:
