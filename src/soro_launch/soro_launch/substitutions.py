@@ -25,6 +25,7 @@ from soro_launch.substitution_text import (
 from soro_launch.xml_reader import Element
 
 LONGEST = 10**6  # characters of a text with everything put in
+_AS_WRITTEN = {'arg': ('name', 'description'), 'choice': ('value',)}
 
 
 class SubstitutionError(ValueError):
@@ -40,6 +41,25 @@ def expand(element: Element, text: str, context: Context) -> str:
         return evaluate(parse_text(text), context)
     except (SubstitutionError, SubstitutionSyntaxError, NotFound) as error:
         raise element.error(str(error)) from None
+
+
+def check_calls(element: Element) -> None:
+    """Refuse calls in an element that cannot be evaluated, whatever the values are.
+
+    LaunchError: with file and line of the element.
+    """
+    for name, text in element.attributes.items():
+        if name in _AS_WRITTEN.get(element.tag, ()):
+            continue
+        try:
+            texts = [text]
+            if name == 'value' and element.attributes.get('type', '').startswith('list_of_'):
+                items = yaml_value(text)
+                texts = [x for x in items if isinstance(x, str)] if isinstance(items, list) else []
+            for each in texts:
+                _check(parse_text(each))
+        except (SubstitutionError, SubstitutionSyntaxError) as error:
+            raise element.error(f'{name}: {error}') from None
 
 
 def pair(element: Element, first: str, second: str, context: Context) -> tuple[str, str]:
@@ -88,7 +108,19 @@ def boolean(text: str) -> bool:
     return value
 
 
+def _check(text: Text) -> None:
+    for call in text:
+        if isinstance(call, Call):
+            _function(call)
+            for argument in call.arguments:
+                _check(argument)
+
+
 def _perform(call: Call, context: Context) -> str:
+    return _function(call)(context, *call.arguments)
+
+
+def _function(call: Call) -> Callable[..., str]:
     if call.name not in _FUNCTIONS:
         known = ', '.join(_FUNCTIONS)
         raise SubstitutionError(f'$({call.name} ...) is not known to this runner; known: {known}')
@@ -98,7 +130,7 @@ def _perform(call: Call, context: Context) -> str:
         raise SubstitutionError(
             f'$({call.name} ...) takes {wanted} arguments, {len(call.arguments)} given'
         )
-    return function(context, *call.arguments)
+    return function
 
 
 def _variable(context: Context, name: Text, default: Text | None = None) -> str:
