@@ -13,18 +13,10 @@ from soro_launch.arguments import declared_arguments, refuse_unknown
 from soro_launch.context import Context
 from soro_launch.node_plan import check_node, plan_node, ProcessPlan, push_namespace
 from soro_launch.parameters import check_parameter, global_parameter, ParameterFolder
-from soro_launch.substitution_text import unescape
-from soro_launch.substitutions import (
-    boolean,
-    check_calls,
-    expand,
-    is_true,
-    pair,
-    SubstitutionError,
-)
+from soro_launch.substitution_text import SubstitutionError, unescape
+from soro_launch.substitutions import check_calls, expand, is_true, pair, truth
 from soro_launch.xml_reader import Element, read_launch_file
 
-GROUP = ('scoped', 'forwarding')  # attributes of a group, as they are written
 DEPTH_LIMIT = 50  # includes inside includes: more means that a file includes itself
 
 
@@ -125,7 +117,7 @@ class _Evaluation:
 
     def _group(self, element: Element) -> None:
         context = self._context
-        scoped, forwarding = (_literal(element, name) for name in GROUP)
+        scoped, forwarding = _scope(element)
         inner = [child for child in element.children if child.tag != 'keep']
         if scoped:
             context.push()
@@ -173,14 +165,11 @@ def _check(element: Element) -> None:
     elif element.tag == 'param':
         check_parameter(element)
     elif element.tag == 'group':
-        for name in GROUP:
-            _literal(element, name)
+        _scope(element)
     for child in element.children:
         _check(child)
 
 
-def _literal(element: Element, attribute: str) -> bool:
-    try:
-        return boolean(element.attributes.get(attribute, 'true'))
-    except SubstitutionError as error:
-        raise element.error(f'{attribute}: {error}') from None
+def _scope(element: Element) -> list[bool]:
+    names = 'scoped', 'forwarding'
+    return [truth(element, name, element.attributes.get(name, 'true')) for name in names]

@@ -14,8 +14,8 @@ from typing import Any
 from soro_launch.context import Context
 from soro_launch.packages import NotFound, package_executable
 from soro_launch.parameters import parameter_argument, ParameterFolder
-from soro_launch.substitution_text import Call, parse_text, SubstitutionSyntaxError
-from soro_launch.substitutions import boolean, evaluate, expand, pair, SubstitutionError
+from soro_launch.substitution_text import Call, parse_text
+from soro_launch.substitutions import evaluate, expand, pair, truth
 from soro_launch.xml_reader import Element
 
 SIGTERM_TIMEOUT = 5.0  # s, the default of ROS 2 launch
@@ -154,7 +154,7 @@ def _words(element: Element, attribute: str, value: Callable[[Call], str]) -> li
             current.append(parts[-1])
             if piece[-1].isspace():
                 close()
-    except (SubstitutionError, SubstitutionSyntaxError, NotFound, ValueError) as error:
+    except (NotFound, ValueError) as error:
         raise element.error(f'{attribute}: {error}') from None
     if current:
         close()
@@ -177,10 +177,7 @@ def _policy(element: Element, context: Context) -> dict[str, Any]:
     output = expand(element, attributes.get('output', 'log'), context)
     if output not in ('screen', 'log', 'both'):
         raise element.error(f'output={output!r}: write screen, both or log')
-    try:
-        respawn = boolean(expand(element, attributes.get('respawn', 'false'), context))
-    except SubstitutionError as error:
-        raise element.error(f'respawn: {error}') from None
+    respawn = truth(element, 'respawn', expand(element, attributes.get('respawn', 'false'), context))
     return {'on_screen': output != 'log', 'respawn': respawn, **_fixed_policy(element)}
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from soro_launch.context import Context
-from soro_launch.substitution_text import parse_text, SubstitutionSyntaxError, unescape
-from soro_launch.substitutions import boolean, evaluate, expand, SubstitutionError, yaml_value
+from soro_launch.substitution_text import parse_text, SubstitutionError, unescape
+from soro_launch.substitutions import boolean, evaluate, expand, yaml_value
 from soro_launch.xml_reader import Element
 
 SCALARS = {'str': str, 'int': int, 'float': float, 'bool': bool}
@@ -134,7 +134,7 @@ def _typed_value(element: Element, context: Context) -> Any:
         if name in LISTS:
             return _list(text, LISTS[name], name, context)
         return _scalar(evaluate(parse_text(text), context), SCALARS[name], name)
-    except (SubstitutionError, SubstitutionSyntaxError) as error:
+    except SubstitutionError as error:
         raise element.error(str(error)) from None
 
 

@@ -19,17 +19,13 @@ from soro_launch.substitution_text import (
     Call,
     MAX_SHOWN,
     parse_text,
-    SubstitutionSyntaxError,
+    SubstitutionError,
     Text,
 )
 from soro_launch.xml_reader import Element
 
 LONGEST = 10**6  # characters of a text with everything put in
 _AS_WRITTEN = {'arg': ('name', 'description'), 'choice': ('value',)}
-
-
-class SubstitutionError(ValueError):
-    """A substitution cannot be evaluated; the message says why."""
 
 
 def expand(element: Element, text: str, context: Context) -> str:
@@ -39,7 +35,7 @@ def expand(element: Element, text: str, context: Context) -> str:
     """
     try:
         return evaluate(parse_text(text), context)
-    except (SubstitutionError, SubstitutionSyntaxError, NotFound) as error:
+    except (SubstitutionError, NotFound) as error:
         raise element.error(str(error)) from None
 
 
@@ -58,7 +54,7 @@ def check_calls(element: Element) -> None:
                 texts = [x for x in items if isinstance(x, str)] if isinstance(items, list) else []
             for each in texts:
                 _check(parse_text(each))
-        except (SubstitutionError, SubstitutionSyntaxError) as error:
+        except SubstitutionError as error:
             raise element.error(f'{name}: {error}') from None
 
 
@@ -114,6 +110,14 @@ def _check(text: Text) -> None:
             _function(call)
             for argument in call.arguments:
                 _check(argument)
+
+
+def truth(element: Element, attribute: str, text: str) -> bool:
+    """Return `boolean` of a text that stands in an element; LaunchError: with file and line."""
+    try:
+        return boolean(text)
+    except SubstitutionError as error:
+        raise element.error(f'{attribute}: {error}') from None
 
 
 def _perform(call: Call, context: Context) -> str:
