@@ -338,7 +338,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         return raw
 
     def _await_sensors(self, handle: Any, end: GoalEnd) -> None:
-        """Wait until some sensor reads; those of an emulated body that is being loaded are open."""
+        """Wait until some sensor reads; those of an emulated body that is loaded are open."""
         emulated, begin = self.table.use_emulator, time.monotonic()
         text = 'no flex sensor reads (open, or shorted): '
         text += 'the emulated body is loaded, or compiled for minutes' if emulated else 'see cable'

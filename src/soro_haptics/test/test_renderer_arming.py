@@ -118,7 +118,9 @@ def test_a_driver_in_its_safe_state_is_driven_unless_that_releases_the_motors(re
     assert device.read().tripped == released
     device.make_safe()
     if released:
-        with pytest.raises(NotAllowed, match='SAFE: clear it first .driver/clear_fault') as refused:
+        with pytest.raises(
+            NotAllowed, match='SAFE: clear it first .driver/clear_fault'
+        ) as refused:
             device.arm()
         assert refused.value.code is Code.BUSY, 'whoever clears both, one after the other, waits'
     device.take_state(heard(DeviceState.ACTIVE))

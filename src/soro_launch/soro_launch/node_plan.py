@@ -177,7 +177,9 @@ def _policy(element: Element, context: Context) -> dict[str, Any]:
     output = expand(element, attributes.get('output', 'log'), context)
     if output not in ('screen', 'log', 'both'):
         raise element.error(f'output={output!r}: write screen, both or log')
-    respawn = truth(element, 'respawn', expand(element, attributes.get('respawn', 'false'), context))
+    respawn = truth(
+        element, 'respawn', expand(element, attributes.get('respawn', 'false'), context)
+    )
     return {'on_screen': output != 'log', 'respawn': respawn, **_fixed_policy(element)}
 
 

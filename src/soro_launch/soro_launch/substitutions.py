@@ -15,13 +15,7 @@ import yaml
 
 from soro_launch.context import Context
 from soro_launch.packages import NotFound, package_executable, package_share
-from soro_launch.substitution_text import (
-    Call,
-    MAX_SHOWN,
-    parse_text,
-    SubstitutionError,
-    Text,
-)
+from soro_launch.substitution_text import Call, MAX_SHOWN, parse_text, SubstitutionError, Text
 from soro_launch.xml_reader import Element
 
 LONGEST = 10**6  # characters of a text with everything put in

@@ -83,7 +83,10 @@ def test_refused_with_file_and_line(tmp_path, body, line, reason):
         (NODE + '><param name="a" value="1" type="yaml"/></node>', "type='yaml' is not"),
         (NODE + '><param name="a" value="1e-3"/></node>', 'needs a type='),
         (NODE + '><param name="a" value="$(var a" type="str"/></node>', r'closing \) is'),
-        (NODE + '><param name="a" value="[1, $(var a]" type="list_of_int"/></node>', r'closing \)'),
+        (
+            NODE + '><param name="a" value="[1, $(var a]" type="list_of_int"/></node>',
+            r'closing \)',
+        ),
         (NODE + '><param from="$(dirname x)"/></node>', 'takes 0 arguments'),
         ('<group forwarding="perhaps"/>', 'forwarding'),
         ('<include file="$(dirname"/>', r'closing \) is missing'),

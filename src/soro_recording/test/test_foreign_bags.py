@@ -69,10 +69,15 @@ def test_every_storage_and_compression_gives_the_same_messages(storage, mode, tm
         assert bag.unreadable() == []
 
 
-PLACES = ('float64 x\n', struct.pack('<d', 0.5)), ('float32 y\nfloat32 x\n', struct.pack('<ff', 7, 0.5))
+PLACES = (
+    ('float64 x\n', struct.pack('<d', 0.5)),
+    ('float32 y\nfloat32 x\n', struct.pack('<ff', 7, 0.5)),
+)
 
 
-def test_a_type_that_has_changed_is_read_by_each_topics_own_where_messages_are_compressed(tmp_path):
+def test_a_type_that_has_changed_is_read_by_each_topics_own_where_messages_are_compressed(
+    tmp_path,
+):
     folder = write(tmp_path / 'bag', StoragePlugin.MCAP, CompressionMode.MESSAGE)
     (path,) = folder.glob('*.mcap')  # rosbags writes one definition of a type
     with path.open('wb+', buffering=0) as file:

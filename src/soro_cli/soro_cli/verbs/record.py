@@ -68,7 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     from soro_cli.record_session import record
 
     if arguments.duration is not None and not 0.0 < arguments.duration < math.inf:
-        raise UserError(f'--duration = {arguments.duration:g}: give a number of seconds above zero', 2)
+        raise UserError(
+            f'--duration = {arguments.duration:g}: give a number of seconds above zero', 2
+        )
     result = record(arguments)
     if arguments.json:
         print_json(result.as_json())
