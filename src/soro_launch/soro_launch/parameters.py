@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from soro_launch.context import Context
+from soro_launch.errors import LaunchError
 from soro_launch.substitution_text import parse_text, SubstitutionError, unescape
 from soro_launch.substitutions import boolean, evaluate, expand, yaml_value
 from soro_launch.xml_reader import Element
@@ -30,7 +31,10 @@ class ParameterFolder:
         """Write a parameter file and return its path."""
         self._count += 1
         path = self._folder / f'launch_params_{self._count}.yaml'
-        path.write_text(text, encoding='utf-8')
+        try:
+            path.write_text(text, encoding='utf-8')
+        except OSError as error:  # of a full disk names no file
+            raise LaunchError(f'{path} cannot be written: {error.strerror}') from None
         return path
 
 

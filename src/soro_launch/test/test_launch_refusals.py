@@ -112,6 +112,14 @@ def test_what_depends_on_values_is_not_refused_where_it_is_not_wanted(tmp_path):
     )
 
 
+def test_parameters_that_do_not_fit_on_the_disk_are_named(tmp_path):
+    rig = LaunchRig(tmp_path)
+    (tmp_path / 'parameters').mkdir()
+    (tmp_path / 'parameters' / 'launch_params_1.yaml').symlink_to('/dev/full')
+    with pytest.raises(LaunchError, match='launch_params_1.yaml cannot be written: No space left'):
+        rig.plan(NODE + '><param name="a" value="true"/></node>')
+
+
 def test_broken_xml_is_refused(tmp_path):
     rig = LaunchRig(tmp_path)
     with pytest.raises(LaunchError, match=r'launch.xml:3: is not valid XML: mismatched tag'):
