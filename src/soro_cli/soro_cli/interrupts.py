@@ -48,6 +48,15 @@ def no_more_interrupts() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def hear_interrupts() -> None:
+    """Hear them where a shell without job control (a script's ``&``) has them ignored.
+
+    For what runs until it is told to end, before it is ready to end in order.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _ours() -> bool:
     """Whether an interrupt raises KeyboardInterrupt here, as Python has it by default."""
     main = threading.current_thread() is threading.main_thread()

@@ -126,6 +126,17 @@ class RosSession(AbstractContextManager['RosSession']):
             if name.endswith(f'/{service}') and self.node.count_services(name)  # not clients alone
         }
 
+    def beside(self, service: str, space: str) -> bool:
+        """Whether a namespace offers a service too, looked for until none of its nodes is new."""
+        seen, last = set[tuple[str, str]](), time.monotonic()
+        while not (there := space in self.offering(service)):
+            if new := {node for node in self._nodes() if node[0] == space} - seen:
+                seen, last = seen | new, time.monotonic()
+            elif time.monotonic() - last > SETTLED:
+                break
+            self.spin_until(lambda: False, SLICE)
+        return there
+
     def settled(self, look: Callable[[], set[str]], wanted: str, pause: float) -> list[str]:
         """Look for namespaces again and again and return them, sorted.
 

@@ -250,6 +250,27 @@ def test_the_section_of_every_emulated_device_is_read(tmp_path, device):
     assert f'emulator.{device}.nonsense' in found.text
 
 
+@pytest.mark.parametrize('device', ['dspace', 'stm32', 'can'])
+def test_reference_firmware_needs_a_compiler_and_nothing_is_built_to_see_it(
+    tmp_path, monkeypatch, device
+):
+    data = yaml.safe_load(find_robot_file(EMULATED[device]).read_text())
+    data.setdefault('emulator', {}).setdefault(device, {})['firmware'] = 'host'
+    file = tmp_path / 'firmware.yaml'
+    file.write_text(yaml.safe_dump(data))
+    compiler, called = tmp_path / 'own_cc', tmp_path / 'called'
+    compiler.write_text(f'#!/bin/sh\ntouch {called}\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv('CC', str(compiler))
+    found = list(doctor_robot.hardware(read_robot_file(file)))[-1]
+    assert (found.subject, found.level) == ('emulator', Level.OK), found
+    assert not called.exists()
+    monkeypatch.setenv('CC', str(tmp_path / 'none'))
+    found = list(doctor_robot.hardware(read_robot_file(file)))[-1]
+    assert (found.subject, found.level) == ('emulator', Level.FAIL)
+    assert f'needs {tmp_path / "none"}, which is not found; install a C compiler' in found.text
+
+
 def test_a_device_without_an_emulator_has_none_to_check(monkeypatch):
     monkeypatch.setattr(doctor_robot, 'entry_points', lambda group: ())
     found = list(doctor_robot.hardware(read_robot_file(find_robot_file('pam_continuum'))))[-1]

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from soro_rigs.domains import own_domain
+from soro_rigs.ros_session import wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 SORO = ROOT / 'scripts/bin/soro'
@@ -48,6 +49,36 @@ def test_an_interrupt_in_the_first_second_is_no_traceback(words):
         code, said = interrupted(words, moment)
         assert 'Traceback' not in said and 'KeyboardInterrupt' not in said, (moment, said)
         assert code in (130, -signal.SIGINT, 0, 1, 2), (moment, code, said)
+
+
+@pytest.mark.parametrize('words', [('record',), ('launch', 'slow.launch.xml')], ids=lambda w: w[0])
+def test_what_a_script_has_in_the_background_hears_an_interrupt_before_it_is_ready(
+    tmp_path, words
+):
+    """A shell without job control has SIGINT ignored there."""
+    slow = '<launch><let name="x" value="$(command \'sleep 30\')"/></launch>'
+    (tmp_path / 'slow.launch.xml').write_text(slow)
+    process = subprocess.Popen(
+        [SORO, *words],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )
+
+    def hears():
+        status = Path(f'/proc/{process.pid}/status').read_text()
+        caught = int(status.partition('SigCgt:')[2].split()[0], 16)
+        return caught >> signal.SIGINT - 1 & 1
+
+    try:
+        wait_until(hears, 20.0)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[1] == b''
+    finally:
+        process.kill()
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize('words', [('list',), ('list', '--json'), ('--help',), ('list', '--help')])

@@ -14,6 +14,7 @@ import time
 import pytest
 from std_msgs.msg import String
 
+from soro_cli.main import main
 from soro_msgs.msg import ActuatorState
 from soro_recording.bag_reader import BagReader
 from soro_recording.recorder_node import SETTLED
@@ -97,6 +98,12 @@ def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_
             process.kill()
     with BagReader(folder) as bag:
         assert bag.finished
+
+
+@pytest.mark.parametrize('duration', ['0', '-1', 'nan', 'inf'])
+def test_a_duration_that_never_ends_is_refused(duration, capsys):
+    assert main(['record', '--everything', '--duration', duration]) == 2
+    assert 'give a number of seconds above zero' in capsys.readouterr().err
 
 
 def test_the_duration_begins_when_the_topics_are_connected(tmp_path):

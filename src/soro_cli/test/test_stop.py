@@ -11,6 +11,7 @@ from std_srvs.srv import Trigger
 
 from soro_cli import service_round
 from soro_cli.main import main
+from soro_cli.ros_session import RosSession as SessionOfVerbs
 from soro_rigs.domains import own_domain
 from soro_rigs.ros_session import RosSession
 
@@ -120,3 +121,30 @@ def test_a_renderer_over_topics_is_cleared_after_its_driver_and_no_other(ros, dr
     assert capsys.readouterr().out == '/left: active: choose\n'
     assert main(['stop', '-n', 'left']) == 0, 'stopping asks the driver alone'
     assert drivers.asked == [*order, '/left/driver/stop']
+
+
+def hidden_at_first(monkeypatch, service):
+    """Have a service found some looks later than the others, as discovery does."""
+    looks, see = iter(range(4)), SessionOfVerbs.offering
+
+    def offering(self, name):
+        return set() if name == service and next(looks, None) is not None else see(self, name)
+
+    monkeypatch.setattr(SessionOfVerbs, 'offering', offering)
+
+
+@pytest.mark.parametrize(
+    ('verb', 'service'),
+    [(['stop', '--clear'], 'clear_fault'), (['estop', '--release'], 'release_estop')],
+)
+def test_a_renderer_that_is_found_later_than_its_driver_is_asked(
+    drivers, monkeypatch, verb, service
+):
+    renderer = f'haptic_renderer/{service}'
+    hidden_at_first(monkeypatch, renderer)
+    order = [f'/left/driver/{service}', f'/left/{renderer}']
+    drivers.add('/left')
+    for name in order[service == 'clear_fault' :]:  # that of the driver is there
+        drivers.offer(name, 'done')
+    assert main([*verb, '-n', 'left']) == 0
+    assert [name for name in drivers.asked if name in order] == order

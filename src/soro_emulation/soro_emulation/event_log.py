@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
+import sys
 import threading
 import time
 from typing import Any
@@ -32,11 +34,19 @@ class EventLog:
         with self._lock:
             if self._file is not None:
                 first = {'t': round(at, 6), 'event': event}
-                self._file.write(json.dumps({**first, **values, **first}) + '\n')
+                try:
+                    self._file.write(json.dumps({**first, **values, **first}) + '\n')
+                except OSError as error:  # a full disk ends the log, and no device
+                    print(f'{self._file.name}: the log ends here: {error}', file=sys.stderr)
+                    self._end()
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            self._end()
+
+    def _end(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            with contextlib.suppress(OSError):  # what did not fit is tried once more
+                file.close()

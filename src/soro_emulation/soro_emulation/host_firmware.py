@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 import os
 from pathlib import Path
+import shutil
 import subprocess
 import tempfile
 
@@ -34,23 +35,26 @@ def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
 
     MissingPackage: there is no C compiler, or the sources are not beside the package.
     """
-    places = [folder_of(p) for p in (SHARED, package)]
+    compiler, places = _needed(package)
     sources = [
         *(f'-I{p}' for p in places),
         *(str(f) for p in places for f in sorted(p.glob('*.c'))),
     ]
-    compiler, program = os.environ.get('CC', 'cc'), folder / 'host'
+    program = folder / 'host'
     command = [compiler, *FLAGS, *flags, '-o', str(program), *sources, '-lm']
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False)
-    except OSError as error:
-        remedy = 'install a C compiler (`sudo apt install gcc`), or write firmware: emulated'
-        raise MissingPackage(
-            f'the firmware needs {compiler}: {error.strerror}; {remedy}'
-        ) from None
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False)
     if done.returncode:
         raise MissingPackage(f'{compiler} does not build the firmware: {done.stderr.strip()}')
     return program
+
+
+def _needed(package: str) -> tuple[str, list[Path]]:
+    """Return the C compiler and the folders of sources. MissingPackage: one is not there."""
+    compiler = os.environ.get('CC') or 'cc'
+    if shutil.which(compiler) is None:
+        remedy = 'install a C compiler (`sudo apt install gcc`), or write firmware: emulated'
+        raise MissingPackage(f'the firmware needs {compiler}, which is not found; {remedy}')
+    return compiler, [folder_of(p) for p in (SHARED, package)]
 
 
 class Ticks:
@@ -71,26 +75,39 @@ class Ticks:
 
 
 class HostFirmware:
-    """One running firmware. Time passes only when it is told to.
+    """One firmware, from `run` on. Time passes only when it is told to.
 
     - `package`: whose firmware it is.
     - `arguments`: of the program.
     - `program`: from `build`; default: it is built.
+
+    MissingPackage: it cannot be built here.
     """
 
     def __init__(
         self, package: str, arguments: Sequence[object], program: Path | None = None
     ) -> None:
+        self._package, self._arguments, self._program = package, arguments, program
+        self._process: subprocess.Popen[str] | None = None
+        if program is None:
+            _needed(package)
+
+    def run(self) -> None:
+        """Start it, unless it runs; building takes a second."""
+        if self._process is not None:
+            return
         with tempfile.TemporaryDirectory() as folder:
-            made = program or build(package, Path(folder))
+            made = self._program or build(self._package, Path(folder))
             self._process = subprocess.Popen(
-                [str(made), *map(str, arguments)],
+                [str(made), *map(str, self._arguments)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             )  # fmt: skip
             self.say('t 0')  # it runs before its file goes
 
     def say(self, line: str) -> list[list[str]]:
         """Return the lines that answer one, as words; the last begins with a full stop."""
+        self.run()
+        assert self._process is not None
         out, into = self._process.stdout, self._process.stdin
         assert out is not None and into is not None
         into.write(line + '\n')
@@ -104,5 +121,7 @@ class HostFirmware:
 
     def close(self) -> int:
         """End it; returns its exit code."""
+        if self._process is None:
+            return 0
         self._process.communicate()
         return self._process.returncode

@@ -29,6 +29,8 @@ class WiredEmulator(DeviceEmulator):
 
     def start(self) -> None:
         """Listen."""
+        if hasattr(self._board, 'close'):
+            self._board.firmware.run()
         self.wire.start()
         self._log.write('listening', address=self.wire.address)
 

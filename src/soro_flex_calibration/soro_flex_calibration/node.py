@@ -64,7 +64,9 @@ SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING, WEIGHED = 'flex_recording.npz', 'flex_weighed.npz'
 FEWER = 1000  # readings of either recording, from which the modulus is found
 STOP_TIMEOUT = 0.8  # s
-RELOAD_POLL = 0.02  # s
+POLL = 0.02  # s
+LOADING = 300.0  # s: an emulated body may compile its kernels first
+LOST = 1.0  # s in which a device may not read any sensor
 RELOAD_PATIENCE = 20.0  # s: half a second's work, on a computer that may be busy
 SENSOR_FAULT = ActuatorState.SENSOR_FAULT
 PARAMETERS = (
@@ -129,6 +131,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         self._goal = OneGoal(self, CalibrateFlexSensors)
         self._motors = MotorWatch()
         self._recorder: Recorder | None = None
+        self._faulty = set[str]()  # sensors, of the newest reading
         self._device: Any = None
         self._inputs: list[Any] = []
         self._stamp = 0
@@ -150,6 +153,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def activate(self) -> None:
         """Listen, and let goals run."""
+        self._faulty = set()
         for kind, topic, callback in (
             (ActuatorState, 'actuator_state', self._on_state),
             (FlexState, 'flex_state', self._on_flex),
@@ -308,6 +312,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
             raise InvalidInput('settle_time', settle, 'a time of zero or more')
         samples = goal.samples_per_pose or table.samples_per_pose
         recorder = Recorder(self._strips)
+        self._await_sensors(handle, end)
         self._motors.begin()
         motion = CalibrationMotion(
             self._motors,
@@ -331,6 +336,18 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         if raw.warning:
             self.get_logger().warning(raw.warning)
         return raw
+
+    def _await_sensors(self, handle: Any, end: GoalEnd) -> None:
+        """Wait until some sensor reads; those of an emulated body that is loaded are open."""
+        emulated, begin = self.table.use_emulator, time.monotonic()
+        text = 'no flex sensor reads (open, or shorted): '
+        text += 'the emulated body is loaded, or compiled for minutes' if emulated else 'see cable'
+        while self._faulty >= set(self._strips):
+            end.check()
+            if time.monotonic() - begin > (LOADING if emulated else LOST):
+                raise SoroError(text, Code.BUSY if emulated else Code.DEVICE_FAULT)
+            _tell(handle, 0.0, text, 0)
+            end.wait(POLL)
 
     def _model(self, scale: float) -> Any:
         """Return the model with a modulus `scale` times that of the robot file."""
@@ -356,7 +373,7 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         reply = self._reload.call_async(Trigger.Request())
         ending, last = self._goal.ending, time.monotonic() + RELOAD_PATIENCE
         while not reply.done():
-            if time.monotonic() > last or ending.wait(RELOAD_POLL):
+            if time.monotonic() > last or ending.wait(POLL):
                 raise self._unused('it has not answered')
         try:
             answer = reply.result()
@@ -401,12 +418,12 @@ class FlexCalibrationNode(GuardedLifecycleNode):
 
     def _on_flex(self, message: FlexState) -> None:
         recorder = self._recorder
-        fits = lists_fit(self._strips, message.name, message.raw, message.flags)
-        if recorder is None or not fits:
+        if not lists_fit(self._strips, message.name, message.raw, message.flags):
             return
         flags = zip(message.name, message.flags, strict=True)
-        faulty = {name for name, bits in flags if bits & SENSOR_FAULT}
-        recorder.take_counts(stamp_of(message.header), np.array(message.raw), faulty)
+        faulty = self._faulty = {name for name, bits in flags if bits & SENSOR_FAULT}
+        if recorder is not None:
+            recorder.take_counts(stamp_of(message.header), np.array(message.raw), faulty)
 
     def _send(self, angle: Array) -> None:
         stops, actuators = self._motors.stops, self._robot.actuators

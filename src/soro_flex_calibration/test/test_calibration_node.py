@@ -34,6 +34,7 @@ pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's 
 
 STRIPS = [f'flex_{i + 1}' for i in range(6)]
 OFFSET, GAIN = 3500.0, 4e5
+FAULTY = ActuatorState.SENSOR_FAULT
 
 
 class FakeRobot(Node):
@@ -46,7 +47,8 @@ class FakeRobot(Node):
         self.strips = [strip.name for strip in self.device.spec.strips]
         self.angle, self.at = np.zeros(len(self.motors)), np.zeros(len(self.motors))
         self.follows, self.talks, self.active, self.stuck = True, True, True, False
-        self.reloads, self.refuses, self.flagged = 0, False, 0
+        self.reloads, self.refuses = 0, False
+        self.flagged = 0  # how many sensors, the first ones
         self.load = np.zeros(3)  # N, on the handle
         self.stops = 7  # drivers begin to count anywhere
         self.count = 0
@@ -81,7 +83,7 @@ class FakeRobot(Node):
         flex = FlexState(
             name=self.strips,
             value=[float('nan')] * len(self.strips),
-            flags=[self.flagged] * len(self.strips),
+            flags=[FAULTY if i < self.flagged else 0 for i in range(len(self.strips))],
             raw=[OFFSET] * len(self.strips) if self.stuck else np.round(raw).tolist(),
         )
         state.stops = self.stops
@@ -91,7 +93,7 @@ class FakeRobot(Node):
 
 
 @contextmanager
-def rigged(tmp_path, name='haptic_5dof'):
+def rigged(tmp_path, name='haptic_5dof', **parameters):
     with RosSession('/arm') as ros:
         robot = ros.node(partial(FakeRobot, name), '/arm')
         node = ros.node(
@@ -101,6 +103,7 @@ def rigged(tmp_path, name='haptic_5dof'):
             speed=4.0,
             settle_time=0.01,
             calibration_file=str(tmp_path / 'c.yaml'),
+            **parameters,
         )
         assert ros.start(node)
         client = ros.action_client(CalibrateFlexSensors, 'flex_calibration/calibrate')
@@ -228,7 +231,7 @@ def test_what_was_measured_under_a_weight_is_kept_though_taking_it_off_is_cancel
 
 
 def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(rig):
-    rig.robot.stuck, rig.robot.flagged = True, ActuatorState.SENSOR_FAULT
+    rig.robot.stuck, rig.robot.flagged = True, 5
     result = rig.run(keep=True)
     assert result.error_code == Code.POOR_FIT
     assert 'flex_1' in result.error_message
@@ -241,6 +244,33 @@ def test_a_bad_fit_is_refused_with_its_reasons_and_nothing_is_kept(rig):
     again = rig.run(use_recorded=True, keep=True)
     assert 'flagged by the device meanwhile: flex_1' in again.error_message
     assert 'recorded on 20' in (rig.file.parent / 'flex_calibration.txt').read_text()
+
+
+def test_nothing_moves_before_an_emulated_body_is_there_to_be_read(rig):
+    rig.robot.flagged = len(STRIPS)
+    wait_until(lambda: len(rig.node._faulty) == len(STRIPS))
+    steps = []
+    handle = rig.send(lambda message: steps.append(message.feedback.step))
+    wait_until(lambda: steps)
+    assert 'emulated body is loaded, or compiled' in steps[0]
+    assert not rig.robot.at.any()
+    rig.robot.flagged = 0
+    result = wait_for(handle.get_result_async(), 120.0).result
+    assert result.error_code == Code.NONE, result.error_message
+
+
+@pytest.mark.parametrize(('emulated', 'code'), [(True, Code.BUSY), (False, Code.DEVICE_FAULT)])
+def test_without_any_sensor_that_reads_a_calibration_says_so(
+    tmp_path, monkeypatch, emulated, code
+):
+    monkeypatch.setattr(node_module, 'LOADING', 0.2)
+    monkeypatch.setattr(node_module, 'LOST', 0.1)
+    with rigged(tmp_path, use_emulator=emulated) as rig:
+        rig.robot.flagged = len(STRIPS)
+        wait_until(lambda: len(rig.node._faulty) == len(STRIPS))
+        result = rig.run()
+        assert (result.error_code, rig.robot.at.any()) == (code, False)
+        assert 'no flex sensor reads' in result.error_message
 
 
 def test_wrong_goals_have_their_codes(rig):

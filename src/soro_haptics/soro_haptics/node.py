@@ -114,6 +114,13 @@ class HapticRenderer(DriverNode):
             self._haptics, self._refused = None, False
             self._told, self._telling = -math.inf, iter(())
 
+    def activate(self) -> None:
+        """Do what a driver does; a refusal names all that has to be cleared."""
+        try:
+            super().activate()
+        except NotAllowed as error:
+            raise NotAllowed(str(error).replace(CLEAR, self._clearing), error.code) from None
+
     def listen_to_commands(self) -> None:
         """Listen to targets for the motors: nobody else commands them."""
         topic = 'target_actuation'

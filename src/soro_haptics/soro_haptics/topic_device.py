@@ -146,7 +146,9 @@ class TopicDevice(Device):
         state = None if heard is None else heard.device_state
         if heard is None or state not in self._driven:
             found = {s: s.name for s in DeviceState}.get(state, 'in no known state')
-            raise NotAllowed(f'the driver is {found}: call driver/clear_fault first', Code.BUSY)
+            raise NotAllowed(
+                f'the driver is {found}: clear it first (driver/clear_fault)', Code.BUSY
+            )
         if heard.command_source:  # also one of the same name, which the driver would obey too
             raise NotAllowed(f'{heard.command_source} commands the driver: stop it', Code.BUSY)
         self._armed, self.armed_stops = True, heard.stops

@@ -76,6 +76,17 @@ def test_diagnostics_name_all_that_has_to_be_cleared(active, monkeypatch, topics
     assert ('then /arm/haptic_renderer/clear_fault' in said) == topics
 
 
+@pytest.mark.parametrize('topics', [False, True])
+def test_a_refused_activation_names_all_that_has_to_be_cleared(ros, active, topics):
+    node, _ = active
+    node._topics = topics
+    node._loop.stop('a test')
+    ros.do(node, node.trigger_deactivate)
+    assert ros.do(node, node.trigger_activate) != DONE
+    assert 'call driver/clear_fault' in str(node.refusal)
+    assert ('then /arm/haptic_renderer/clear_fault' in str(node.refusal)) == topics
+
+
 def heard(state, stops=0):
     numbers = {'measured': [0.0], 'applied': [0.0], 'flags': [0]}
     return ActuatorState(name=['motor'], device_state=int(state), stops=stops, **numbers)
@@ -107,7 +118,9 @@ def test_a_driver_in_its_safe_state_is_driven_unless_that_releases_the_motors(re
     assert device.read().tripped == released
     device.make_safe()
     if released:
-        with pytest.raises(NotAllowed, match='SAFE: call driver/clear_fault') as refused:
+        with pytest.raises(
+            NotAllowed, match='SAFE: clear it first .driver/clear_fault'
+        ) as refused:
             device.arm()
         assert refused.value.code is Code.BUSY, 'whoever clears both, one after the other, waits'
     device.take_state(heard(DeviceState.ACTIVE))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from soro_launch.arguments import declared_arguments, refuse_unknown
 from soro_launch.context import Context
-from soro_launch.node_plan import plan_node, ProcessPlan, push_namespace
-from soro_launch.parameters import global_parameter, ParameterFolder
-from soro_launch.substitution_text import unescape
-from soro_launch.substitutions import boolean, expand, is_true, pair, SubstitutionError
+from soro_launch.node_plan import check_node, plan_node, ProcessPlan, push_namespace
+from soro_launch.parameters import check_parameter, global_parameter, ParameterFolder
+from soro_launch.substitution_text import SubstitutionError, unescape
+from soro_launch.substitutions import check_calls, expand, is_true, pair, truth
 from soro_launch.xml_reader import Element, read_launch_file
 
 DEPTH_LIMIT = 50  # includes inside includes: more means that a file includes itself
@@ -80,6 +80,7 @@ class _Evaluation:
         context = self._context
         outer, context.folder = context.folder, path.parent
         context.folder_of_last_include = None
+        _check(root)
         self._visit(root.children)
         context.folder = outer
         context.folder_of_last_include = context.folder_of_last_include or path.parent
@@ -116,8 +117,7 @@ class _Evaluation:
 
     def _group(self, element: Element) -> None:
         context = self._context
-        scoped = self._literal(element, 'scoped')
-        forwarding = self._literal(element, 'forwarding')
+        scoped, forwarding = _scope(element)
         inner = [child for child in element.children if child.tag != 'keep']
         if scoped:
             context.push()
@@ -130,12 +130,6 @@ class _Evaluation:
         self._visit(inner)
         if scoped:
             context.pop()
-
-    def _literal(self, element: Element, attribute: str) -> bool:
-        try:
-            return boolean(element.attributes.get(attribute, 'true'))
-        except SubstitutionError as error:
-            raise element.error(f'{attribute}: {error}') from None
 
     def _include(self, element: Element) -> None:
         path = Path(self._expand(element, 'file'))
@@ -161,3 +155,21 @@ class _Evaluation:
 
     def _node(self, element: Element) -> None:
         self.plan.processes.append(plan_node(element, self._context, self._folder))
+
+
+def _check(element: Element) -> None:
+    """Refuse what ROS 2 launch refuses as it reads a file, whatever `if` and `unless` say."""
+    check_calls(element)
+    if element.tag == 'node':
+        check_node(element)
+    elif element.tag == 'param':
+        check_parameter(element)
+    elif element.tag == 'group':
+        _scope(element)
+    for child in element.children:
+        _check(child)
+
+
+def _scope(element: Element) -> list[bool]:
+    names = 'scoped', 'forwarding'
+    return [truth(element, name, element.attributes.get(name, 'true')) for name in names]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
 import re
@@ -13,8 +14,8 @@ from typing import Any
 from soro_launch.context import Context
 from soro_launch.packages import NotFound, package_executable
 from soro_launch.parameters import parameter_argument, ParameterFolder
-from soro_launch.substitution_text import parse_text, SubstitutionSyntaxError
-from soro_launch.substitutions import boolean, evaluate, expand, pair, SubstitutionError
+from soro_launch.substitution_text import Call, parse_text
+from soro_launch.substitutions import evaluate, expand, pair, truth
 from soro_launch.xml_reader import Element
 
 SIGTERM_TIMEOUT = 5.0  # s, the default of ROS 2 launch
@@ -50,9 +51,10 @@ def plan_node(element: Element, context: Context, folder: ParameterFolder) -> Pr
     name = _node_name(element, context)
     namespace = _namespace(element, context)
     command = [*_prefix(element, context), str(path)]
-    command += _words(element, 'args', context)
+    command += _words(element, 'args', lambda call: evaluate((call,), context))
     if 'ros_args' in attributes:
-        command += ['--ros-args', *_words(element, 'ros_args', context)]
+        words = _words(element, 'ros_args', lambda call: evaluate((call,), context))
+        command += ['--ros-args', *words]
     command += ['--ros-args']
     command += ['-r', f'__node:={name}'] if name is not None else []
     command += ['-r', f'__ns:={namespace}'] if namespace is not None else []
@@ -68,6 +70,13 @@ def plan_node(element: Element, context: Context, folder: ParameterFolder) -> Pr
     added = dict(pair(e, 'name', 'value', context) for e in element.of('env'))
     environment, policy = context.environment | added, _policy(element, context)
     return ProcessPlan(name or executable, tuple(command), environment, **policy)
+
+
+def check_node(element: Element) -> None:
+    """Refuse what cannot be planned, whatever the values of substitutions are."""
+    _fixed_policy(element)
+    for attribute in ('args', 'ros_args'):
+        _words(element, attribute, lambda call: '')
 
 
 def join_names(base: str | None, name: str | None) -> str | None:
@@ -117,8 +126,8 @@ def _node_name(element: Element, context: Context) -> str | None:
     return name
 
 
-def _words(element: Element, attribute: str, context: Context) -> list[str]:
-    """Split arguments as ROS 2 launch does: literal text at blanks, substituted text never."""
+def _words(element: Element, attribute: str, value: Callable[[Call], str]) -> list[str]:
+    """Split arguments as ROS 2 launch does: literal text at blanks, the `value` of calls never."""
     if attribute not in element.attributes:
         return []
     words: list[str] = []
@@ -131,7 +140,7 @@ def _words(element: Element, attribute: str, context: Context) -> list[str]:
     try:
         for piece in parse_text(element.attributes[attribute]):
             if not isinstance(piece, str):
-                current.append(evaluate((piece,), context))
+                current.append(value(piece))
                 continue
             parts = shlex.split(piece)
             if not parts:
@@ -145,7 +154,7 @@ def _words(element: Element, attribute: str, context: Context) -> list[str]:
             current.append(parts[-1])
             if piece[-1].isspace():
                 close()
-    except (SubstitutionError, SubstitutionSyntaxError, NotFound, ValueError) as error:
+    except (NotFound, ValueError) as error:
         raise element.error(f'{attribute}: {error}') from None
     if current:
         close()
@@ -168,16 +177,17 @@ def _policy(element: Element, context: Context) -> dict[str, Any]:
     output = expand(element, attributes.get('output', 'log'), context)
     if output not in ('screen', 'log', 'both'):
         raise element.error(f'output={output!r}: write screen, both or log')
-    on_exit = attributes.get('on_exit')
+    respawn = truth(
+        element, 'respawn', expand(element, attributes.get('respawn', 'false'), context)
+    )
+    return {'on_screen': output != 'log', 'respawn': respawn, **_fixed_policy(element)}
+
+
+def _fixed_policy(element: Element) -> dict[str, Any]:
+    on_exit = element.attributes.get('on_exit')
     if on_exit not in (None, 'shutdown'):
         raise element.error(f'on_exit={on_exit!r}: only "shutdown" is known')
-    try:
-        respawn = boolean(expand(element, attributes.get('respawn', 'false'), context))
-    except SubstitutionError as error:
-        raise element.error(f'respawn: {error}') from None
     return {
-        'on_screen': output != 'log',
-        'respawn': respawn,
         'respawn_delay': _number(element, 'respawn_delay', 0.0),
         'respawn_limit': int(_number(element, 'respawn_max_retries', -1, least=-1)),
         'ends_launch': on_exit == 'shutdown',

@@ -11,8 +11,9 @@ from typing import Any
 import yaml
 
 from soro_launch.context import Context
-from soro_launch.substitution_text import parse_text, SubstitutionSyntaxError, unescape
-from soro_launch.substitutions import boolean, evaluate, expand, SubstitutionError, yaml_value
+from soro_launch.errors import LaunchError
+from soro_launch.substitution_text import parse_text, SubstitutionError, unescape
+from soro_launch.substitutions import boolean, evaluate, expand, yaml_value
 from soro_launch.xml_reader import Element
 
 SCALARS = {'str': str, 'int': int, 'float': float, 'bool': bool}
@@ -30,7 +31,10 @@ class ParameterFolder:
         """Write a parameter file and return its path."""
         self._count += 1
         path = self._folder / f'launch_params_{self._count}.yaml'
-        path.write_text(text, encoding='utf-8')
+        try:
+            path.write_text(text, encoding='utf-8')
+        except OSError as error:  # of a full disk names no file
+            raise LaunchError(f'{path} cannot be written: {error.strerror}') from None
         return path
 
 
@@ -42,19 +46,38 @@ def parameter_argument(
     - `element`: the <param>.
     - `node`: fully qualified name of the node; None where the launch file leaves it open.
     """
+    if 'from' in element.attributes:
+        return _file(element, context, folder)
+    name = expand(element, element.attributes['name'], context)
+    value = _typed_value(element, context)
+    content = {node or '/**': {'ros__parameters': {name: value}}}
+    return folder.write(yaml.dump(content, default_flow_style=False))
+
+
+def check_parameter(element: Element) -> None:
+    """Refuse a <param> that means nothing, whatever the values of substitutions are."""
     attributes = element.attributes
     if ('from' in attributes) == ('name' in attributes):
         raise element.error('give either name= and value=, or from=')
     if 'from' in attributes:
-        return _file(element, context, folder)
+        for extra in ('type', 'value'):
+            if extra in attributes:
+                raise element.error(f'{extra}= does not go with from=')
+        if attributes.get('allow_substs', 'false') not in ('true', 'false'):
+            raise element.error('allow_substs= must be true or false')
+        return
     if 'allow_substs' in attributes:
         raise element.error('allow_substs= belongs to from= only')
     if 'value' not in attributes:
         raise element.error("attribute 'value' is missing")
-    name = expand(element, attributes['name'], context)
-    value = _typed_value(element, context)
-    content = {node or '/**': {'ros__parameters': {name: value}}}
-    return folder.write(yaml.dump(content, default_flow_style=False))
+    text, kind = attributes['value'], attributes.get('type')
+    if kind is None and text not in ('true', 'false'):
+        raise element.error(
+            f'value={text!r} needs a type=; without one launch guesses (1e-3 becomes a '
+            f'number, 007 becomes 7). Known: {", ".join((*SCALARS, *LISTS))}'
+        )
+    if kind not in (None, *SCALARS, *LISTS):
+        raise element.error(f'type={kind!r} is not known; known: {", ".join((*SCALARS, *LISTS))}')
 
 
 def global_parameter(element: Element, context: Context) -> tuple[str, str]:
@@ -74,23 +97,18 @@ def global_parameter(element: Element, context: Context) -> tuple[str, str]:
 
 
 def _file(element: Element, context: Context, folder: ParameterFolder) -> Path:
-    for extra in ('type', 'value'):
-        if extra in element.attributes:
-            raise element.error(f'{extra}= does not go with from=')
     path = Path(expand(element, element.attributes['from'], context))
     if not os.path.isfile(path):
         raise element.error(f'there is no parameter file {path}')
-    substitute = element.attributes.get('allow_substs', 'false')
-    if substitute not in ('true', 'false'):
-        raise element.error('allow_substs= must be true or false')
+    substitute = element.attributes.get('allow_substs') == 'true'
     try:
         text = path.read_text(encoding='utf-8')
     except (OSError, ValueError) as error:
         raise element.error(f'{path} cannot be read: {error}') from None
-    if substitute == 'true':
+    if substitute:
         text = expand(element, text, context)
     _check_parameter_file(element, path, text)
-    return folder.write(text) if substitute == 'true' else path
+    return folder.write(text) if substitute else path
 
 
 def _check_parameter_file(element: Element, path: Path, text: str) -> None:
@@ -115,19 +133,12 @@ def _typed_value(element: Element, context: Context) -> Any:
     text = element.attributes['value']
     name = element.attributes.get('type')
     if name is None:
-        if text not in ('true', 'false'):
-            raise element.error(
-                f'value={text!r} needs a type=; without one launch guesses (1e-3 becomes a '
-                f'number, 007 becomes 7). Known: {", ".join((*SCALARS, *LISTS))}'
-            )
         return text == 'true'
-    if name not in (*SCALARS, *LISTS):
-        raise element.error(f'type={name!r} is not known; known: {", ".join((*SCALARS, *LISTS))}')
     try:
         if name in LISTS:
             return _list(text, LISTS[name], name, context)
         return _scalar(evaluate(parse_text(text), context), SCALARS[name], name)
-    except (SubstitutionError, SubstitutionSyntaxError) as error:
+    except SubstitutionError as error:
         raise element.error(str(error)) from None
 
 

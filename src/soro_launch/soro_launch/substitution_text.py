@@ -31,8 +31,8 @@ _NAME = re.compile(r'[A-Za-z][A-Za-z0-9_-]*')
 _ESCAPE = re.compile(r'\\(.)')
 
 
-class SubstitutionSyntaxError(ValueError):
-    """The text does not follow the grammar."""
+class SubstitutionError(ValueError):
+    """A substitution is none, or cannot be evaluated; the message says why."""
 
 
 class _Scan(NamedTuple):
@@ -43,7 +43,7 @@ class _Scan(NamedTuple):
 def parse_text(text: str) -> Text:
     """Split a text into literal pieces and calls.
 
-    SubstitutionSyntaxError: naming the place where the grammar is left.
+    SubstitutionError: naming the place where the grammar is left.
     """
     return _pieces(text, 0, '', '', 0).piece or ('',)
 
@@ -110,6 +110,6 @@ def _pieces(
     return _Scan(tuple(pieces), position)
 
 
-def _broken(text: str, position: int, reason: str) -> SubstitutionSyntaxError:
+def _broken(text: str, position: int, reason: str) -> SubstitutionError:
     whole = text if len(text) <= MAX_SHOWN else f'{text[:MAX_SHOWN]}...'
-    return SubstitutionSyntaxError(f'{reason}, at {text[position : position + 30]!r} of {whole!r}')
+    return SubstitutionError(f'{reason}, at {text[position : position + 30]!r} of {whole!r}')

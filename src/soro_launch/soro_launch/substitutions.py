@@ -15,20 +15,11 @@ import yaml
 
 from soro_launch.context import Context
 from soro_launch.packages import NotFound, package_executable, package_share
-from soro_launch.substitution_text import (
-    Call,
-    MAX_SHOWN,
-    parse_text,
-    SubstitutionSyntaxError,
-    Text,
-)
+from soro_launch.substitution_text import Call, MAX_SHOWN, parse_text, SubstitutionError, Text
 from soro_launch.xml_reader import Element
 
 LONGEST = 10**6  # characters of a text with everything put in
-
-
-class SubstitutionError(ValueError):
-    """A substitution cannot be evaluated; the message says why."""
+_AS_WRITTEN = {'arg': ('name', 'description'), 'choice': ('value',)}
 
 
 def expand(element: Element, text: str, context: Context) -> str:
@@ -38,8 +29,27 @@ def expand(element: Element, text: str, context: Context) -> str:
     """
     try:
         return evaluate(parse_text(text), context)
-    except (SubstitutionError, SubstitutionSyntaxError, NotFound) as error:
+    except (SubstitutionError, NotFound) as error:
         raise element.error(str(error)) from None
+
+
+def check_calls(element: Element) -> None:
+    """Refuse calls in an element that cannot be evaluated, whatever the values are.
+
+    LaunchError: with file and line of the element.
+    """
+    for name, text in element.attributes.items():
+        if name in _AS_WRITTEN.get(element.tag, ()):
+            continue
+        try:
+            texts = [text]
+            if name == 'value' and element.attributes.get('type', '').startswith('list_of_'):
+                items = yaml_value(text)
+                texts = [x for x in items if isinstance(x, str)] if isinstance(items, list) else []
+            for each in texts:
+                _check(parse_text(each))
+        except SubstitutionError as error:
+            raise element.error(f'{name}: {error}') from None
 
 
 def pair(element: Element, first: str, second: str, context: Context) -> tuple[str, str]:
@@ -88,7 +98,27 @@ def boolean(text: str) -> bool:
     return value
 
 
+def _check(text: Text) -> None:
+    for call in text:
+        if isinstance(call, Call):
+            _function(call)
+            for argument in call.arguments:
+                _check(argument)
+
+
+def truth(element: Element, attribute: str, text: str) -> bool:
+    """Return `boolean` of a text that stands in an element; LaunchError: with file and line."""
+    try:
+        return boolean(text)
+    except SubstitutionError as error:
+        raise element.error(f'{attribute}: {error}') from None
+
+
 def _perform(call: Call, context: Context) -> str:
+    return _function(call)(context, *call.arguments)
+
+
+def _function(call: Call) -> Callable[..., str]:
     if call.name not in _FUNCTIONS:
         known = ', '.join(_FUNCTIONS)
         raise SubstitutionError(f'$({call.name} ...) is not known to this runner; known: {known}')
@@ -98,7 +128,7 @@ def _perform(call: Call, context: Context) -> str:
         raise SubstitutionError(
             f'$({call.name} ...) takes {wanted} arguments, {len(call.arguments)} given'
         )
-    return function(context, *call.arguments)
+    return function
 
 
 def _variable(context: Context, name: Text, default: Text | None = None) -> str:

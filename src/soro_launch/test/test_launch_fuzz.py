@@ -18,7 +18,7 @@ import pytest
 from soro_launch.errors import LaunchError
 from soro_launch.evaluation import plan_launch
 from soro_launch.run import describe_arguments
-from soro_launch.substitution_text import parse_text, SubstitutionSyntaxError
+from soro_launch.substitution_text import parse_text, SubstitutionError
 from soro_launch.xml_reader import ACTIONS, read_launch_file, RULES
 
 EFFORT = int(os.environ.get('SORO_FUZZ', '0'))
@@ -148,7 +148,7 @@ def test_any_bytes_give_a_plan_or_an_error(rig, data):
 def test_any_text_is_parsed_or_refused(text):
     try:
         parse_text(text)
-    except SubstitutionSyntaxError as error:
+    except SubstitutionError as error:
         assert len(str(error)) < 1000
 
 

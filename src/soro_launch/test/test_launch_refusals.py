@@ -69,6 +69,57 @@ def test_refused_with_file_and_line(tmp_path, body, line, reason):
     assert str(caught.value).startswith(f'{tmp_path}/test.launch.xml:{line}: ')
 
 
+@pytest.mark.parametrize(
+    ('inside', 'reason'),
+    [
+        ('<log message="$(var a"/>', r'closing \) is missing'),
+        ('<log message="$(vra a)"/>', 'is not known to this runner'),
+        ('<log message="$(var a $(equals b))"/>', 'takes 2 arguments, 1 given'),
+        ('<log message="x" if="$(not"/>', r'closing \) is missing'),
+        (NODE + ' args="$(env  A)"/>', 'exactly one space'),
+        (NODE + ' args="\'open"/>', 'args: No closing quotation'),
+        (NODE + ' on_exit="restart"/>', 'only "shutdown"'),
+        (NODE + ' respawn_delay="soon"/>', "respawn_delay='soon'"),
+        (NODE + '><param name="a" value="1" type="yaml"/></node>', "type='yaml' is not"),
+        (NODE + '><param name="a" value="1e-3"/></node>', 'needs a type='),
+        (NODE + '><param name="a" value="$(var a" type="str"/></node>', r'closing \) is'),
+        (
+            NODE + '><param name="a" value="[1, $(var a]" type="list_of_int"/></node>',
+            r'closing \)',
+        ),
+        (NODE + '><param from="$(dirname x)"/></node>', 'takes 0 arguments'),
+        ('<group forwarding="perhaps"/>', 'forwarding'),
+        ('<include file="$(dirname"/>', r'closing \) is missing'),
+    ],
+)
+def test_what_no_condition_mends_is_refused_also_where_it_is_not_wanted(tmp_path, inside, reason):
+    """ROS 2 launch parses a whole file before it looks at any condition."""
+    rig = LaunchRig(tmp_path)
+    for never in ('if="false"', 'unless="true"'):
+        with pytest.raises(LaunchError, match=reason) as caught:
+            rig.plan(f'<group {never}>\n{inside}\n</group>')
+        assert str(caught.value).startswith(f'{tmp_path}/test.launch.xml:3: ')
+
+
+def test_what_depends_on_values_is_not_refused_where_it_is_not_wanted(tmp_path):
+    rig = LaunchRig(tmp_path)
+    rig.plan(
+        '<arg name="b" default="$(var b x)" description="a $(b, and so on"/>'
+        '<group if="false"><log message="$(var nobody) $(env SORO_NOWHERE)"/>'
+        '<include file="/nowhere.launch.xml"/><node pkg="gone" exec="run" respawn="$(var b)">'
+        '<param name="c" value="[\'$(env A \'\'x y\'\')\', 2]" type="list_of_str"/>'
+        '</node></group>'
+    )
+
+
+def test_parameters_that_do_not_fit_on_the_disk_are_named(tmp_path):
+    rig = LaunchRig(tmp_path)
+    (tmp_path / 'parameters').mkdir()
+    (tmp_path / 'parameters' / 'launch_params_1.yaml').symlink_to('/dev/full')
+    with pytest.raises(LaunchError, match='launch_params_1.yaml cannot be written: No space left'):
+        rig.plan(NODE + '><param name="a" value="true"/></node>')
+
+
 def test_broken_xml_is_refused(tmp_path):
     rig = LaunchRig(tmp_path)
     with pytest.raises(LaunchError, match=r'launch.xml:3: is not valid XML: mismatched tag'):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
-from soro_launch.substitution_text import Call, parse_text, SubstitutionSyntaxError
+from soro_launch.substitution_text import Call, parse_text, SubstitutionError
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_texts_are_split(text, pieces):
     ],
 )
 def test_broken_texts_are_refused(text, reason):
-    with pytest.raises(SubstitutionSyntaxError, match=reason.replace(')', r'\)')):
+    with pytest.raises(SubstitutionError, match=reason.replace(')', r'\)')):
         parse_text(text)

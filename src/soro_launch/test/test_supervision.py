@@ -21,7 +21,7 @@ import pytest
 
 from soro_launch import run
 from soro_launch.output import LaunchOutput
-from soro_launch.supervision import Supervisor
+from soro_launch.supervision import LONGEST_LINE, Supervisor
 
 RUN = """
 import sys
@@ -242,6 +242,17 @@ def test_a_grandchild_that_writes_on_does_not_hold_the_launch(rig):
         run.process.send_signal(signal.SIGINT)
         assert run.finish() == 0
         assert any('got INT' in line for line in run.lines)
+
+
+def test_a_line_without_an_end_is_shown_in_pieces(rig):
+    rig.add('flood', "head -c 1000000 /dev/zero | tr '\\0' x")
+    shown: list[str] = []
+    plans = rig.plan(node('flood')).processes
+    assert (
+        Supervisor(plans, lambda name, text, _: shown.append(text), lambda text: None).run() == 0
+    )
+    assert sum(map(len, shown)) == 10**6
+    assert max(map(len, shown)) <= 3 * LONGEST_LINE
 
 
 def test_what_cannot_be_started_is_reported(rig):

@@ -22,6 +22,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.executor.clock_watch import watch_clock
+from soro_node.main import end_if_interrupted
 from soro_node.parameters import fixed, Parameter
 
 
@@ -162,6 +163,7 @@ class GuardedLifecycleNode(LifecycleNode):
             self.get_logger().error(f'{name}: {error}')
             return TransitionCallbackReturn.FAILURE
         except Exception as error:  # noqa: BLE001 - the boundary where rclpy would swallow it
+            end_if_interrupted()
             self.refusal = self.refusal or SoroError(f'{name} failed unexpectedly: {error!r}')
             self.get_logger().error(f'{name} failed unexpectedly:\n{traceback.format_exc()}')
             return TransitionCallbackReturn.ERROR

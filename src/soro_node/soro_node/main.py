@@ -87,6 +87,11 @@ class StopSignals:
         """Whether a signal has come."""
         return self._asked or self.stop.done()
 
+    @property
+    def interrupts(self) -> bool:
+        """Whether a signal has come that ends the start of a node which moves nothing."""
+        return self._interruptible and self.asked and not self.spinning
+
     def _handle(self, number: int, frame: FrameType | None) -> None:
         # Runs in the main thread, between two bytecodes; repeated signals change nothing.
         asked, self._asked = self._asked, True
@@ -127,6 +132,12 @@ _signals: StopSignals | None = None  # of this process, once it runs a node
 def ending() -> bool:
     """Whether this process has been told to end: nothing is armed any more."""
     return _signals is not None and _signals.asked
+
+
+def end_if_interrupted() -> None:
+    """Raise `StopRequested` anew: a compiler's callback swallows it, and what follows fails."""
+    if _signals is not None and _signals.interrupts:
+        raise StopRequested
 
 
 def spin(executor: Executor, stop: Future) -> None:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transitions that fail say so, stop the outputs, and can be tried again; diagnostics."""
 
+from types import SimpleNamespace
+
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
@@ -10,6 +12,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
+from soro_node import main
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.lifecycle import GuardedLifecycleNode, NotActive
 from soro_rigs.domains import own_domain
@@ -66,6 +69,21 @@ def ros(request):
 @pytest.fixture
 def node(ros):
     return ros.node(Clumsy, ros.namespace)
+
+
+def test_what_fails_because_a_stop_was_swallowed_ends_the_start_without_a_word(
+    node, monkeypatch, capfd
+):
+    """An exception in a callback of a compiler's C++ is lost; the compiler fails instead."""
+    node.errors['configure'] = RuntimeError('no compiled object yet')
+    for come in (True, False):
+        monkeypatch.setattr(main, '_signals', SimpleNamespace(interrupts=come))
+        if come:
+            with pytest.raises(main.StopRequested):
+                node._guarded('configure', node.configure)
+            assert 'no compiled object' not in capfd.readouterr().err
+        else:
+            assert node._guarded('configure', node.configure) is ERROR
 
 
 def state(ros):

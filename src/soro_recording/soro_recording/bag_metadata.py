@@ -79,12 +79,16 @@ def write_metadata(
         }
     }
     part = folder / PART
-    with part.open('w', encoding='utf-8') as file:
-        yaml.dump(content, file, Dumper=_Dumper, sort_keys=False)
-        file.flush()
-        # Else a power cut may keep the new name and lose what was written.
-        os.fsync(file.fileno())
-    os.replace(part, folder / METADATA)
+    try:
+        with part.open('w', encoding='utf-8') as file:
+            yaml.dump(content, file, Dumper=_Dumper, sort_keys=False)
+            file.flush()
+            # Else a power cut may keep the new name and lose what was written.
+            os.fsync(file.fileno())
+        os.replace(part, folder / METADATA)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def read_metadata(folder: Path) -> dict[str, Any]:

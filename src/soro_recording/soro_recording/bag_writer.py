@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 
+from soro_mechanics.core.errors import InvalidInput
 from soro_recording.bag_metadata import Qos, qos_text, TopicEntry, write_metadata
 from soro_recording.mcap_writer import McapWriter
 
@@ -54,11 +55,16 @@ class BagWriter:
         self._taken = 0  # bytes, by the writing thread
         self._wake = threading.Event()
         self._closing = False
-        self._file = self.path.open('xb', buffering=0)
-        # Without a name: nothing of it stays, whatever ends the recorder.
-        self._scratch = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        self._writer = McapWriter(self._file, 'ros2', LIBRARY, self._scratch)
-        self._write_metadata()
+        try:
+            self._file = self.path.open('xb', buffering=0)
+            # Without a name: nothing of it stays, whatever ends the recorder.
+            self._scratch = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+            self._writer = McapWriter(self._file, 'ros2', LIBRARY, self._scratch)
+            self._write_metadata()
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)  # else it would stand in the way next time
+            expected = f'a place that can be written ({error.strerror or error})'
+            raise InvalidInput('output', str(folder), expected) from None
         self._last_sync = self._last_metadata = time.monotonic()
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
         self._thread.start()

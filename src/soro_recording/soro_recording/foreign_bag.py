@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags that rosbag2 compressed or stored in sqlite3, made into one of plain MCAP beside them.
 
-Compressed files are unpacked into a temporary folder. What is stored in sqlite3, or compressed
-message by message, is then read by `rosbags` and written as MCAP there, so that one reader does
-the rest. The folder goes when the bag is closed.
+Compressed files and messages are unpacked into a temporary folder. What is stored in sqlite3 is
+then read by `rosbags` and written as MCAP there, so that one reader does the rest. The folder goes
+when the bag is closed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ import yaml
 from soro_mechanics.core.missing_package import import_package
 from soro_node.user_errors import UserError
 from soro_recording.bag_metadata import METADATA, read_metadata, ROOT
-from soro_recording.mcap_scan import MAX_TIMES, MAX_UNPACKED, NotABag
+from soro_recording.mcap_scan import MAX_TIMES, MAX_UNPACKED, messages, NotABag, scan
 from soro_recording.mcap_writer import McapWriter
 from soro_recording.message_definitions import full_definition
 
@@ -50,9 +51,11 @@ def plain_bag(path: Path, stack: contextlib.ExitStack) -> PlainBag:
         information = read_metadata(folder)
     packed = str(information.get('compression_mode') or '').lower()
     stored = str(information.get('storage_identifier') or '')
-    if path.is_file() and DATABASE not in path.suffixes and path.suffix != PACKED:
+    listed = path.name in information.get('relative_file_paths', ())
+    plain = DATABASE not in path.suffixes and path.suffix != PACKED
+    if path.is_file() and plain and not (listed and packed == 'message'):
         return PlainBag(path)
-    if path.is_file() and path.name not in information.get('relative_file_paths', ()):
+    if path.is_file() and not listed:
         raise NotABag(f'{path} needs the {METADATA} of its bag: give the folder that holds both')
     if not packed and stored != 'sqlite3':
         return PlainBag(path)
@@ -67,10 +70,12 @@ def plain_bag(path: Path, stack: contextlib.ExitStack) -> PlainBag:
             return PlainBag(made)
         folder = made
     elif packed == 'message':
-        names = information['relative_file_paths']
-        for name in names:
-            (made / Path(name).name).symlink_to((folder / name).absolute())
-        _describe(made, information, [Path(name).name for name in names])
+        names = {Path(name).name: folder / name for name in information['relative_file_paths']}
+        _describe(made, information, list(names))
+        if stored != 'sqlite3':
+            return PlainBag(made, tuple(_unpack_messages(names, made, limit)))
+        for name, place in names.items():
+            (made / name).symlink_to(place.absolute())
         folder = made
     target = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='soro-bag-')))
     notes = _as_mcap(folder, target / 'bag.mcap', limit, packed == 'message')
@@ -100,6 +105,41 @@ def _unpack_files(folder: Path, information: dict[str, Any], made: Path, limit: 
     _describe(made, information, names)
 
 
+def _unpack_messages(names: dict[str, Path], made: Path, limit: int) -> list[str]:
+    """Copy MCAP files of messages that are each compressed; return what could not be read.
+
+    Not by `rosbags`, which has one definition for all that is called by one type.
+    """
+    lost, left, notes = 0, limit, list[str]()
+    for name, place in names.items():
+        if not place.is_file():
+            continue  # the reader says which is missing
+        found = scan(place)
+        notes += [f'damaged: {text}' for text in found.damage]
+        with place.open('rb') as source, (made / name).open('wb+', buffering=0) as target:
+            writer = McapWriter(target, 'ros2', 'soro')
+            schemas = {
+                number: writer.add_schema(s.name, s.encoding, s.data)
+                for number, s in found.schemas.items()
+            }
+            for number, channel in found.channels.items():
+                kind = schemas.get(channel.schema_id, 0)  # 0: none, and the reader says so
+                writer.add_channel(number, kind, channel.topic, 'cdr', channel.metadata)
+            for raw in (raw for chunk in found.chunks for raw in messages(source, chunk)):
+                plain = _unpacked(raw.data, left)
+                if plain is None or raw.channel not in writer.counts:
+                    lost += 1
+                    continue
+                left -= len(plain)
+                writer.add_message(raw.channel, raw.time, plain)
+                if writer.pending > FLUSH:
+                    writer.flush()
+            writer.flush()
+            if found.finished:  # else the reader says that it is cut off
+                writer.finish()
+    return [*notes, *_not_unpacked(lost)]
+
+
 def _describe(made: Path, information: dict[str, Any], names: list[str]) -> None:
     """Write what metadata.yaml said, of files that are not compressed."""
     plain = {**information, 'relative_file_paths': names}
@@ -127,7 +167,12 @@ def _as_mcap(folder: Path, target: Path, limit: int, packed: bool) -> list[str]:
         writer = McapWriter(file, 'ros2', 'soro')
         schemas: dict[str, int] = {}
         numbers = {}
+        kinds = Counter(kind for kind, _ in {(c.msgtype, c.digest) for c in reader.connections})
         for number, connection in enumerate(reader.connections, 1):
+            if kinds[connection.msgtype] > 1:  # `rosbags` has one definition for all of them
+                text = f'{connection.topic}: {connection.msgtype} is recorded by two definitions'
+                notes.append(f'left out: {text}')
+                continue
             if connection.msgtype not in schemas:
                 encoding, text = _definition(connection)
                 schemas[connection.msgtype] = writer.add_schema(
@@ -141,6 +186,8 @@ def _as_mcap(folder: Path, target: Path, limit: int, packed: bool) -> list[str]:
         total = lost = 0
         try:
             for connection, stamp, data in reader.messages():
+                if connection.id not in numbers:
+                    continue
                 plain = _unpacked(data, limit - total) if packed else bytes(data)
                 if plain is None:
                     lost += 1
@@ -159,9 +206,11 @@ def _as_mcap(folder: Path, target: Path, limit: int, packed: bool) -> list[str]:
         writer.finish()
     with contextlib.suppress(ReaderError):
         reader.close()
-    if lost:
-        notes.append(f'damaged: {lost} messages cannot be unpacked and are left out')
-    return notes
+    return [*notes, *_not_unpacked(lost)]
+
+
+def _not_unpacked(lost: int) -> list[str]:
+    return [f'damaged: {lost} messages cannot be unpacked and are left out'] if lost else []
 
 
 def _unpacked(data: Any, most: int) -> bytes | None:

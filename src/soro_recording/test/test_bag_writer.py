@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 import struct
@@ -20,6 +21,7 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import yaml
 
+from soro_mechanics.core.errors import InvalidInput
 from soro_recording.bag_metadata import FOREVER, METADATA, qos_entry, ROOT, write_metadata
 from soro_recording.bag_reader import BagReader, NotABag
 from soro_recording.bag_writer import BagWriter
@@ -168,6 +170,28 @@ def test_a_disk_that_fills_up_stops_the_recording_and_leaves_a_good_bag(tmp_path
     assert 'MB are free' in bag.failure
     with Reader(tmp_path / 'run') as reader:
         assert reader.message_count >= 20
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, 'No space left on device')
+
+
+def test_on_a_disk_that_is_full_already_there_is_no_bag(tmp_path, monkeypatch):
+    monkeypatch.setattr('soro_recording.bag_writer.McapWriter', no_space)
+    with pytest.raises(InvalidInput, match='written .No space left on device') as refused:
+        BagWriter(tmp_path / 'run')
+    assert str(tmp_path / 'run') in str(refused.value)
+    assert not (tmp_path / 'run').exists()
+
+
+def test_where_the_last_metadata_does_not_fit_those_before_stay_alone(tmp_path, monkeypatch):
+    bag = write_bag(tmp_path / 'run')
+    before = (tmp_path / 'run/metadata.yaml').read_text()
+    monkeypatch.setattr('soro_recording.bag_metadata.os.fsync', no_space)
+    bag.close()
+    assert 'No space left' in bag.failure
+    assert sorted(f.name for f in bag.folder.iterdir()) == ['metadata.yaml', 'run_0.mcap']
+    assert (tmp_path / 'run/metadata.yaml').read_text() == before
 
 
 def test_without_memory_the_recording_stops_and_says_what_is_lost(tmp_path, monkeypatch):

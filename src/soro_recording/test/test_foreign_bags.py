@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from pathlib import Path
 import shutil
+import struct
 
 import pytest
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import yaml
+import zstandard
 
 from soro_recording import foreign_bag
 from soro_recording.bag_metadata import METADATA, ROOT
 from soro_recording.bag_reader import BagReader, NotABag
+from soro_recording.mcap_writer import McapWriter
 
 POINT, STRING = 'geometry_msgs/msg/Point', 'std_msgs/msg/String'
 COUNT = 40
@@ -64,6 +67,50 @@ def test_every_storage_and_compression_gives_the_same_messages(storage, mode, tm
         assert bag.topics['/arm/point'].count == COUNT
         assert (bag.start, bag.end) == (1000, 1000 + 10 * (COUNT - 1))
         assert bag.unreadable() == []
+
+
+PLACES = (
+    ('float64 x\n', struct.pack('<d', 0.5)),
+    ('float32 y\nfloat32 x\n', struct.pack('<ff', 7, 0.5)),
+)
+
+
+def test_a_type_that_has_changed_is_read_by_each_topics_own_where_messages_are_compressed(
+    tmp_path,
+):
+    folder = write(tmp_path / 'bag', StoragePlugin.MCAP, CompressionMode.MESSAGE)
+    (path,) = folder.glob('*.mcap')  # rosbags writes one definition of a type
+    with path.open('wb+', buffering=0) as file:
+        writer = McapWriter(file, 'ros2', 'other')
+        for i, (text, data) in enumerate(PLACES, 1):
+            schema = writer.add_schema('lab/msg/Place', 'ros2msg', text.encode())
+            writer.add_channel(i, schema, f'/at_{i}', 'cdr', {})
+            writer.add_message(i, i, zstandard.compress(b'\0\1\0\0' + data))
+        writer.finish()
+    assert read(folder) == [('/at_1', 1, 0.5), ('/at_2', 2, 0.5)]
+
+
+@pytest.mark.parametrize('mode', [None, CompressionMode.MESSAGE])
+def test_of_sqlite3_a_type_that_has_changed_is_left_out_and_named(mode, tmp_path):
+    bag = Writer(tmp_path / 'bag', version=9, storage_plugin=StoragePlugin.SQLITE3)
+    if mode is not None:
+        bag.set_compression(mode, CompressionFormat.ZSTD)
+    with bag:
+        for i, (text, data) in enumerate(PLACES, 1):
+            store = get_typestore(Stores.EMPTY)
+            store.register(get_types_from_msg(text, 'lab/msg/Place'))
+            topic = bag.add_connection(f'/at_{i}', 'lab/msg/Place', typestore=store)
+            bag.write(topic, i, b'\0\1\0\0' + data)
+    with BagReader(tmp_path / 'bag') as bag:
+        assert list(bag.messages()) == [] and not bag.finished
+        left_out = 'lab/msg/Place is recorded by two definitions'
+        assert bag.notes == [f'left out: /at_{i}: {left_out}' for i in (1, 2)]
+
+
+def test_one_file_of_compressed_messages_is_read_too(tmp_path):
+    folder = write(tmp_path / 'bag', StoragePlugin.MCAP, CompressionMode.MESSAGE)
+    (file,) = folder.glob('*.mcap')
+    assert read(file) == read(folder)
 
 
 def test_one_file_of_such_a_bag_stands_for_it(tmp_path):

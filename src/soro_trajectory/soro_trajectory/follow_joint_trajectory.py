@@ -68,11 +68,15 @@ class FollowAction:
         try:
             self._run(handle, ends)
         except Exception as error:  # noqa: BLE001 - rclpy would abort with an empty result
-            ours = isinstance(error, SoroError)
-            result.error_code = getattr(error, 'result_code', result.INVALID_GOAL)
-            result.error_string = str(error) if ours else internal(error)
+            # As ros2_controllers: the action has no code for what is not the goal's fault.
+            result.error_code, text = result.INVALID_GOAL, internal(error)
+            if isinstance(error, GoalEnded):
+                result.error_code, text = error.result_code, str(error)
+            elif isinstance(error, SoroError):
+                text = f'{error.code.name}: {error}'
+            result.error_string = text
             end = handle.abort if result.error_code else handle.canceled
-            text = error if ours else traceback.format_exc()
+            text = text if isinstance(error, SoroError) else traceback.format_exc()
             self._node.get_logger().warning(f'follow_joint_trajectory: {text}')
         self.goals.remove(handle)
         end()

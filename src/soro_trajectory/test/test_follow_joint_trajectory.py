@@ -59,6 +59,7 @@ class Follower:
 
     def finish(self, handle):
         answer = wait_for(handle.get_result_async(), 40.0)
+        self.said = answer.result.error_string
         return answer.status, answer.result.error_code
 
     def ends(self, goal):
@@ -252,6 +253,7 @@ def test_a_stop_ends_a_goal_and_a_stopped_robot_takes_none(follower):
     wait_until(follower.moving)
     driver.state = ActuatorState.ESTOP
     assert follower.finish(handle) == (ABORTED, CODES.INVALID_GOAL)
+    assert follower.said.startswith('DEVICE_FAULT: emergency stop: `soro estop --release`')
     count = len(driver.commands)
     assert follower.ends(follower.goal((9.0, MIDDLE))) == (ABORTED, CODES.INVALID_GOAL)
     assert len(driver.commands) == count and planner._stream.phase is Phase.IDLE

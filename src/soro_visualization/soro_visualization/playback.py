@@ -142,7 +142,7 @@ class Playback:
 
         @self._slider.on_update
         async def _(event: Any) -> None:
-            if event.client_id is not None:
+            if event.client_id is not None and 0.0 <= event.target.value <= end:
                 with self._lock:
                     self._at = float(event.target.value)
 
@@ -152,7 +152,8 @@ class Playback:
 
         @speed.on_update
         async def _(event: Any) -> None:
-            self._speed = float(event.target.value)
+            if event.target.value in SPEEDS:
+                self._speed = float(event.target.value)
 
     @property
     def address(self) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import math
 import re
 import socket
 from types import SimpleNamespace
@@ -117,6 +118,36 @@ def test_a_slider_sends_all_actuators_in_si_and_coupled_limits_hold(arm):
     np.testing.assert_allclose(noted.of('actuate')[-1][0], 0.0)
 
 
+@pytest.mark.parametrize('value', [math.nan, math.inf, -math.inf, 1.6, -0.1])
+def test_what_no_slider_sends_is_refused_and_forgotten(arm, value):
+    viewer, page, noted = arm
+    page.set('pair_1 [bar]', value)
+    page.wait(lambda: 'beyond the limits of pair_1: not sent' in page.text(), 5.0, 'refusal')
+    assert viewer.panel.sliders._sliders[0].value == 0.0
+    page.set('pair_2 [bar]', 0.5)
+    page.wait(lambda: noted.of('actuate'), 5.0, 'actuation')
+    np.testing.assert_allclose(noted.of('actuate'), [[[0.0, 0.5e5, 0.0]]])
+
+
+@pytest.mark.parametrize('bad', [math.nan, math.inf])
+def test_a_target_that_is_no_pose_is_refused_and_the_gizmo_returns(arm, bad):
+    viewer, page, noted = arm
+    page.grab('/target')
+    page.pull('/target', (0.0, bad, 0.5))
+    page.wait(lambda: 'no pose: not sent' in page.text(), 5.0, 'refusal')
+    page.let_go('/target')
+    page.grab('/target')
+    page.scene['/target']['wxyz'] = (0.0, 0.0, 0.0, 0.0)
+    page.pull('/target', (0.0, 0.0, 0.5))
+    page.set('must be met', 'nonsense')
+    page.press('STOP')
+    page.wait(lambda: noted.of('stop'), 5.0, 'end of what was sent')
+    assert not noted.of('move_to')
+    assert viewer.panel.task == 'position'
+    viewer.show(Snapshot(shape=shape(0.5), actuators=STATE, time=2.0))
+    assert np.isfinite(viewer._gizmo.position).all()
+
+
 def test_a_moment_that_the_page_server_misses_ends_nothing(arm, monkeypatch):
     viewer, *_ = arm
 
@@ -175,7 +206,7 @@ def test_the_shape_of_a_silent_solver_is_grey_and_cannot_be_dragged(arm):
         assert page.scene['/target']['visible'] is not silent
 
 
-def test_the_last_shape_of_a_recording_is_not_a_silent_solvers():
+def test_the_last_shape_of_a_recording_is_not_a_silent_solvers_and_its_clock_stays_one():
     description = read_robot_file(find_robot_file('stiff_flop'))
     entries = [
         SimpleNamespace(topic='/arm/configuration', stamp=t * 10**9, message=straight())
@@ -188,9 +219,17 @@ def test_the_last_shape_of_a_recording_is_not_a_silent_solvers():
     recording = Recording(SimpleNamespace(messages=messages), '/arm')
     viewer = Viewer(description, port=derived_port('test_playback'))
     try:
-        Playback(viewer, recording, description).step(5.0)
+        playback = Playback(viewer, recording, description)
+        playback.step(5.0)
         with PageClient(viewer.address) as page:
             page.wait(lambda: '/robot' in page.scene and 'solved' in page.text(), 10.0, 'shape')
+            for value in (math.nan, math.inf, -1.0):  # of a program; no slider sends it
+                page.set('time [s]', value)
+                page.set('speed', str(value))
+            page.set('play', False)
+            page.wait(lambda: not playback._playing, 5.0, 'end of what was sent')
+            playback.step(0.1)
+            assert (playback._at, playback._speed) == (5.0, 1.0)
             colours = page.scene['/robot']['batched_colors'].reshape(-1, 3)
             assert not (colours == LINEAR[list(STALE)]).all()
             assert 'no configuration' not in page.text()

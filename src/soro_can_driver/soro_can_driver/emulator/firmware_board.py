@@ -27,7 +27,7 @@ class FirmwareBoard(MotorBoard):
         self._ticks = Ticks(self._time, tick)
         left = math.exp(-tick / TIME_CONSTANT)
         numbers = (self.serial, self.boot_id, self.count, self.inputs, repr(tick), repr(left))
-        self._firmware = HostFirmware(PACKAGE, numbers, program)
+        self.firmware = HostFirmware(PACKAGE, numbers, program)
         self._broken, self._late = '', Wire()
 
     def receive(self, can_id: int, data: bytes, now: float) -> Wire:
@@ -67,10 +67,10 @@ class FirmwareBoard(MotorBoard):
 
     def close(self) -> int:
         """End the firmware's process; returns its exit code."""
-        return self._firmware.close()
+        return self.firmware.close()
 
     def _say(self, line: str) -> Wire:
-        *said, (_, state, *angles) = self._firmware.say(line)
+        *said, (_, state, *angles) = self.firmware.say(line)
         self.state, self.motors.angle = BoardState(int(state)), np.array(angles, float)
         frames = [(int(number, 16), bytes.fromhex(data)) for _, number, data in said]
         self.torn += sum(i == CanId.POSITION_A and bool(d[1] & Status.TORN) for i, d in frames)

@@ -77,7 +77,7 @@ def _release(session: Any, space: str) -> tuple[list[str], list[str]]:
 
     done, failed = [], []
     for service in (RELEASE, RENDERER):
-        if space in session.offering(service):
+        if service == RELEASE or session.beside(service, space):
             well, wrong = ServiceRound(session, service, space).carry_out()
             done, failed = done + well, failed + wrong
     return done, failed

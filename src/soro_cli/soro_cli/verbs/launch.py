@@ -8,6 +8,7 @@ import argparse
 import os
 import shlex
 
+from soro_cli.interrupts import hear_interrupts
 from soro_node.user_errors import UserError
 
 SUMMARY = 'start a robot, its emulator or hardware, and all its nodes'
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
+    hear_interrupts()
     from soro_launch.arguments import declared_arguments, parse_assignments, refuse_unknown
     from soro_launch.errors import LaunchError
     from soro_launch.launch_target import find_launch_target

@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
+from soro_cli.interrupts import hear_interrupts
 from soro_cli.tables import note, print_json, print_table
 from soro_node.user_errors import UserError
 
@@ -62,10 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
+    hear_interrupts()
     from soro_cli.record_session import record
 
-    if arguments.duration is not None and arguments.duration <= 0.0:
-        raise UserError(f'--duration = {arguments.duration:g}: give more than zero seconds', 2)
+    if arguments.duration is not None and not 0.0 < arguments.duration < math.inf:
+        raise UserError(
+            f'--duration = {arguments.duration:g}: give a number of seconds above zero', 2
+        )
     result = record(arguments)
     if arguments.json:
         print_json(result.as_json())

@@ -44,21 +44,17 @@ def run(arguments: argparse.Namespace) -> int:
     with RosSession() as session:
         if arguments.clear:
             offering = partial(session.offering, 'driver/clear_fault')
-            found = session.found_at_rest(offering, wanted)
-            round_ = ServiceRound(
-                session, 'driver/clear_fault', choose_namespace(arguments, found)
-            )
+            space = choose_namespace(arguments, session.found_at_rest(offering, wanted))
+            round_ = ServiceRound(session, 'driver/clear_fault', space)
         else:
             round_ = ServiceRound(session, 'driver/stop', wanted)
             found = session.settled(round_.ask, wanted, LATECOMERS)
             if not found:
                 raise nobody(session, f'nobody offers {wanted}/driver/stop')
         done, failed = round_.carry_out()
-        if arguments.clear and done and session.offering(RENDERER):
-            beside = ServiceRound(session, RENDERER, done[0].partition(': ')[0])
-            if beside.ask():
-                also, failed = beside.carry_out()
-                done = also or done
+        if arguments.clear and done and session.beside(RENDERER, space):
+            also, failed = ServiceRound(session, RENDERER, space).carry_out()
+            done = also or done
     remedy = '' if arguments.clear else f'. If a robot moves, {HARDWARE}'
     conclude(done, f'NOT done: {"; ".join(failed)}' if failed else '', arguments.json, remedy)
     if len(done) > 1:

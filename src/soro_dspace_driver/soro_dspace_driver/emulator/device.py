@@ -31,17 +31,17 @@ class FirmwareBoard(DspaceBoard):
     """Stands for `DspaceBoard`; what that one counts and claims, the firmware does for itself."""
 
     def __init__(self, *board: Any, program: Path | None = None, tick: float = 1e-3) -> None:
-        self._firmware: HostFirmware | None = None
+        self.firmware: HostFirmware | None = None
         super().__init__(*board)
         self._ticks = Ticks(self.time, tick)
         numbers = (self.serial, self.boot_id, self.count, repr(tick))
-        self._firmware = HostFirmware(PACKAGE, numbers, program)
+        self.firmware = HostFirmware(PACKAGE, numbers, program)
 
     def start(self, boot_id: int, now: float) -> None:
         """Start anew: everything is forgotten, outputs are off."""
         super().start(boot_id, now)
         self._reader = FrameReader()
-        if self._firmware is not None:
+        if self.firmware is not None:
             self._say(f'r {boot_id}', now)
 
     def receive(self, frame: Frame, now: float) -> list[Frame]:
@@ -59,13 +59,13 @@ class FirmwareBoard(DspaceBoard):
 
     def close(self) -> int:
         """End the firmware's process; returns its exit code."""
-        return 0 if self._firmware is None else self._firmware.close()
+        return 0 if self.firmware is None else self.firmware.close()
 
     def _say(self, line: str, now: float) -> list[Frame]:
         """Have the firmware do something with the present monitors; put out what it wants."""
-        assert self._firmware is not None
-        self._firmware.say('v ' + ' '.join(map(repr, self._bench.monitors(now).tolist())))
-        *said, (_, state, faults, stale, dump, *volts) = self._firmware.say(line)
+        assert self.firmware is not None
+        self.firmware.say('v ' + ' '.join(map(repr, self._bench.monitors(now).tolist())))
+        *said, (_, state, faults, stale, dump, *volts) = self.firmware.say(line)
         before, self.faults, self.stale = self.applied, DeviceFault(int(faults)), int(stale)
         self.target = np.array(volts, float) * SCALE
         if not np.array_equal(before, self.target):

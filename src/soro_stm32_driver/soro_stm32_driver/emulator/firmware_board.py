@@ -70,7 +70,7 @@ class FirmwareBoard(Stm32Board):
     def __init__(self, *board: Any) -> None:
         super().__init__(*board)
         in_order = self._wired.minor == 0
-        self._firmware = Firmware(self.properties, self.boot_id, self.nominal_supply, in_order)
+        self.firmware = Firmware(self.properties, self.boot_id, self.nominal_supply, in_order)
 
     def _start(self, now: float) -> None:
         self._supply = self.nominal_supply
@@ -85,16 +85,16 @@ class FirmwareBoard(Stm32Board):
 
     def receive(self, frame: Frame, now: float) -> list[Frame]:
         """Take a valid frame; returns the answers."""
-        self._firmware.receive(frame.pack())
+        self.firmware.receive(frame.pack())
         return self._heard()
 
     def advance(self, now: float) -> list[Frame]:
         """Let time pass up to `now` [s]; returns the frames that are due."""
         if self.bank.supply != self._supply:
             self._supply = self.bank.supply
-            self._firmware.hear(f's {round(self._supply)}')
+            self.firmware.hear(f's {round(self._supply)}')
         if passed := self._ticks.passed(now):
-            self._firmware.hear(f't {passed}')
+            self.firmware.hear(f't {passed}')
         frames = self._heard()
         self._move(now)
         return frames
@@ -106,16 +106,16 @@ class FirmwareBoard(Stm32Board):
                 self.bank.switch(kind, muscle, False, now)
         self.boot_id = (self.boot_id + 0x10001) & 0xFFFFFFFF
         self._log.write('reboot', now, boot_id=self.boot_id)
-        self._firmware.hear(f'r {self.boot_id}')
+        self.firmware.hear(f'r {self.boot_id}')
         self._start(now)
 
     def close(self) -> None:
         """End the firmware's process."""
-        self._firmware.close()
+        self.firmware.close()
 
     def _heard(self) -> list[Frame]:
         """Carry out what the firmware did; returns what it said."""
-        said, coils = self._firmware.take()
+        said, coils = self.firmware.take()
         for tick, valve, on in coils:
             self._turn(valve, on, self._ticks.time(tick))
         frames = [frame for data in said for frame in self._reader.feed(data)]

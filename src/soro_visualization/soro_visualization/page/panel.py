@@ -32,6 +32,7 @@ from soro_visualization.page.readout import (
 if TYPE_CHECKING:  # a recording is shown without ROS
     from soro_visualization.robot_requests import RobotRequests
 
+ROUNDED = 1e-6  # of what a slider shows
 LET_GO = 0.5  # s without a movement, after which a slider that was held during a stop acts again
 HANDS_ON = 1.0  # s in which sliders stay where a hand left them, though the robot is not there
 WORKSPACE = 'Compute the workspace'
@@ -152,9 +153,12 @@ class ActuatorSliders:
             values[index] = event.target.value
             # The ends of a slider are rounded, those of the actuator are not.
             target = np.clip(values * self._sizes, self._low, self._high)
-            broken = [x.name for x in self._limits if x.coefficients @ target > x.maximum]
-            self._say(f'beyond {broken[0]}: not sent' if broken else '')
-            if broken:
+            beyond = [x.name for x in self._limits if x.coefficients @ target > x.maximum]
+            # A slider sends no other; a program on its socket may, also what is no number.
+            if not np.all(np.abs(values - target / self._sizes) < ROUNDED):
+                beyond = [f'the limits of {self._actuators[index].name}']
+            self._say(f'beyond {beyond[0]}: not sent' if beyond else '')
+            if beyond:
                 self._put(index, self._shown[index])  # else the page would show what was not sent
                 return
             self._shown[index] = values[index]
@@ -274,8 +278,9 @@ class ViewerPanel:
 
         @task.on_update
         async def _(event: Any) -> None:
-            self.task = event.target.value
-            self.on_task(self.task)
+            if event.target.value in TASKS:
+                self.task = event.target.value
+                self.on_task(self.task)
 
     def _add_actuators(self, gui: Any, robot: RobotDescription, controls: RobotRequests) -> None:
         def send(target: Array) -> None:

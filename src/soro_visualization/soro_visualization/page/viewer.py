@@ -176,6 +176,11 @@ class Viewer:
         if self.panel.sliders is not None:
             self.panel.sliders.forget_target()
         w, x, y, z = event.target.wxyz
+        turned = 0.0 < np.linalg.norm((w, x, y, z)) < np.inf
+        if not (turned and np.isfinite(event.target.position).all()):
+            self._let_go()
+            self.panel.say('a target that is no pose: not sent', False)
+            return
         pose = np.eye(4)
         pose[:3, :3] = rotation_matrix(np.array([x, y, z, w]))
         pose[:3, 3] = np.asarray(event.target.position) / self.scene.zoom
