@@ -65,6 +65,8 @@ TESTS_FAILED = 1
 NO_TESTS_COLLECTED = 5
 STOOD_STILL = -100  # no exit code of a process
 STANDSTILL = 420.0  # s; every test has a time limit of less
+# Of pytest; what colcon asks for besides costs every one of them a third of a second.
+PLUGINS = ('pytest_timeout', '_hypothesis_pytestplugin')
 COUNTED = ('passed', 'failed', 'errors', 'skipped')
 
 
@@ -92,6 +94,7 @@ def environment(domain: int) -> dict[str, str]:
     result['XDG_DATA_HOME'] = tempfile.mkdtemp(dir=data)  # emergency stops outlive their driver
     result['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     result['MPLBACKEND'] = 'Agg'
+    result |= {'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1', 'PYTEST_PLUGINS': ','.join(PLUGINS)}
     # One core per solve: the tests share the machine with the nodes they start.
     for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
         result.setdefault(name, '1')

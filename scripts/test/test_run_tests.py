@@ -75,6 +75,16 @@ def run_packages(tmp_path, monkeypatch, bodies):
     return run_tests.main()
 
 
+def test_pytest_loads_what_tests_need_and_no_more(tmp_path, monkeypatch):
+    needed = ' and '.join(f'found("{name}")' for name in run_tests.PLUGINS)
+    body = f"""def test_it(pytestconfig):
+    found = pytestconfig.pluginmanager.hasplugin
+    assert {needed}
+    assert not found('cov') and not found('pytest_cov')
+"""
+    assert run_packages(tmp_path, monkeypatch, {'soro_a': body}) == 0
+
+
 def test_package_beside_counts_and_shows_its_output(tmp_path, monkeypatch, capsys):
     bodies = {
         name: f'def test_it():\n    assert {check}\n'

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -38,6 +39,13 @@ def soro(tmp_path, monkeypatch, capsys) -> Callable[..., Done]:
         return Done(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def unpainted(monkeypatch) -> None:
+    """Let figures be composed but not painted, where only what is said of them is asked."""
+    paint = 'matplotlib.figure.Figure.savefig'
+    monkeypatch.setattr(paint, lambda figure, path, **options: Path(path).touch())
 
 
 @pytest.fixture

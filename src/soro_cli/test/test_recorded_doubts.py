@@ -64,6 +64,7 @@ def test_a_configuration_that_a_model_computed_is_no_measurement(recorded, soro,
     assert '--tip emulator/configuration: that is computed with the model' in done.stderr
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_ground_truth_is_a_measurement(recorded, soro, alter):
     alter('Configuration', lambda m: setattr(m, 'origin', Configuration.GROUND_TRUTH))
     assert soro('identify', str(recorded.folder)).returncode == 0
@@ -161,7 +162,7 @@ def test_slow_motion_is_no_rest():
 # ---- the actuators -------------------------------------------------------------------------
 
 
-def test_an_applied_set_point_is_no_measurement(recorded, soro, alter, tmp_path):
+def test_an_applied_set_point_is_no_measurement(recorded, soro, alter, tmp_path, request):
     alter('ActuatorState', lambda m: changed(m, 'measured', np.nan))
     done = soro('plot', str(recorded.folder), '-o', 'figures', '--json')
     assert done.returncode == 0, done.stderr
@@ -171,6 +172,7 @@ def test_an_applied_set_point_is_no_measurement(recorded, soro, alter, tmp_path)
     assert data['source'] == 'measured and applied'
     assert set(data['measured'][0]) == {None} and None not in data['measured'][1]
     assert set(data['applied'][1]) == {None} and None not in data['applied'][0]
+    request.getfixturevalue('unpainted')
     done = soro('plot', str(recorded.folder))
     assert re.search(r'actuation: actuator 1 rmse +unknown', done.stdout)
 
@@ -186,6 +188,7 @@ def test_what_is_not_commanded_yet_is_not_zero(recorded, soro, alter, tmp_path):
     assert None not in data['asked'][0][-100:] + data['asked'][1]
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_identify_says_what_it_took_for_the_actuation(recorded, soro, alter):
     assert 'actuation measured\n' in soro('identify', str(recorded.folder)).stderr
     alter('ActuatorState', lambda m: changed(m, 'measured', np.nan))
@@ -203,6 +206,7 @@ def test_identify_says_what_it_took_for_the_actuation(recorded, soro, alter):
     assert '--sensor-offset actuator_1: the recording holds no measurement' in done.stderr
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_a_silent_sensor_is_said(recorded, soro, alter):
     alter('ActuatorState', lambda m: changed(m, 'measured', np.nan) if seconds(m) < 3.0 else None)
     done = soro('identify', str(recorded.folder))
@@ -221,6 +225,7 @@ def test_other_actuators_are_named(recorded, soro):
         assert 'name the file of the recorded robot (--robot FILE' in done.stderr
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_the_robot_that_is_named_wins(recorded, soro):
     for verb in ('plot', 'identify'):
         done = soro(verb, str(recorded.folder), '--robot', 'spatial_cc')
@@ -238,6 +243,7 @@ def test_a_robot_that_is_guessed_by_its_namespace_is_said(tmp_path):
     assert describe(bag, '/left', 'stiff_flop', tmp_path)[1] == ''
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_a_bag_without_a_robot_file_takes_that_of_robot(recorded, soro, monkeypatch):
     monkeypatch.setattr(BagReader, 'robots', [])
     done = soro('identify', str(recorded.folder))
@@ -274,6 +280,7 @@ def test_a_clock_that_is_set_back_is_refused(recorded, soro, alter, kind):
     assert re.search(rf'/arm/{topic}: its stamps go back by 2\.9 s at 19\.900 s', done.stderr)
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_stamps_of_zero_are_refused_by_identify_and_replaced_by_plot(recorded, soro, alter):
     def zero(message):
         message.header.stamp.sec = message.header.stamp.nanosec = 0
@@ -292,6 +299,7 @@ def test_stamps_of_zero_are_refused_by_identify_and_replaced_by_plot(recorded, s
 # ---- the model -----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_a_model_that_was_changed_has_to_be_named(recorded, soro, alter):
     def other(message):
         if seconds(message) > 20.0:
@@ -316,6 +324,7 @@ def test_a_model_that_was_changed_has_to_be_named(recorded, soro, alter):
 # ---- the result ----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_a_fit_that_is_no_better_is_one_line_of_json(recorded, soro, tmp_path, monkeypatch):
     monkeypatch.setattr(Identification, 'better', False)
     done = soro('identify', str(recorded.folder), '--write', 'x.yaml', '--json')

@@ -81,6 +81,7 @@ def test_actuators_come_in_the_order_of_the_robot_file(recorded):
             choose_namespace(bag, 'leg')
 
 
+@pytest.mark.usefixtures('unpainted')
 @pytest.mark.parametrize('words', [('plot',), ('identify', '--fix', 'linear')])
 def test_decoded_shapes_are_not_kept(recorded, soro, monkeypatch, words):
     # An hour of them takes gigabytes.
@@ -231,6 +232,7 @@ def test_identify_finds_the_plant_and_writes_its_file(recorded, soro, tmp_path):
     assert sum(a != b for a, b in zip(before, after, strict=True)) == 5
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_identify_finds_offsets_of_a_recording_too(recorded, soro, tmp_path):
     # The recording has none: its intervals must hold zero, beside the numbers of the plant.
     done = soro('identify', str(recorded.folder), '--marker-offset', '--json')
@@ -247,6 +249,7 @@ def test_identify_finds_offsets_of_a_recording_too(recorded, soro, tmp_path):
     assert re.search(r'marker_z +-?[0-9.]+ mm +-?[0-9.]+ mm to [0-9.]+ mm', done.stdout)
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_a_tracker_of_positions_alone_says_nothing_of_orientation(recorded, soro):
     done = soro('identify', str(recorded.folder), '--tip', 'tracker/position', '--json')
     assert done.returncode == 0, done.stderr
@@ -258,6 +261,7 @@ def test_a_tracker_of_positions_alone_says_nothing_of_orientation(recorded, soro
         assert found['low'] < truth < found['high']
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
     fitted, drawn = [], []
 
@@ -278,6 +282,7 @@ def test_gravity_is_that_of_the_mounting_and_said(recorded, soro, monkeypatch):
     np.testing.assert_allclose(drawn, [[-9.81, 0.0, 0.0]] * 2)
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch):
     solved = []
 
@@ -293,6 +298,7 @@ def test_stiffness_of_a_run_is_that_of_its_mounting(recorded, soro, monkeypatch)
     assert solved
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_a_bag_without_gravity_has_that_of_its_robot_file(recorded, soro, monkeypatch):
     def older(types, schema, data, decode=_Types.decode):
         message = decode(types, schema, data)
@@ -305,6 +311,7 @@ def test_a_bag_without_gravity_has_that_of_its_robot_file(recorded, soro, monkey
     assert 'gravity 0 0 -9.81 m/s^2 (robot file)' in done.stderr
 
 
+@pytest.mark.usefixtures('unpainted')
 def test_gravity_that_changed_has_to_be_named(recorded, soro, monkeypatch):
     def turned(types, schema, data, decode=_Types.decode):
         message = decode(types, schema, data)

@@ -16,6 +16,12 @@ def hat(w):
     return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
 
 
+def cross(a, b):
+    return np.array(
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    )
+
+
 class TendonRod:
     """A straight clamped rod; tendons (offset x, y, tension, end) that all begin at its base."""
 
@@ -30,10 +36,10 @@ class TendonRod:
         for x, y, tension, end in self.tendons:
             if end > at:
                 r = np.array([x, y, 0.0])
-                t = v + np.cross(u, r)
+                t = v + cross(u, r)
                 t /= np.linalg.norm(t)
                 force += tension * t
-                moment += tension * np.cross(r, t)
+                moment += tension * cross(r, t)
         return force, moment
 
     def rates(self, s, y, middle):
@@ -44,7 +50,7 @@ class TendonRod:
         paths = []
         for x, y_, tension, end in self.tendons:
             r = np.array([x, y_, 0.0])
-            p = np.cross(u, r) + v
+            p = cross(u, r) + v
             size = np.linalg.norm(p)
             paths.append(size if end > middle else 0.0)
             if end <= middle:
@@ -54,11 +60,11 @@ class TendonRod:
             b_sum += hat(r) @ a
             g_sum -= a @ hat(r)
             h_sum -= hat(r) @ a @ hat(r)
-            a_vec += a @ np.cross(u, p)
-            b_vec += hat(r) @ a @ np.cross(u, p)
+            a_vec += a @ cross(u, p)
+            b_vec += hat(r) @ a @ cross(u, p)
         n, m = self.k_se @ (v - [0.0, 0.0, 1.0]), self.k_bt @ u
-        d = -np.cross(u, n) - rotation.T @ self.weight - a_vec
-        c = -np.cross(u, m) - np.cross(v, n) - b_vec
+        d = -cross(u, n) - rotation.T @ self.weight - a_vec
+        c = -cross(u, m) - cross(v, n) - b_vec
         both = np.block([[self.k_se + a_sum, g_sum], [b_sum, self.k_bt + h_sum]])
         strains = np.linalg.solve(both, np.concatenate([d, c]))
         turn = (rotation @ hat(u)).ravel()

@@ -7,6 +7,8 @@ the side, loads in base and section axes with moments on the way, a wrench at th
 the wrench at the base; sections give strain by wrench, where tendons pull by Newton's method.
 """
 
+from functools import cache
+
 import numpy as np
 import pytest
 from shooting import hat
@@ -55,9 +57,10 @@ def loaded(y, wrench, axes):
     return [place, turn, force - f, moment - m]
 
 
-def shot(walk, unit):
+@cache
+def shot(walk, *unit):
     """Return the tip (4, 4) of the walk from the base wrench that leaves nothing at the tip."""
-    x = np.zeros(6)
+    unit, x = np.array(unit), np.zeros(6)
 
     def lack(x):
         y = walk([np.zeros(3), np.eye(3), unit[:3] * x[:3], unit[3:] * x[3:]])
@@ -180,7 +183,7 @@ def test_a_curved_rod_with_tendons_and_loads_on_its_way(formulation, mesh, error
     loads = [Load(w, 'arm', s, axes) for s, axes, w in ALONG]
     q = robot.forward([t[3] for t in TENDONS], WRENCH, loads=loads)
     assert q.status.converged
-    tip = shot(tendon_walk, np.array([0.1, 0.1, 0.1, 0.03, 0.03, 0.03]))
+    tip = shot(tendon_walk, 0.1, 0.1, 0.1, 0.03, 0.03, 0.03)
     np.testing.assert_allclose(q.tip[:3, 3], tip[:3, 3], rtol=0.0, atol=error)
     np.testing.assert_allclose(q.tip[:3, :3], tip[:3, :3], rtol=0.0, atol=20.0 * error)
 
@@ -265,6 +268,6 @@ def test_two_segments_of_unequal_chambers_with_loads_on_their_way():
     loads = [Load(w, LINK_IS.get(on, on), s, axes) for on, s, axes, w in ON]
     q = robot.forward(PRESSURES, WRENCH, loads=loads)
     assert q.status.converged
-    tip = shot(chain_walk, np.array([1.0, 1.0, 1.0, 0.03, 0.03, 0.03]))
+    tip = shot(chain_walk, 1.0, 1.0, 1.0, 0.03, 0.03, 0.03)
     np.testing.assert_allclose(q.tip[:3, 3], tip[:3, 3], rtol=0.0, atol=1e-7)
     np.testing.assert_allclose(q.tip[:3, :3], tip[:3, :3], rtol=0.0, atol=1e-6)

@@ -101,6 +101,8 @@ def test_intervals_of_few_postures_cover_the_truth_as_often_as_they_say(monkeypa
     monkeypatch.setattr(Robot, 'jacobian', lambda self, q: np.eye(6, 3))
     offset = FitParameter('factor', ('body.segments.0.chambers.*.offset',))
     space = ParameterSpace(description('spatial_cc'), [offset])
+    arm = space.robot([1.0], 'constant_curvature')  # whose limits alone are asked for
+    monkeypatch.setattr(Problem, '_robot', lambda self, x: arm)
     missed, blamed, draws = 0, 0, 1000
     for seed in range(draws):
         poses = np.tile(np.eye(4), (5, 1, 1))

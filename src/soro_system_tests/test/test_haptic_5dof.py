@@ -95,7 +95,7 @@ class HapticRobot:
         for _ in range(TRIES):
             self.ready()
             result = self.calibrate(
-                poses=20, amplitude=0.4, settle_time=0.6, samples_per_pose=10, keep=True
+                poses=12, amplitude=0.4, settle_time=0.6, samples_per_pose=10, keep=True
             )
             if result.error_code == Code.NONE:
                 return result
@@ -111,7 +111,7 @@ class HapticRobot:
             assert reply.error_code == Code.NONE
             assert f'{STIFFEST:.0f} N/m instead of as stiff as possible' in reply.error_message
             self.estimates.clear()
-            self.hand((0.0, 0.0), (2.5, PRESS), (10.0, PRESS))
+            self.hand((0.0, 0.0), (2.5, PRESS), (7.0, PRESS))  # at rest there after 3.5 s
             if self.robot.state() == ACTIVE:
                 return [e['place'][0] for e in self.robot.events('handle')[-100:]]
         raise AssertionError(self.robot.story)

@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import pytest
 
-from soro_node.middleware import VARIABLES
 from soro_node.process.process_sockets import sockets_of_processes
-from soro_studies.system.launched_robot import launched_robot
 from soro_studies.system.process_figures import processes_below
 
 VIEWER = 60.0  # s; it stands back behind the nodes that the robot waits for
 
 
-def check(robot):
+def check_loopback(robot):
     """Check what can be reached of a robot with its viewer."""
 
     def found(protocol):
@@ -30,13 +28,4 @@ def check(robot):
 
 @pytest.mark.robot('stiff_flop', 'tracker:=true', 'viewer:=true')
 def test_every_socket_of_a_robot_is_loopback(running):
-    check(running)
-
-
-def test_so_it_is_by_default(tmp_path, monkeypatch):
-    """As where nothing but the workspace is sourced."""
-    for name in ('ROS_AUTOMATIC_DISCOVERY_RANGE', *VARIABLES):
-        monkeypatch.delenv(name, raising=False)
-    with launched_robot(['stiff_flop', 'viewer:=true'], tmp_path) as robot:
-        check(robot)
-        assert robot.process.stop() == 0, robot.process.output
+    check_loopback(running)

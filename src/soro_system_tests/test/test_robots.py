@@ -7,10 +7,12 @@ from __future__ import annotations
 import math
 
 import pytest
+from test_listeners import check_loopback
 
 from soro_cli.motion import ACTIVE
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_msgs.msg import ActuatorState
+from soro_node.middleware import VARIABLES
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot, START
 from soro_studies.system.venting import assert_vented
 
@@ -22,12 +24,15 @@ REPORTING = {'driver': 'device', 'kinematics_solver': 'solver', 'trajectory_plan
 TRIES = 4  # other programs may hold a start up; the promise is about the robot
 
 
-def test_a_warm_start_is_ready_in_time(tmp_path):
+def test_a_warm_start_is_ready_in_time_and_stays_on_this_computer(tmp_path, monkeypatch):
+    """As where nothing but the workspace is sourced."""
+    for name in ('ROS_AUTOMATIC_DISCOVERY_RANGE', *VARIABLES):
+        monkeypatch.delenv(name, raising=False)
     times = []
     for i in range(TRIES):
         folder = tmp_path / str(i)
         folder.mkdir()
-        with launched_robot(['stiff_flop'], folder) as robot:
+        with launched_robot(['stiff_flop', 'viewer:=true'], folder) as robot:
             # On a busy machine the wall clock measures the others: what counts then is how long
             # two cores need for the work of the start.
             times.append(min(robot.ready_after, robot.start_work / CORES))
@@ -36,6 +41,7 @@ def test_a_warm_start_is_ready_in_time(tmp_path):
             robot.wait(lambda: names <= set(diagnostics.levels), 5.0, 'diagnostics')  # noqa: B023
             robot.spin(1.5)  # every node reports at 1 Hz
             assert max(diagnostics.levels.values()) < ERROR, diagnostics.messages
+            check_loopback(robot)
             assert robot.process.stop() == 0, robot.process.output
         if times[-1] <= READY:
             break
