@@ -21,6 +21,7 @@ from soro_mechanics import (
     Stability,
 )
 from soro_mechanics.core.configuration import LoadCase
+from soro_mechanics.models.kirchhoff import steps
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 from soro_mechanics.models.kirchhoff.muscle_kernels import bends_of, muscle_lengths
 from soro_mechanics.models.kirchhoff.rod_kernels import (
@@ -204,3 +205,14 @@ def test_wrong_backbones_are_refused(path, value, place):
     with pytest.raises(RobotFileError) as caught:
         describe_robot(data, 'bad.yaml')
     assert caught.value.path == (place or path)
+
+
+def test_a_way_that_leads_nowhere_is_left_soon(robot, monkeypatch):
+    monkeypatch.setattr(
+        steps,
+        'hold_newton',
+        lambda *args: (False, args[5], 1.0, 0),  # no equilibrium anywhere
+    )
+    q = robot.forward(np.linspace(0.09, 0.11, 30))
+    assert q.status.code is Code.NOT_CONVERGED
+    assert q.status.iterations < 150  # 375 with as many Newton steps on every part of the way

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, Load, load_robot, Task
+from soro_mechanics.inverse.steps import least_energy
 from soro_mechanics.models.network.forward_network import MAX_SOLVERS
 from soro_mechanics.models.network.guard import Guard
-from soro_mechanics.models.network.inverse_statics.inverse_problem import _least_energy
+from soro_mechanics.models.network.inverse_statics.inverse_problem import ROUND_OFF
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
 
@@ -222,7 +223,8 @@ def test_an_energy_that_is_flat_but_for_round_off_is_minimised_where_the_task_de
         flat = (turn * [1.0, 0.5, 0.25, 0.0]) @ turn.T
         rows, missing = turn[:, 3:].T + 0.1 * turn[:, :1].T, np.array([0.2])
         free, slope = (np.eye(4), np.full(4, -9.0), np.full(4, 9.0)), flat @ np.ones(4)
-        y = _least_energy(flat, slope, rows, missing, *free)
+        energy = flat + ROUND_OFF * np.eye(4), slope
+        y, _ = least_energy(energy, rows, missing, free)
         system = np.block([[flat, rows.T], [rows, np.zeros((1, 1))]])
         expected = np.linalg.solve(system, [*-slope, 0.2])[:4]
         assert y is not None and y == pytest.approx(expected, abs=1e-6)

@@ -234,6 +234,30 @@ def test_further_starts_ask_nothing_again(monkeypatch):
     assert np.linalg.norm(misses) == pytest.approx(s.position_error, rel=1e-6)
 
 
+def test_what_nobody_can_use_is_not_looked_for_again(monkeypatch):
+    robot = load_robot('pam_continuum')
+    begun, search = [], Search._search
+
+    def noted(self, limits, point, *rest):
+        begun.append(tuple(point.z))
+        return search(self, limits, point, *rest)
+
+    monkeypatch.setattr(Search, '_search', noted)
+    s = robot.inverse([0.035, -0.006, -0.502])
+    assert s.status.code is Code.UNSTABLE
+    assert len(begun) == len(set(begun)) == 6  # from rest, the middle and four postures
+
+
+def test_a_search_that_goes_where_another_has_ended_gives_up():
+    robot = load_robot('stiff_flop_two_segment')
+    target = robot.forward(np.zeros(6)).tip
+    target[:3, 3] = [-0.078, 0.054, 0.063]
+    s = robot.inverse(target)
+    assert s.status.code is Code.UNREACHABLE
+    assert s.position_error < 0.019
+    assert s.status.iterations < 110  # 142 where all seven went to the end
+
+
 def test_a_target_far_outside_ends_within_its_iterations():
     robot = load_robot('stiff_flop_two_segment')
     s = robot.inverse([0.0, 0.0, 0.5])

@@ -45,6 +45,12 @@ class Limits:
         ends = zip(self.low.tolist(), (self.rows @ z).tolist(), self.high.tolist(), strict=True)
         return all(low - slack <= value <= high + slack for low, value, high in ends)
 
+    def within(self, z: Array, trust: float) -> tuple[Array, Array, Array]:
+        """Return rows of steps from z with their bounds: no actuator goes beyond `trust`."""
+        value, far = self.rows @ z, np.full(len(self.rows), np.inf)
+        far[: z.size] = trust
+        return self.rows, np.maximum(self.low - value, -far), np.minimum(self.high - value, far)
+
     def touching(self, z: Array) -> tuple[str, ...]:
         """Name the limits that z touches."""
         value = self.rows @ z

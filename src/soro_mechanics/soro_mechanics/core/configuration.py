@@ -85,6 +85,7 @@ class Target:
     #: position [m] and orientation [rad]
     tolerances: tuple[float, float] = (POSITION_TOLERANCE, ORIENTATION_TOLERANCE)
     known: float = math.inf  #: `miss` of another search: one that ends farther away may give up
+    ends: tuple[Array, ...] = ()  #: actuations (m,) where other searches have ended
 
     def miss(self, errors: tuple[float, float]) -> float:
         """Return errors [m], [rad] as one number, in units of tolerance."""

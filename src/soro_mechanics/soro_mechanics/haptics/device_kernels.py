@@ -212,7 +212,7 @@ def read_ports(s, x, w, state, d, p):
         p.torque[a] = w.rod[d.motor_rod[a], KEPT - 1, 2 * KEPT]
         for j in range(6):
             p.torque[a] += k[a, na + j] * twist[j]
-    if not cholesky(k, factor):
+    if not cholesky(k, factor, 0):
         return NOT_STABLE
     for i in range(total):
         for j in range(n):

@@ -200,7 +200,7 @@ def stored_energy(p, z, wrench, command, step, work):
     factor, work = work[: ne * ne].reshape((ne, ne)), work[ne * ne :]
     lag, work = work[:na], work[na:]
     force, lagging, moved = work[:ne], work[ne : 2 * ne], work[2 * ne : 3 * ne]
-    if not cholesky(w[:na, :na], chol):
+    if not cholesky(w[:na, :na], chol, 0):
         return np.nan, np.nan, np.nan
     for i in range(na):
         lag[i] = command[i] - p.angle[i]
@@ -222,7 +222,7 @@ def stored_energy(p, z, wrench, command, step, work):
             held[e, f] = w[na + e, na + f]
             for i in range(na):
                 held[e, f] -= row[i] * w[i, na + f]
-    if not cholesky(held, factor):
+    if not cholesky(held, factor, 0):
         return np.nan, np.nan, np.nan
     solve_lower(factor, lagging)
     solve_upper(factor, lagging)

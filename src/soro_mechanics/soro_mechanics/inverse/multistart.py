@@ -13,6 +13,7 @@ import contextlib
 import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+import math
 import threading
 import time
 from typing import Any
@@ -85,17 +86,12 @@ class MultiStart:
     Other threads wait for them, a search no longer than its patience.
     """
 
-    def __init__(self) -> None:
-        self._known: tuple[Array, Postures] | None = None  # under which gravity
-        self._solving = threading.Lock()
+    def __init__(self, known: tuple[Array, Postures] | None = None) -> None:
+        self._known, self._solving = known, threading.Lock()  # under which gravity
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:
         """Go to another process without the lock."""
-        return {'_known': self._known}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Come from another process."""
-        self._known, self._solving = state['_known'], threading.Lock()
+        return MultiStart, (self._known,)
 
     def postures(self, robot: Sampled) -> Postures:
         """Return the postures under the robot's gravity, solved where they are not known yet."""
@@ -123,15 +119,16 @@ class MultiStart:
         began = time.perf_counter() - first.status.solve_time
         if not self._solving.acquire(timeout=PATIENCE):
             said = 'the postures to begin from elsewhere are still being solved: ask again'
-            first = explain(first)
-            return _reported(first, began, first.status.iterations, said)
+            return _reported(first := explain(first), began, first.status.iterations, said)
         self._solving.release()
         starts = self.postures(robot).near(target)
-        best, iterations, tried, met = first, 0, 0, False
+        best, iterations, tried, met, ends = first, 0, 0, False, [first.actuation]
         while tried < len(starts) and iterations < BUDGET and not met:
-            miss = target.miss((best.position_error, best.orientation_error))
             ended = best.status.converged and best.status.code is not Code.UNSTABLE
-            found = search(replace(target, known=miss) if ended else target, starts[tried])
+            errors = best.position_error, best.orientation_error
+            known = target.miss(errors) if ended else math.inf
+            found = search(replace(target, known=known, ends=tuple(ends)), starts[tried])
+            ends += [found.actuation] if found.configuration.status.converged else []
             tried, iterations = tried + 1, iterations + found.status.iterations
             met = _usable(found)
             if met or _nearer(found, best, target):

@@ -8,6 +8,7 @@ Unknowns are the actuations in units of their range, limits are rows of every qu
 
 from __future__ import annotations
 
+from functools import partial
 import math
 import time
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from soro_mechanics.core.configuration import (
     Guess,
     InverseSolution,
     LoadCase,
+    SAME_END,
     Target,
     Task,
 )
@@ -39,6 +41,9 @@ SETTLED = 1e-4  # least energy is reached when the step is below this part of th
 MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
 PROGRESS = 0.7
 FAR = 100.0  # tolerances: nearer than that a search may creep
+REPEATED = 0.03  # of the ranges: as near to the end of another search, one goes the same way
+CONTRACTION = 0.5  # of a step: a way back to the solutions that is longer will not find them
+TRUSTED = 0.5  # of what a step promised: one that has brought less is no reason for longer ones
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
 HOLD = 1e-3  # of the ranges: as far from where rows were exact, steps of least energy may use them
 REFINING = 8, MIN_TRUST  # from the caller's tolerances to the default ones
@@ -97,9 +102,11 @@ class Search:
             rest, names = self._at(limits.rest, None), limits.names[limits.rest.size :]
             return self._solution(rest, Code.AT_LIMIT, message, names)
         best, settled = self._search(limits, start)
-        alone = not best.met and math.isinf(self.target.known)
+        alone = not (best.met or self.target.ends)
         middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
         if middle is not None:  # before a target counts as unreachable
+            end = limits.actuation(best.z)
+            self.target = amended(self.target, known=best.size, ends=(end,))
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
@@ -172,6 +179,12 @@ class Search:
         near, turned = self._aim.tolerances
         return errors[0] <= near and errors[1] <= turned and q.status.converged
 
+    def _repeats(self, point: Point) -> bool:
+        """Whether a search goes where another one has ended, which was nearer to the target."""
+        scaled, target = self._limits.scaled, self.target
+        ends = target.ends if target.known < point.size < SAME_END * target.known else ()
+        return any(steps.longest(point.z - scaled(end)) < REPEATED for end in ends)
+
     def _rows(self, point: Point) -> Array:
         """Return the task's rows of the Jacobian, in units of tolerance per range."""
         rows = task_rows(point.q.tip, self.target.task, self.model.jacobian(point.q))
@@ -195,7 +208,7 @@ class Search:
                 return point, True
             if not point.q.status.converged:
                 return point, False
-            if point.met and not redundant:
+            if (point.met and not redundant) or self._repeats(point):
                 return point, True
             if rows is None:
                 rows = self._rows(point)
@@ -212,10 +225,11 @@ class Search:
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
-            length = steps.longest(step)
+            length, aimed = steps.longest(step), 0.0
             if not landing:
                 left = point.residual - rows @ step
-                promise = 1.0 - math.sqrt(left @ left) / point.size if point.size > 0.0 else 0.0
+                aimed = math.sqrt(left @ left)
+                promise = 1.0 - aimed / point.size if point.size > 0.0 else 0.0
                 if promise <= STATIONARY and not exact:
                     rows, exact = None, True
                     continue
@@ -228,12 +242,15 @@ class Search:
                     return point, True
             z = point.z + step
             trial = self._at(z if free else inside(limits, z), point.q)
-            worth = penalty if landing else None
-            if landing and not _better(trial, point, worth, limits):
+            gain = partial(_gain, point, limits.rest, penalty if landing else None)
+            won = gain(trial.z, trial.size)
+            if landing and not won > 0.0:
                 # A long step along the solutions leaves them: come back before judging it.
                 back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
-                trial = self._at(inside(limits, trial.z + back), trial.q)
-            if _better(trial, point, worth, limits):
+                if steps.longest(np.asarray(back, float)) < CONTRACTION * length:
+                    trial = self._at(inside(limits, trial.z + back), trial.q)
+                    won = gain(trial.z, trial.size)
+            if won > 0.0 and trial.q.status.converged:
                 before, after = (p.q.status.code is Code.UNSTABLE for p in (point, trial))
                 if point.met and after and not before:
                     return point, True  # less energy leads out of stability
@@ -256,7 +273,8 @@ class Search:
                     bent = bool(bend.any())
                 if landing and steps.longest(moved) > SETTLED:  # less may be round-off
                     _learn(curvature, moved, moved - (known - rows).T @ multiplier)
-                trust = max(trust, 2.0 * length)
+                if 2.0 * length > trust and won > TRUSTED * gain(z, aimed):
+                    trust = 2.0 * length
                 point, rows = trial, known
             elif not exact:
                 rows, exact = None, True
@@ -313,12 +331,9 @@ def _learn(curvature: Array, moved: Array, turned: Array) -> None:
     curvature += np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
 
 
-def _better(trial: Point, point: Point, penalty: float | None, limits: Limits) -> bool:
-    """Compare by residual, or by energy and penalised residual where energy is still free."""
-    if not trial.q.status.converged:
-        return False
+def _gain(point: Point, rest: Array, penalty: float | None, z: Array, size: float) -> float:
+    """Return how much better a residual is, or energy and penalised residual where it is free."""
     if penalty is None:
-        return trial.size < point.size
-    away = trial.z - limits.rest, point.z - limits.rest
-    gain = 0.5 * float(away[1] @ away[1] - away[0] @ away[0])
-    return penalty * trial.size < gain + penalty * point.size
+        return point.size - size
+    away = z - rest, point.z - rest
+    return penalty * (point.size - size) + 0.5 * float(away[1] @ away[1] - away[0] @ away[0])

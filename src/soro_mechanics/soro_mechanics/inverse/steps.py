@@ -42,16 +42,23 @@ def landing_step(
     size, task = z.size, rows.shape[0]
     if task > size:
         return None, np.zeros(task)
-    slope = z - limits.rest
-    status, step, force = solve_qp(curvature, slope, rows, residual, residual)
+    return least_energy((curvature, z - limits.rest), rows, residual, limits.within(z, trust))
+
+
+def least_energy(
+    energy: tuple[Array, Array], rows: Array, residual: Array, within: tuple[Array, Array, Array]
+) -> tuple[Array | None, Array]:
+    """Return the step of least energy (Hessian, slope) that meets a task, and its multipliers.
+
+    `within`: rows of the step, their least and their largest values.
+    """
+    c, low, high = within
+    status, step, force = solve_qp(*energy, rows, residual, residual)
     # Mostly the task's rows alone say it.
-    if status == OPTIMAL and not (longest(step) <= trust and limits.kept(z + step, 0.0)):
-        value = limits.rows @ z
-        c = np.concatenate([rows, limits.rows, np.eye(size)])
-        low = np.concatenate([residual, limits.low - value, np.full(size, -trust)])
-        high = np.concatenate([residual, limits.high - value, np.full(size, trust)])
-        status, step, force = solve_qp(curvature, slope, c, low, high)
-    return step if status == OPTIMAL else None, force[:task]
+    if status == OPTIMAL and not (np.all(c @ step <= high) and np.all(c @ step >= low)):
+        low, high = np.concatenate([residual, low]), np.concatenate([residual, high])
+        status, step, force = solve_qp(*energy, np.concatenate([rows, c]), low, high)
+    return step if status == OPTIMAL else None, force[: residual.size]
 
 
 def approach_step(
@@ -63,10 +70,8 @@ def approach_step(
     largest = float(np.diag(gain).max())
     if not largest > 0.0:
         return np.zeros(size)
-    value = limits.rows @ z
-    c = np.concatenate([limits.rows, np.eye(size)])
-    low = np.minimum(np.concatenate([limits.low - value, np.full(size, -trust)]), 0.0)
-    high = np.maximum(np.concatenate([limits.high - value, np.full(size, trust)]), 0.0)
+    c, low, high = limits.within(z, trust)
+    low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     h = gain / largest + DAMPING * np.eye(size)
     status, step, _ = solve_qp(h, -(rows.T @ residual) / largest, c, low, high)
     return step if status == OPTIMAL else np.zeros(size)
@@ -102,7 +107,5 @@ def nearest_allowed(limits: Limits, z: Array) -> Array | None:
 def inside(limits: Limits, z: Array) -> Array:
     """Return the nearest actuation within the limits: z, wherever a step has left none."""
     clipped = np.clip(z, limits.low[: z.size], limits.high[: z.size])
-    if limits.kept(clipped):
-        return clipped
-    nearest = nearest_allowed(limits, z)
+    nearest = None if limits.kept(clipped) else nearest_allowed(limits, z)
     return clipped if nearest is None else nearest

@@ -3,8 +3,8 @@
 """Kernel of the small dense quadratic program of the haptic loop; wrapper and words in `qp`.
 
 Dual active set (Goldfarb and Idnani 1983) in the coordinates in which the objective is a distance.
-For a dozen unknowns the active rows are few, so their Gram matrix is factorised anew at every
-change: simpler than updating, and no rounding accumulates.
+The Gram matrix of the active rows is factorised row by row: one that comes adds its own, one that
+goes renews those after it, so that no rounding accumulates.
 """
 
 from typing import NamedTuple
@@ -56,23 +56,20 @@ class Climb(NamedTuple):
 
 
 @kernel
-def cholesky(a, lower):
-    """Factor a = lower @ lower.T; returns False where a is not positive definite."""
-    n = a.shape[0]
-    for j in range(n):
-        s = a[j, j]
-        for k in range(j):
-            s -= lower[j, k] * lower[j, k]
-        if not s > 0.0:
-            return False
-        d = np.sqrt(s)
-        lower[j, j] = d
-        for i in range(j + 1, n):
+def cholesky(a, lower, first):
+    """Factor a = lower @ lower.T from row `first` on; False where a is not positive definite."""
+    for i in range(first, a.shape[0]):
+        for j in range(i + 1):
             s = a[i, j]
             for k in range(j):
                 s -= lower[i, k] * lower[j, k]
-            lower[i, j] = s / d
-            lower[j, i] = 0.0
+            if j < i:
+                lower[i, j] = s / lower[j, j]
+                lower[j, i] = 0.0
+            elif not s > 0.0:
+                return False
+            else:
+                lower[i, i] = np.sqrt(s)
     return True
 
 
@@ -105,13 +102,12 @@ def _dot(a, b):
 
 
 @kernel
-def _factor_active(c, count):
-    for i in range(count):
+def _factor_active(c, first, count):
+    for i in range(first, count):
         for j in range(i + 1):
-            value = c.sign[i] * c.sign[j] * _dot(c.rows[c.active[i]], c.rows[c.active[j]])
-            c.gram[i, j] = value
-            c.gram[j, i] = value
-    return cholesky(c.gram[:count, :count], c.factor[:count, :count])
+            dot = _dot(c.rows[c.active[i]], c.rows[c.active[j]])
+            c.gram[i, j] = c.sign[i] * c.sign[j] * dot
+    return cholesky(c.gram[:count, :count], c.factor[:count, :count], first)
 
 
 @kernel
@@ -180,7 +176,7 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
     multiplier[:] = 0.0
     if not (np.isfinite(_dot(g, g)) and np.isfinite(np.sum(h)) and np.isfinite(np.sum(c))):
         return NOT_FINITE, 0
-    if not cholesky(h, factor):
+    if not cholesky(h, factor, 0):
         return NOT_CONVEX, 0
     for i in range(n):
         free[i] = -g[i]
@@ -211,9 +207,8 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
 def _climb(c):
     """Add violated rows one by one, dropping rows whose force would turn round."""
     n, m = c.y.shape[0], c.rows.shape[0]
-    count = 0
-    iterations = 0
-    limit = 20 * (n + m)
+    count, iterations, limit = 0, 0, 20 * (n + m)
+    factored = True
     while iterations < limit:
         new, side = _worst(c, count)
         if new < 0:
@@ -222,7 +217,7 @@ def _climb(c):
         force = 0.0
         while iterations < limit:
             iterations += 1
-            if count > 0 and not _factor_active(c, count):
+            if not factored:
                 return NOT_CONVEX, count, iterations
             for k in range(count):
                 c.r[k] = c.sign[k] * side * _dot(c.rows[c.active[k]], c.rows[new])
@@ -254,19 +249,20 @@ def _climb(c):
             if full <= partial:
                 c.active[count], c.sign[count], c.u[count] = new, side, force
                 count += 1
-                _settle(c, count)
+                factored = _settle(c, count)
                 break
             for k in range(leaving, count - 1):
                 c.active[k], c.sign[k], c.u[k] = c.active[k + 1], c.sign[k + 1], c.u[k + 1]
             count -= 1
+            factored = _factor_active(c, leaving, count)
     return ITERATION_LIMIT, count, iterations
 
 
 @kernel
 def _settle(c, count):
     """Recompute forces and point from the active rows, so that no rounding accumulates."""
-    if not _factor_active(c, count):
-        return
+    if not _factor_active(c, count - 1, count):
+        return False
     for k in range(count):
         bound = c.low[c.active[k]] if c.sign[k] > 0.0 else c.high[c.active[k]]
         c.u[k] = c.sign[k] * (bound - _dot(c.rows[c.active[k]], c.free))
@@ -276,3 +272,4 @@ def _settle(c, count):
         c.y[i] = c.free[i]
         for k in range(count):
             c.y[i] += c.u[k] * c.sign[k] * c.rows[c.active[k], i]
+    return True

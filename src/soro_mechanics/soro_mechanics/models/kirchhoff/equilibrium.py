@@ -68,21 +68,19 @@ def correct(
     the point. The iterations are those of the corrections alone.
     """
     shape, lengths, reaction = published
-    modules = rod.body.modules
+    modules, used = rod.body.modules, 0
     bends = np.einsum('tci,ti->tc', rod.combine, lengths)
     state = unsolved(shape, np.tile(reaction, (modules, 1)), *loads, bends)
-    settled = state, _, outcome, _ = settle(rod, state, loads, bends)
-    tip = rod.tip(state)
-    used = outcome.iterations
-    for _ in range(_CORRECTIONS):
+    for _ in range(1 + _CORRECTIONS):
+        settled = state, _, outcome, _ = settle(rod, state, loads, bends)
+        used += outcome.iterations
+        tip = rod.tip(state)
         missing = task_error(tip, target)
         errors = zip(sizes(missing), target.tolerances, strict=True)
         if all(e <= 0.1 * t for e, t in errors) or not outcome.converged:
             break
         jacobian = task_rows(tip, target.task, state.by_bend.reshape(6, -1))
         step = np.linalg.lstsq(jacobian, missing, rcond=None)[0].reshape(modules, 2)
-        settled = state, _, outcome, _ = settle(rod, state, loads, state.bends + step)
-        used += outcome.iterations
-        tip = rod.tip(state)
+        bends = state.bends + step
     status = examined(rod, settled, start)
     return state, replace(status, iterations=used), tip

@@ -52,23 +52,19 @@ def spiral_shapes(target: Array, length: float, elements: int) -> list[Array]:
         shape[:, 1] = -np.sin(0.5 * angle) * np.sin(azimuth)
         shape[:, 2] = np.sin(0.5 * angle) * np.cos(azimuth)
         found.append((energy, shape))
-    found.sort(key=lambda item: item[0])
-    return [shape for _, shape in found]
+    return [shape for _, shape in sorted(found, key=lambda item: item[0])]
 
 
 def _shoot(bend: Array, target: Array, s: Array, weights: Array) -> Array | None:
     """Solve for (a, b) by Levenberg-Marquardt on two equations; None when it does not arrive."""
     damping = 1e-3
-    error, jacobian = _end(bend, s, weights)
-    error = error - target
+    error, jacobian = _end(bend, target, s, weights)
     for _ in range(_ITERATIONS):
         if float(np.linalg.norm(error)) < 1e-9:
             return bend
-        normal = jacobian.T @ jacobian
-        step = np.linalg.solve(normal + damping * np.eye(2), -jacobian.T @ error)
-        trial = bend + step
-        trial_error, trial_jacobian = _end(trial, s, weights)
-        trial_error = trial_error - target
+        normal = jacobian.T @ jacobian + damping * np.eye(2)
+        trial = bend - np.linalg.solve(normal, jacobian.T @ error)
+        trial_error, trial_jacobian = _end(trial, target, s, weights)
         if np.linalg.norm(trial_error) < np.linalg.norm(error):
             bend, error, jacobian = trial, trial_error, trial_jacobian
             damping = max(0.1 * damping, 1e-14)
@@ -77,10 +73,9 @@ def _shoot(bend: Array, target: Array, s: Array, weights: Array) -> Array | None
     return bend if float(np.linalg.norm(error)) < 1e-6 else None
 
 
-def _end(bend: Array, s: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the end (side, up) of a unit spiral and its derivatives by (a, b)."""
+def _end(bend: Array, target: Array, s: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the end (side, up) of a unit spiral from a target, and its derivatives by (a, b)."""
     angle = bend[0] * s + 0.5 * bend[1] * s * s
     sine, cosine = weights * np.sin(angle), weights * np.cos(angle)
-    end = np.array([sine.sum(), cosine.sum()])
-    half = 0.5 * s * s
-    return end, np.array([[cosine @ s, cosine @ half], [-(sine @ s), -(sine @ half)]])
+    end, half = np.array([sine.sum(), cosine.sum()]), 0.5 * s * s
+    return end - target, np.array([[cosine @ s, cosine @ half], [-(sine @ s), -(sine @ half)]])

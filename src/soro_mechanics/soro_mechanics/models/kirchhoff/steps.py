@@ -20,8 +20,8 @@ RodData = tuple[Array, float, float, float]
 Loads = tuple[Array, Array]
 Shape = tuple[Array, Array, Array]  # q (n, 4), F and mu of the modules
 
-_NEWTON_LIMIT = 25
-_HALVINGS = 14
+_NEWTON_LIMIT, _OF_A_PART = 25, 10  # iterations at once, and on a part of the way
+_HALVINGS = 9
 
 
 def _between(before: Loads, after: Loads, share: float) -> Loads:
@@ -90,9 +90,8 @@ def hold(
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)
         loads = _between(before, after, goal)
         trial = good[0].copy(), good[1].copy(), good[2].copy()
-        return trial, hold_newton(
-            trial, rod_data, loads, aim, tolerance, _NEWTON_LIMIT, rod, scratch
-        )
+        limit = _NEWTON_LIMIT if goal == 1.0 and good is state else _OF_A_PART
+        return trial, hold_newton(trial, rod_data, loads, aim, tolerance, limit, rod, scratch)
 
     good, outcome = advance(state, attempt, _HALVINGS)
     return good, scratch.lengths, outcome, tip_response(good[0], after[1], modules, scratch)

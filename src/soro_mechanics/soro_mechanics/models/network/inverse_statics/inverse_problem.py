@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, Target, Task
-from soro_mechanics.inverse.steps import convex, learn_bend
+from soro_mechanics.inverse.steps import convex, learn_bend, least_energy
 from soro_mechanics.inverse.task_error import axis_turn, sizes, task_error, task_rows
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
@@ -376,7 +376,8 @@ class InverseProblem(DrivenLimits):
             self.measure(at)
         except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
             return None
-        y = _least_energy(hessian, slope, jacobian, missing, *self.bounds(at.driven))
+        hessian += ROUND_OFF * np.eye(len(slope))  # where the task decides, a pivot may be it
+        y, _ = least_energy((hessian, slope), jacobian, missing, self.bounds(at.driven))
         return None if y is None else y * self.range
 
     def _energy(self, at: InverseState, follow: Array) -> tuple[Array, Array]:
@@ -411,16 +412,3 @@ def in_one_kernel(layout: lay.Layout, target: Target) -> bool:
     simple = target.task is not Task.POSITION_AND_AXIS and not slow
     enough = target.size <= layout.actuators <= MAX_ACTUATORS
     return simple and enough and layout.kinds.isdisjoint(TENDONS)
-
-
-def _least_energy(
-    h: Array, g: Array, jacobian: Array, missing: Array, c: Array, low: Array, high: Array
-) -> Array | None:
-    """Minimise the energy among steps that meet the task, within limits where they hold."""
-    h = h + ROUND_OFF * np.eye(len(g))  # a pivot may be round-off where the task alone decides
-    status, y, _ = solve_qp(h, g, jacobian, missing, missing)
-    if status == OPTIMAL and not (np.all(c @ y <= high) and np.all(c @ y >= low)):
-        rows = np.concatenate([jacobian, c])
-        low, high = np.concatenate([missing, low]), np.concatenate([missing, high])
-        status, y, _ = solve_qp(h, g, rows, low, high)
-    return y if status == OPTIMAL else None
