@@ -50,8 +50,8 @@ def test_a_slot_is_as_slow_as_what_is_near_and_a_missed_one_as_the_ticks_beside_
     place[30:] += 2  # before the slow one
     place[46:] += 4  # after the very slow one
     found = missed_by_speed(2e-3 * place + 2e-5 * np.sin(place), yard, 2e-3)
-    # Within 5 ms, of 67: the slow one, two after it and the missed ones before; two before the very
-    # slow one, and what is missed after it.
+    # Within 5 ms, of 67: the slow one, two after it and the missed ones before; two before the
+    # very slow one, and what is missed after it.
     assert found == {'slots': [55, 5, 7], 'missed': [1, 2, 4]}
 
 

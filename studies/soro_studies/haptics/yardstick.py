@@ -65,9 +65,7 @@ class SlotGauge:
         return missed_by_speed(*table[table[:, 0] >= begin].T, period)
 
 
-def missed_by_speed(
-    due: NDArray[np.float64], yard: NDArray[np.float64], period: float
-) -> Speeds:
+def missed_by_speed(due: NDArray[np.float64], yard: NDArray[np.float64], period: float) -> Speeds:
     """Count the slots of a loop by how fast the computer was in them.
 
     Parameters

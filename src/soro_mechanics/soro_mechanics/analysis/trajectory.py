@@ -312,9 +312,7 @@ def _eased_weight(time: float, begin: float, end: float, ramp: float) -> float:
     return way if time <= 0.5 else 1.0 - way
 
 
-def _eased(
-    points: Array, step: Array, least: Array, acceleration: float
-) -> tuple[Array, Array]:
+def _eased(points: Array, step: Array, least: Array, acceleration: float) -> tuple[Array, Array]:
     """Return durations and `ease` of all intervals, at rest at both ends."""
     # Intervals without length keep their time. Those that take some (a turn on the spot) are
     # entered and left at rest.
