@@ -411,6 +411,6 @@ def turns_text(runs: list[dict[str, Any]]) -> str:
 
 
 def _by_speed(runs: list[dict[str, Any]]) -> list[tuple[float, float]]:
-    """Return, per class of `missed_by_speed`, its share of the slots and what it missed of them."""
+    """Return of each class of `missed_by_speed` its share of the slots, and what was missed."""
     slots, missed = (np.sum([run['speed'][key] for run in runs], 0) for key in ('slots', 'missed'))
     return list(zip(slots / slots.sum(), missed / np.maximum(slots, 1), strict=True))

@@ -152,7 +152,7 @@ class LoopBench:
             self.start('haptic_renderer', probe, **values)
 
     def start(self, name: str, probe: Path | None = None, **parameters: Any) -> None:
-        """Start a node of the installed packages; the renderer with its slots stamped (`probe`)."""
+        """Start a node of the installed packages; `probe`: the renderer, its slots stamped."""
         words = ['--ros-args', '-r', f'__ns:={SPACE}', '-p', f'robot:={self._file}']
         for key, value in parameters.items():
             words += ['-p', f'{key}:={str(value).lower() if value in (True, False) else value}']

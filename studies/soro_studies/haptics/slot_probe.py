@@ -31,9 +31,10 @@ COLUMNS = ('late', *STAGES, *COUNTS, 'solved', 'yard')
 class SlotProbe:
     """One row per slot.
 
-    `late` [s]: after the deadline; `yard` [s]: what the yardstick took before it begins; `cpu`, `others` [s]: processor time of the loop's thread and of
-    all others of the process meanwhile; `queued` [s]: runnable without a core; `switched`,
-    `pushed`: gave the core away, had it taken; `faults`: of pages; `solved`: the model, or a part.
+    `late` [s]: after the deadline; `yard` [s]: what the yardstick took before it begins; `cpu`,
+    `others` [s]: processor time of the loop's thread and of all others of the process meanwhile;
+    `queued` [s]: runnable without a core; `switched`, `pushed`: gave the core away, had it taken;
+    `faults`: of pages; `solved`: the model, or a part.
     """
 
     def __init__(self, file: Path) -> None:
