@@ -16,6 +16,7 @@ from soro_mechanics.core.errors import InvalidInput, MissingPackage
 
 SHARED = 'soro_driver'
 FLAGS = ('-std=c99', '-O1', '-ffp-contract=off', '-Wall', '-Wextra', '-Werror')
+REMEDY = 'install a C compiler (`sudo apt install gcc`), or write firmware: emulated'
 
 
 def folder_of(package: str) -> Path:
@@ -42,7 +43,10 @@ def build(package: str, folder: Path, flags: Sequence[str] = ()) -> Path:
     ]
     program = folder / 'host'
     command = [compiler, *FLAGS, *flags, '-o', str(program), *sources, '-lm']
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120.0, check=False)
+    except OSError as error:
+        raise MissingPackage(f'{compiler} cannot be run: {error.strerror}; {REMEDY}') from None
     if done.returncode:
         raise MissingPackage(f'{compiler} does not build the firmware: {done.stderr.strip()}')
     return program
@@ -52,8 +56,7 @@ def _needed(package: str) -> tuple[str, list[Path]]:
     """Return the C compiler and the folders of sources. MissingPackage: one is not there."""
     compiler = os.environ.get('CC') or 'cc'
     if shutil.which(compiler) is None:
-        remedy = 'install a C compiler (`sudo apt install gcc`), or write firmware: emulated'
-        raise MissingPackage(f'the firmware needs {compiler}, which is not found; {remedy}')
+        raise MissingPackage(f'the firmware needs {compiler}, which is not found; {REMEDY}')
     return compiler, [folder_of(p) for p in (SHARED, package)]
 
 

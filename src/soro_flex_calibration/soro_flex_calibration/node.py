@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import functools
+import math
 import time
 from typing import Any
 
@@ -64,7 +65,7 @@ SAMPLES = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 RECORDING, WEIGHED = 'flex_recording.npz', 'flex_weighed.npz'
 FEWER = 1000  # readings of either recording, from which the modulus is found
 STOP_TIMEOUT = 0.8  # s
-POLL = 0.02  # s
+POLL, TELLING = 0.02, 1.0  # s, of what is waited for; between two words about it
 LOADING = 300.0  # s: an emulated body may compile its kernels first
 LOST = 1.0  # s in which a device may not read any sensor
 RELOAD_PATIENCE = 20.0  # s: half a second's work, on a computer that may be busy
@@ -342,11 +343,14 @@ class FlexCalibrationNode(GuardedLifecycleNode):
         emulated, begin = self.table.use_emulator, time.monotonic()
         text = 'no flex sensor reads (open, or shorted): '
         text += 'the emulated body is loaded, or compiled for minutes' if emulated else 'see cable'
+        told = -math.inf
         while self._faulty >= set(self._strips):
             end.check()
-            if time.monotonic() - begin > (LOADING if emulated else LOST):
+            if (now := time.monotonic()) - begin > (LOADING if emulated else LOST):
                 raise SoroError(text, Code.BUSY if emulated else Code.DEVICE_FAULT)
-            _tell(handle, 0.0, text, 0)
+            if now - told >= TELLING:
+                told = now
+                _tell(handle, 0.0, text, 0)
             end.wait(POLL)
 
     def _model(self, scale: float) -> Any:

@@ -158,7 +158,10 @@ class _Evaluation:
 
 
 def _check(element: Element) -> None:
-    """Refuse what ROS 2 launch refuses as it reads a file, whatever `if` and `unless` say."""
+    """Refuse what is refused as a file is read, as ROS 2 launch does, whatever conditions say.
+
+    Also what only this subset lacks: else it would be found by whoever changes a condition.
+    """
     check_calls(element)
     if element.tag == 'node':
         check_node(element)

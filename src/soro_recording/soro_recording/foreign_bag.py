@@ -167,7 +167,8 @@ def _as_mcap(folder: Path, target: Path, limit: int, packed: bool) -> list[str]:
         writer = McapWriter(file, 'ros2', 'soro')
         schemas: dict[str, int] = {}
         numbers = {}
-        kinds = Counter(kind for kind, _ in {(c.msgtype, c.digest) for c in reader.connections})
+        known = {(c.msgtype, c.digest) for c in reader.connections if c.digest}
+        kinds = Counter(kind for kind, _ in known)
         for number, connection in enumerate(reader.connections, 1):
             if kinds[connection.msgtype] > 1:  # `rosbags` has one definition for all of them
                 text = f'{connection.topic}: {connection.msgtype} is recorded by two definitions'

@@ -107,6 +107,23 @@ def test_of_sqlite3_a_type_that_has_changed_is_left_out_and_named(mode, tmp_path
         assert bag.notes == [f'left out: /at_{i}: {left_out}' for i in (1, 2)]
 
 
+def test_a_topic_whose_publisher_told_no_hash_is_read(tmp_path):
+    folder = tmp_path / 'bag'
+    bag = Writer(folder, version=9, storage_plugin=StoragePlugin.SQLITE3)
+    with bag:
+        for i in (1, 2):
+            topic = bag.add_connection(f'/at_{i}', STRING, typestore=STORE)
+            bag.write(topic, i, STORE.serialize_cdr(STORE.types[STRING](data='a'), STRING))
+    text = (folder / METADATA).read_text()
+    content = yaml.safe_load(text)
+    first = content[ROOT]['topics_with_message_count'][0]['topic_metadata']
+    assert first['type_description_hash']
+    first['type_description_hash'] = ''
+    (folder / METADATA).write_text(yaml.safe_dump(content))
+    with BagReader(folder) as bag:
+        assert len(list(bag.messages())) == 2 and bag.notes == []
+
+
 def test_one_file_of_compressed_messages_is_read_too(tmp_path):
     folder = write(tmp_path / 'bag', StoragePlugin.MCAP, CompressionMode.MESSAGE)
     (file,) = folder.glob('*.mcap')

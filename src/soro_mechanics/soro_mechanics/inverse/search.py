@@ -105,8 +105,6 @@ class Search:
         alone = not (best.met or self.target.ends)
         middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
         if middle is not None:  # before a target counts as unreachable
-            end = limits.actuation(best.z)
-            self.target = amended(self.target, known=best.size, ends=(end,))
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:

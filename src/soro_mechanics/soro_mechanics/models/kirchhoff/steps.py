@@ -20,8 +20,8 @@ RodData = tuple[Array, float, float, float]
 Loads = tuple[Array, Array]
 Shape = tuple[Array, Array, Array]  # q (n, 4), F and mu of the modules
 
-_NEWTON_LIMIT, _OF_A_PART = 25, 10  # iterations at once, and on a part of the way
-_HALVINGS = 9
+_NEWTON_LIMIT, _OF_A_PART = 25, 15  # iterations at once, and on a part of the way
+_HALVINGS = 10
 
 
 def _between(before: Loads, after: Loads, share: float) -> Loads:
