@@ -17,6 +17,7 @@ from soro_mechanics.core.status import Code
 from soro_msgs.action import BenchProtocol
 from soro_node.conversions import pose_to_message
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
+from soro_trajectory.command_stream import Phase
 
 SOFT = 0.02  # m/N, along each axis
 
@@ -189,7 +190,8 @@ def test_a_stop_ends_a_protocol_whose_table_has_what_was_measured(bench, tmp_pat
     file = tmp_path / 'levels.csv'
     goal = BenchProtocol.Goal(protocol='stretch', settle_time=0.5, save_to=str(file))
     handle = wait_for(bench.bench.send_goal_async(goal))
-    wait_until(lambda: bench.planner._stream.setpoint is not None)
+    # Cancelled before, it would release the driver, which ends what is asked for next.
+    wait_until(lambda: bench.planner._stream.phase in (Phase.RAMP, Phase.HOLD))
     bench.send_actuation([0.1e5] * 3)  # a target does not disturb it
     wait_until(lambda: 'refused' in bench.target_status()[0])
     wait_for(handle.cancel_goal_async())
