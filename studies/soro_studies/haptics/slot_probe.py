@@ -130,16 +130,20 @@ def run_probed(file: Path) -> None:
 
 def slots_by_speed(file: Path, begin: float, end: float, period: float) -> Speeds:
     """Return `missed_by_speed` of the slots between two times of CLOCK_MONOTONIC [s]."""
-    table = np.load(file)
-    t = dict(zip(COLUMNS, table[np.argsort(table[:, 1])].T, strict=True))
+    t = _columns(np.load(file))
     due = t['begin'] - t['late']
     there = (due >= begin) & (due < end)
     return missed_by_speed(due[there], t['yard'][there], period)
 
 
+def _columns(table: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns by name, slots in order: a long run has begun to overwrite its first."""
+    return dict(zip(COLUMNS, table[np.argsort(table[:, 1])].T, strict=True))
+
+
 def slots_in_words(table: np.ndarray, period: float) -> str:
     """Return what the slots were made of, all and those that the next one felt."""
-    t = dict(zip(COLUMNS, table.T, strict=True))
+    t = _columns(table)
     whole = ~np.isnan(t['copies'] + t['sent'] + t['law'])
     ends = [t[stage] for stage in STAGES]
     parts = {b: 1e3 * (e - s) for b, s, e in zip(STAGES[1:], ends[:-1], ends[1:], strict=True)}

@@ -71,13 +71,14 @@ def correct(
     modules, used = rod.body.modules, 0
     bends = np.einsum('tci,ti->tc', rod.combine, lengths)
     state = unsolved(shape, np.tile(reaction, (modules, 1)), *loads, bends)
-    for _ in range(1 + _CORRECTIONS):
+    for left in reversed(range(1 + _CORRECTIONS)):
         settled = state, _, outcome, _ = settle(rod, state, loads, bends)
         used += outcome.iterations
         tip = rod.tip(state)
         missing = task_error(tip, target)
         errors = zip(sizes(missing), target.tolerances, strict=True)
-        if all(e <= 0.1 * t for e, t in errors) or not outcome.converged:
+        met = all(e <= 0.1 * t for e, t in errors)
+        if met or not (left and outcome.converged):
             break
         jacobian = task_rows(tip, target.task, state.by_bend.reshape(6, -1))
         step = np.linalg.lstsq(jacobian, missing, rcond=None)[0].reshape(modules, 2)
