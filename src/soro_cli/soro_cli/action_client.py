@@ -88,7 +88,7 @@ def run_shown(
         result = run_action(
             robot.session,
             kind,
-            f'{robot.namespace}/{name}',
+            f'{robot.prefix}/{name}',
             goal(robot),
             lambda feedback: report(feedback.progress, said(feedback)),
         )

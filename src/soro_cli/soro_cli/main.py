@@ -16,6 +16,7 @@ import difflib
 import errno
 from importlib.metadata import entry_points, EntryPoint
 import json
+import math
 import os
 import re
 import sys
@@ -101,9 +102,17 @@ def verb_parser(name: str, point: EntryPoint) -> argparse.ArgumentParser:
         epilog=getattr(verb, 'EPILOG', None),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.register('type', float, _finite)
     parser._negative_number_matcher = re.compile(r'-[.\d]')  # -10mm is no option
     verb.add_arguments(parser)
     return parser
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f'{word!r} is no finite number')
+    return number
 
 
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:

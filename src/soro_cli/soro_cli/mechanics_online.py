@@ -106,7 +106,7 @@ class OnlineMechanics:
         self._robot.session.spin_until(lambda: False, seconds)
 
     def _call(self, kind: Any, name: str, request: Any) -> Any:
-        return self._robot.session.call(kind, f'{self._robot.namespace}/{name}', request)
+        return self._robot.session.call(kind, f'{self._robot.prefix}/{name}', request)
 
 
 def pose_message(position: list[float], quaternion: list[float] | None) -> PoseStamped:

@@ -43,7 +43,7 @@ class MotionWatch:
         self._control: ControlState | None = None
         self._complaints: dict[str, str] = {}
         self.cause = ''  # in the driver's words, of the state it is in
-        node, space = robot.session.node, robot.namespace
+        node, space = robot.session.node, robot.prefix
         self._states, self._tips = f'{space}/actuator_state', f'{space}/tip_pose'
         self._inbox = PolledSubscriptions(node)
         self._inbox.open(ActuatorState, self._states, LOSSY)
@@ -137,7 +137,7 @@ class MotionWatch:
     @property
     def refusal(self) -> str:
         """What the planner says about the last target, when it refused it."""
-        said = self._complaints.get(f'{self._robot.namespace}/trajectory_planner: target', '')
+        said = self._complaints.get(f'{self._robot.prefix}/trajectory_planner: target', '')
         return self.with_cause(said) if said.startswith('refused') else ''
 
     def with_cause(self, said: str) -> str:
@@ -190,14 +190,14 @@ class MotionWatch:
         told = 3 if self.stopped and state.device_state in (1, 2) else state.device_state
         found = [f'the driver {_STATES[told]}'] if told in _STATES else []
         source = state.command_source
-        planner = f'{self._robot.namespace}/trajectory_planner'
+        planner = f'{self._robot.prefix}/trajectory_planner'
         if source and source != planner:
             found.append(f'{source} is in control')
         return found + [f'{who}: {what}' for who, what in self._complaints.items()]
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            if not status.name.startswith(self._robot.namespace + '/'):
+            if not status.name.startswith(self._robot.prefix + '/'):
                 continue
             details = {entry.key: entry.value for entry in status.values}
             reason = details.get('reason', '')

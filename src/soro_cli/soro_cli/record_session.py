@@ -22,7 +22,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from soro_cli.ros_session import RosSession, SOLVER
+from soro_cli.ros_session import RosSession
 from soro_cli.tables import note
 from soro_node.file_errors import unused
 from soro_node.middleware import set_middleware
@@ -148,7 +148,7 @@ def _robots(namespaces: Sequence[str], everything: bool) -> dict[str, str]:
                 f'no robot runs{" under " + missing[0] if missing else ""} (running: {listing}); '
                 'start one (soro launch stiff_flop), or add --everything to record other topics'
             )
-        return {name: session.parameter(f'{name}/{SOLVER}', 'robot') for name in wanted or found}
+        return {name: session.robot_in(name) for name in wanted or found}
 
 
 class _Progress:

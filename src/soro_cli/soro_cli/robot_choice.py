@@ -28,6 +28,11 @@ class RunningRobot:
     description: RobotDescription
     session: RosSession
 
+    @property
+    def prefix(self) -> str:
+        """What stands before the slash of its names: nothing in the root namespace."""
+        return self.namespace.rstrip('/')
+
 
 def add_robot_options(
     parser: argparse.ArgumentParser, offline: bool, default: str = 'the one robot that runs'
@@ -106,7 +111,7 @@ def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str
             f'(soro launch {name}){offline}. Both terminals need the same ROS_DOMAIN_ID.',
             UNKNOWN_NAME,
         )
-    listing = ', '.join(name.lstrip('/') for name in found)
+    listing = ', '.join(name.lstrip('/') or '/' for name in found)
     if wanted:
         raise UserError(f'no robot runs under {wanted}; running: {listing}', UNKNOWN_NAME)
     if len(found) > 1:
@@ -120,5 +125,4 @@ def _description(namespace: str, session: RosSession) -> RobotDescription:
     from soro_mechanics.robot_file.catalogue import find_robot_file
     from soro_mechanics.robot_file.reader import read_robot_file
 
-    robot = session.parameter(f'{namespace}/kinematics_solver', 'robot')
-    return read_robot_file(find_robot_file(robot))
+    return read_robot_file(find_robot_file(session.robot_in(namespace)))

@@ -120,7 +120,7 @@ class RobotProcess(AbstractContextManager['RobotProcess']):
 
 def serves(session: RosSession, robot: RunningRobot) -> bool:
     """Whether the services of a robot's nodes are there."""
-    return all(session.serves(kind, f'{robot.namespace}/{name}') for name, kind in SERVICES)
+    return all(session.serves(kind, f'{robot.prefix}/{name}') for name, kind in SERVICES)
 
 
 SERVICES = (

@@ -252,6 +252,10 @@ class RosSession(AbstractContextManager['RosSession']):
         value = parameter_value_to_python(reply.values[0]) if reply.values else None
         return '' if value is None else str(value)
 
+    def robot_in(self, namespace: str) -> str:
+        """Return the name or file of the robot whose solver lives in a namespace."""
+        return self.parameter(f'{namespace.rstrip("/")}/{SOLVER}', 'robot')
+
     def set_parameter(self, node: str, name: str, value: Any) -> None:
         """Set a parameter of a node. UserError: the node refuses it or does not answer."""
         from rcl_interfaces.srv import SetParameters

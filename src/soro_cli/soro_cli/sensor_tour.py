@@ -65,7 +65,7 @@ class Tour:
         report: Callable[[float, str], None],
     ) -> None:
         self._robot, self._targets, self._rest, self._report = robot, targets, rest, report
-        self._solver = f'{robot.namespace}/kinematics_solver'
+        self._solver = f'{robot.prefix}/kinematics_solver'
         prefix = robot.session.parameter(self._solver, 'frame_prefix')
         self._frames = frames_for(robot.namespace, prefix)
         self._measured: list[float] = []  # in the present posture
@@ -122,7 +122,7 @@ class Tour:
         robot, session = self._robot, self._robot.session
         watch, player, heard = MotionWatch(robot), Player(robot), PolledSubscriptions(session.node)
         for topic, kind, _ in topics:
-            heard.open(kind, f'{robot.namespace}/{topic}', LOSSY)
+            heard.open(kind, f'{robot.prefix}/{topic}', LOSSY)
         if not watch.ready(DISCOVERY):
             raise UserError(f'the robot says nothing: {"; ".join(watch.reasons())}', TIMED_OUT)
         kept: list[list[list[Any]]] = [[] for _ in topics]
@@ -136,14 +136,14 @@ class Tour:
             session.spin_until(lambda: False, self._rest)
             self._measured = watch.measured
             for topic, _, _ in topics:
-                heard.all(f'{robot.namespace}/{topic}')  # of the way
+                heard.all(f'{robot.prefix}/{topic}')  # of the way
             for postures_of in kept:
                 postures_of.append([])
             end = time.monotonic() + WINDOW
             while time.monotonic() < end:
                 session.spin_until(lambda: False, LOOK)
                 for postures_of, (topic, _, read) in zip(kept, topics, strict=True):
-                    messages = heard.all(f'{robot.namespace}/{topic}')
+                    messages = heard.all(f'{robot.prefix}/{topic}')
                     postures_of[-1] += [read(message) for message in messages]
             for postures_of, (topic, _, _) in zip(kept, topics, strict=True):
                 if not postures_of[-1]:

@@ -12,6 +12,7 @@ import yaml
 from soro_cli.doctor import machine as doctor_machine
 from soro_cli.doctor import robot as doctor_robot
 from soro_cli.doctor.findings import Level
+from soro_cli.main import main
 from soro_emulation.device_emulator import GROUP
 from soro_mechanics.robot_file.catalogue import find_robot_file, robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
@@ -284,3 +285,8 @@ def test_a_client_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setattr('soro_driver.devices.load', missing)
     found = only(doctor_robot.hardware(read_robot_file(find_robot_file('spatial_cc'))))
     assert found.level is Level.FAIL and 'nidaqmx' in found.text
+
+
+def test_an_empty_name_is_no_robot_and_does_not_stand_for_the_machine(capsys):
+    assert main(['doctor', '']) == 1
+    assert "robot = '': expected one of" in capsys.readouterr().out

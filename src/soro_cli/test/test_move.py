@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
 from rclpy.action import ActionServer
@@ -23,16 +25,16 @@ TRACK = ('track', 'circle', '--centre', '0', '0', '45mm', '--size', '5mm')
 class Robot:
     """A solver that reaches everything and a planner; both note what they are asked."""
 
-    def __init__(self, ros: RosSession, task: str) -> None:
+    def __init__(self, ros: RosSession, task: str, namespace: str = '/arm') -> None:
         self.tasks: list[int] = []
         self.warnings = 0
         self.examined: list[bool] = []
         self.targets: list[TipTarget | ActuatorCommand] = []
-        solver = Node('kinematics_solver', namespace='/arm', context=ros.context)
+        solver = Node('kinematics_solver', namespace=namespace, context=ros.context)
         solver.declare_parameter('robot', 'stiff_flop')
         solver.create_service(SolveInverse, '~/solve_inverse', self._solve)
         solver.create_service(SolveForward, '~/solve_forward', self._examine)
-        self.planner = Node('trajectory_planner', namespace='/arm', context=ros.context)
+        self.planner = Node('trajectory_planner', namespace=namespace, context=ros.context)
         self.planner.declare_parameter('task', task)
         self.planner.create_subscription(TipTarget, 'tip_target', self.targets.append, 1)
         self.planner.create_subscription(
@@ -63,12 +65,17 @@ def make_robot(monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', str(own_domain()))
     monkeypatch.setattr('soro_cli.motion.MotionWatch.ready', lambda watch, timeout: True)
     with RosSession() as ros:
-        yield lambda task: Robot(ros, task)
+        yield partial(Robot, ros)
 
 
-@pytest.mark.parametrize('task', ['position', 'position_and_axis', 'pose'])
-def test_a_position_is_checked_and_sent_whatever_the_planner_wants_of_poses(make_robot, task):
-    robot = make_robot(task)
+@pytest.mark.parametrize(
+    ('task', 'namespace'),
+    [('position', '/arm'), ('position_and_axis', '/arm'), ('pose', '/arm'), ('pose', '/')],
+)
+def test_a_position_is_checked_and_sent_whatever_the_planner_wants_of_poses(
+    make_robot, task, namespace
+):
+    robot = make_robot(task, namespace)
     assert main(MOVE) == 0
     wait_until(lambda: robot.targets)
     assert robot.tasks == [SolveInverse.Request.POSITION]

@@ -100,10 +100,19 @@ def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_
         assert bag.finished
 
 
-@pytest.mark.parametrize('duration', ['0', '-1', 'nan', 'inf'])
-def test_a_duration_that_never_ends_is_refused(duration, capsys):
-    assert main(['record', '--everything', '--duration', duration]) == 2
-    assert 'give a number of seconds above zero' in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ('words', 'said'),
+    [
+        (('--duration', '0'), 'give a number of seconds above zero'),
+        (('--duration', '-1'), 'give a number of seconds above zero'),
+        (('--duration', 'nan'), "--duration: 'nan' is no finite number"),
+        (('--duration', 'inf'), "--duration: 'inf' is no finite number"),
+        (('--reserve', '-5'), '--reserve = -5: give megabytes'),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(words, said, capsys):
+    assert main(['record', '--everything', *words]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_the_duration_begins_when_the_topics_are_connected(tmp_path):

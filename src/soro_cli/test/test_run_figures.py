@@ -352,7 +352,6 @@ def test_identify_refuses_what_the_data_cannot_tell(recorded, soro, tmp_path):
         (['--tip', 'camera/pose'], "frame 'world', not in 'arm/base_link': transform"),
         (['--gravity', '0', '0', '9.81'], "--gravity z = '9.81'"),
         (['--hold-out', '30'], '--hold-out 30: a share between 0 and 1'),
-        (['--hold-out', 'nan'], '--hold-out nan: a share between 0 and 1'),
         (['--hold-out', '0.99'], 'hold_out = 0.99: expected less: 0 of 24 postures are left'),
         (['--fix', 'stiffness'], 'there are: linear, quadratic'),
         (['--parameter', 'x'], 'name=path'),

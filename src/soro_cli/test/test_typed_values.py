@@ -43,6 +43,20 @@ def test_a_number_in_front_is_no_robot(capsys, word):
     assert f"pair_1 = '{word}': not a finite number" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize('word', ['nan', 'inf', '1e999'])
+def test_no_option_takes_a_number_that_is_none(capsys, word):
+    looked_at = 0
+    for verb, point in verbs().items():
+        parser = verb_parser(verb, point)
+        for action in (one for one in parser._actions if one.type is float):
+            value = parser._get_value(action, '0.5')
+            assert type(value) is float and value == 0.5
+            with pytest.raises(argparse.ArgumentError):
+                parser._get_value(action, word)
+            looked_at += 1
+    assert looked_at > 8
+
+
 @pytest.mark.parametrize('verb', ['ik', 'move'])
 @pytest.mark.parametrize('flag', [(), ('--pose',)])
 def test_ik_and_move_take_a_pose_the_same_way(verb, flag):

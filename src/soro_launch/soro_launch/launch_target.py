@@ -106,7 +106,7 @@ def _in_package(package: str, file: str, environment: Mapping[str, str]) -> Path
     try:
         share = package_share(package, environment)
     except NotFound as error:
-        argument = f'{file}: neither a launch file nor name:=value without blanks'
+        argument = f'{file!r}: neither a launch file nor name:=value without blanks'
         raise LaunchError(str(error) if file.endswith('.xml') else argument) from None
     if Path(file).is_absolute():
         raise LaunchError(

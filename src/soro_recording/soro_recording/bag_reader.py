@@ -204,7 +204,8 @@ class BagReader(AbstractContextManager['BagReader']):
             for name, data in one.attachments.items():
                 namespace, _, file = name.rpartition('/')
                 if file == ROBOT_FILE:
-                    found[namespace] = RecordedRobot(namespace, _text(data, name))
+                    robot = RecordedRobot(namespace or '/', _text(data, name))
+                    found[robot.namespace] = robot
         return [found[name] for name in sorted(found)]
 
     @cached_property
@@ -212,7 +213,7 @@ class BagReader(AbstractContextManager['BagReader']):
         """Namespaces of robots: those recorded with a file, else those with an actuator_state."""
         with_file = [robot.namespace for robot in self.robots]
         suffix = '/actuator_state'
-        return with_file or [t.removesuffix(suffix) for t in self.topics if t.endswith(suffix)]
+        return with_file or [t.removesuffix(suffix) or '/' for t in self.topics if t.endswith(suffix)]
 
     def messages(
         self,

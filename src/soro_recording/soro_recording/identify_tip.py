@@ -46,7 +46,7 @@ def measured_tip(run: RunData, topic: str | None) -> Measured:
         raise _computed(name)
     if not run.has(name):
         raise UserError(
-            f'{run.bag.path} holds no {run.namespace}/{name}; name the topic of a tracker with '
+            f'{run.bag.path} holds no {run.prefix}/{name}; name the topic of a tracker with '
             '--tip. What the model itself says about the tip (tip_pose) cannot identify it.'
         )
     frames = _base_frames(run)
@@ -87,7 +87,7 @@ def _check_clocks(run: RunData, name: str, delay: float) -> None:
     for topic in (name, 'actuator_state'):
         if topic in run.clock_faults:
             raise UserError(
-                f'{run.namespace}/{topic}: {run.clock_faults[topic]}, so that poses and actuators '
+                f'{run.prefix}/{topic}: {run.clock_faults[topic]}, so that poses and actuators '
                 'cannot be paired; record with a publisher that stamps its messages, by a clock '
                 'that is not set meanwhile'
             )

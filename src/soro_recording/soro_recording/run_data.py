@@ -125,7 +125,7 @@ class RunData:
 
     def __init__(self, bag: BagReader, namespace: str, robot: str | None = None) -> None:
         self.bag = bag
-        self.namespace = namespace
+        self.namespace, self.prefix = namespace, namespace.rstrip('/')
         self._folder = tempfile.TemporaryDirectory(prefix='soro_run_')
         self.description, said = describe(bag, namespace, robot, Path(self._folder.name))
         self.actuators = self.description.actuators
@@ -136,12 +136,12 @@ class RunData:
 
     def has(self, topic: str) -> bool:
         """Whether messages of a topic (relative name) were recorded."""
-        found = self.bag.topics.get(f'{self.namespace}/{topic}')
+        found = self.bag.topics.get(f'{self.prefix}/{topic}')
         return found is not None and found.count > 0
 
     def entries(self, topic: str) -> Iterator[Any]:
         """Return the recorded messages of a topic (relative name)."""
-        return self.bag.messages([f'{self.namespace}/{topic}'])
+        return self.bag.messages([f'{self.prefix}/{topic}'])
 
     def table(self, topic: str, row: Callable[[Any], Sequence[float]], width: int) -> Series:
         """Return the numbers that `row` takes from each message of a topic with a header."""
@@ -188,7 +188,7 @@ class RunData:
         recorded, expected = list(names), [a.name for a in self.actuators]
         if sorted(recorded) != sorted(expected):
             raise UserError(
-                f'{self.namespace}/{topic} has the actuators {", ".join(recorded) or "none"}; the '
+                f'{self.prefix}/{topic} has the actuators {", ".join(recorded) or "none"}; the '
                 f'robot file {self.description.file} has {", ".join(expected)}: name the file of '
                 'the recorded robot (--robot FILE, or soro simulate FILE)'
             )
@@ -268,7 +268,7 @@ class RunData:
 
     def paths(self) -> list[TrackedPath]:
         """Return every path that was followed, with the longest actual path recorded for it."""
-        topics = [f'{self.namespace}/{name}' for name in ('desired_path', 'actual_path')]
+        topics = [f'{self.prefix}/{name}' for name in ('desired_path', 'actual_path')]
         found: list[list[Array]] = []
         for entry in self.bag.messages(topics):
             points = np.array([_xyz(p.pose.position) for p in entry.message.poses])
@@ -303,7 +303,7 @@ def choose_namespace(bag: BagReader, wanted: str | None) -> str:
 
     UserError: no such robot in the bag, or several and none named.
     """
-    listing = ', '.join(name.lstrip('/') for name in bag.namespaces) or 'none'
+    listing = ', '.join(name.lstrip('/') or '/' for name in bag.namespaces) or 'none'
     if wanted is not None:
         name = '/' + wanted.strip('/')
         if name not in bag.namespaces:

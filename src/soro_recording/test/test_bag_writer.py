@@ -22,12 +22,15 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import yaml
 
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_msgs.msg import ActuatorState
 from soro_recording.bag_metadata import FOREVER, METADATA, qos_entry, ROOT, write_metadata
 from soro_recording.bag_reader import BagReader, NotABag
 from soro_recording.bag_writer import BagWriter
 from soro_recording.mcap_format import BadRecord
 from soro_recording.mcap_writer import McapWriter
 from soro_recording.message_definitions import full_definition, used_types
+from soro_recording.run_data import choose_namespace, RunData
 from soro_rigs.ros_session import wait_until
 
 POINT = 'geometry_msgs/msg/PointStamped'
@@ -124,6 +127,26 @@ def test_bytes_that_are_no_message_are_refused(tmp_path, data):
         (entry,) = reader.messages()
         with pytest.raises(BadRecord, match=f'a message is no {POINT}'):
             _ = entry.message
+
+
+@pytest.mark.parametrize('with_file', [True, False])
+@pytest.mark.parametrize('space', ['/', '/left'])
+def test_a_robot_is_found_by_the_namespace_it_lived_in(tmp_path, space, with_file):
+    prefix, folder = space.rstrip('/'), tmp_path / 'run'
+    text = find_robot_file('stiff_flop').read_bytes()
+    kind = 'soro_msgs/msg/ActuatorState'
+    bag = BagWriter(folder)
+    number = bag.add_topic(f'{prefix}/actuator_state', kind, full_definition(kind))
+    bag.write(number, 1, serialize_message(ActuatorState(actuator_names=['pair_1'])))
+    if with_file:
+        bag.add_file(f'{prefix}/robot.yaml', 'application/yaml', text)
+    bag.close()
+    with BagReader(folder) as bag:
+        assert bag.namespaces == [space]
+        assert choose_namespace(bag, space) == choose_namespace(bag, None) == space
+        run = RunData(bag, space, None if with_file else 'stiff_flop')
+        assert run.description.name == 'stiff_flop'
+        assert len(list(run.entries('actuator_state'))) == 1
 
 
 def test_our_reader_agrees_with_rosbags(tmp_path):

@@ -66,7 +66,7 @@ def wrench_request(force):
 
 
 def pull_by(robot, force):
-    service = f'{robot.robot.namespace}/emulator/set_parameters'
+    service = f'{robot.robot.prefix}/emulator/set_parameters'
     assert robot.session.call(SetParameters, service, wrench_request(force)).results[0].successful
 
 

@@ -66,7 +66,7 @@ def test_a_stop_of_a_stopped_robot_ends_what_was_sent_just_before_it(running):
     applied = []
     running.session.node.create_subscription(
         ActuatorState,
-        f'{running.robot.namespace}/actuator_state',
+        f'{running.robot.prefix}/actuator_state',
         lambda message: applied.append(max(message.applied)),
         100,
     )
@@ -89,7 +89,7 @@ def test_an_emergency_stop_is_latched(running):
     running.move(TARGET)
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     estop = running.session.node.create_publisher(
-        Bool, f'{running.robot.namespace}/estop', latched
+        Bool, f'{running.robot.prefix}/estop', latched
     )
     estop.publish(Bool(data=True))
     running.wait(lambda: running.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
@@ -146,7 +146,7 @@ def test_a_dead_command_source_makes_the_robot_vent(running):
     states = []
     running.session.node.create_subscription(
         ActuatorState,
-        f'{running.robot.namespace}/actuator_state',
+        f'{running.robot.prefix}/actuator_state',
         lambda message: states.append((time.monotonic(), message)),
         100,
     )

@@ -39,7 +39,7 @@ def test_stewart_gough_answers_moves_and_holds_when_its_actuators_go(running):
 
 def follow(robot, values):
     """Follow a joint trajectory of 4 s; return what became of it, by status and code."""
-    name = f'{robot.robot.namespace}/trajectory_planner/follow_joint_trajectory'
+    name = f'{robot.robot.prefix}/trajectory_planner/follow_joint_trajectory'
     client = ActionClient(robot.session.node, FollowJointTrajectory, name)
     robot.wait(client.server_is_ready, 10.0, name)
     goal, actuators = FollowJointTrajectory.Goal(), robot.robot.description.actuators

@@ -43,8 +43,8 @@ def test_smoke_a_robot_comes_up_answers_and_moves(running):
     check(running)
 
 
-def test_smoke_so_it_does_in_a_namespace_and_is_vented_at_the_end(tmp_path):
-    with launched_robot(['stiff_flop'], tmp_path, 'left') as robot:
+def test_smoke_so_it_does_in_the_root_namespace_and_is_vented_at_the_end(tmp_path):
+    with launched_robot(['stiff_flop'], tmp_path, '/') as robot:
         check(robot)
         assert robot.process.stop() == 0, robot.process.output
         assert_vented(robot)

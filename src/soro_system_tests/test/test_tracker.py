@@ -45,7 +45,7 @@ def set_parameter(robot, node, name, **value):
     request = SetParameters.Request(
         parameters=[Parameter(name=name, value=ParameterValue(**value))]
     )
-    service = f'{robot.robot.namespace}/{node}/set_parameters'
+    service = f'{robot.robot.prefix}/{node}/set_parameters'
     (result,) = robot.session.call(SetParameters, service, request).results
     assert result.successful, result.reason
 

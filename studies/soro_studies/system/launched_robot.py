@@ -95,7 +95,7 @@ class LaunchedRobot:
         self.start_work = ProcessTable().seconds(process.process.pid)
         self.watch = SeldomWatch(robot)
         self.mechanics = OnlineMechanics(robot)
-        topic = f'{robot.namespace}/target_actuation'
+        topic = f'{robot.prefix}/target_actuation'
         self._target = session.node.create_publisher(ActuatorCommand, topic, 1)
         self.wait(lambda: self._target.get_subscription_count() > 0, 5.0, 'a listening planner')
         self.wait(lambda: self.watch.state is not None, 5.0, 'actuator_state')
@@ -108,7 +108,7 @@ class LaunchedRobot:
         """
         found: dict[str, Configuration] = {}
         for name in ('configuration', 'emulator/configuration'):
-            topic = f'{self.robot.namespace}/{name}'
+            topic = f'{self.robot.prefix}/{name}'
             self.session.node.create_subscription(
                 Configuration, topic, lambda m, n=name: found.update({n: m}), 1
             )
@@ -118,7 +118,7 @@ class LaunchedRobot:
     def _clearing_faults(self) -> Iterator[None]:
         """Clear faults while the robot starts, as a person in front of a busy computer would."""
         watch, node = MotionWatch(self.robot, tips=False), self.session.node
-        client = node.create_client(Trigger, f'{self.robot.namespace}/driver/clear_fault')
+        client = node.create_client(Trigger, f'{self.robot.prefix}/driver/clear_fault')
 
         def look() -> None:
             tripped = watch.stopped or (
@@ -179,7 +179,7 @@ class LaunchedRobot:
 
     def call(self, service: str) -> Trigger.Response:
         """Call a service without arguments, such as driver/stop."""
-        name = f'{self.robot.namespace}/{service}'
+        name = f'{self.robot.prefix}/{service}'
         return self.session.call(Trigger, name, Trigger.Request())
 
     def clear(self) -> None:
@@ -213,7 +213,7 @@ class DiagnosticsWatch:
     def __init__(self, robot: LaunchedRobot) -> None:
         from diagnostic_msgs.msg import DiagnosticArray
 
-        self._prefix = robot.robot.namespace + '/'
+        self._prefix = robot.robot.prefix + '/'
         self.levels: dict[str, int] = {}
         self.messages: dict[str, str] = {}
         self.values: dict[str, dict[str, str]] = {}
@@ -267,8 +267,13 @@ def launched_robot(
 
 def robot_process(words: Sequence[str], folder: Path, space: str) -> RobotProcess:
     """Return the process of `launched_robot`, not started yet."""
-    words = [*words, f'emulator_log:={folder / space}.jsonl', '--runner', 'soro']
-    return RobotProcess(words, folder / f'{space}.txt', {'ROS_LOG_DIR': str(folder / 'log')})
+    log = _emulator_log(folder, space)
+    words = [*words, f'emulator_log:={log}', '--runner', 'soro']
+    return RobotProcess(words, log.with_suffix('.txt'), {'ROS_LOG_DIR': str(folder / 'log')})
+
+
+def _emulator_log(folder: Path, space: str) -> Path:
+    return folder / f'{space.strip("/") or "root"}.jsonl'
 
 
 @contextmanager
@@ -282,7 +287,8 @@ def watched_robot(
     clearing: bool = False,
 ) -> Iterator[LaunchedRobot]:
     """Watch and drive a robot that `robot_process` runs, as a client of its own."""
-    description, log = read_robot_file(find_robot_file(robot)), folder / f'{space}.jsonl'
+    description = read_robot_file(find_robot_file(robot))
     with RosSession() as session:
-        running = RunningRobot(f'/{space}', description, session)
+        running = RunningRobot('/' + space.strip('/'), description, session)
+        log = _emulator_log(folder, space)
         yield LaunchedRobot(process, session, running, log, started, patience, clearing)

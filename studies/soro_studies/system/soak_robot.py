@@ -303,7 +303,7 @@ class RobotSoak:
     def _feel_nothing(self) -> None:
         """Give a haptic device free space to render."""
         objects = [object_to_message(o) for o in published_environment('free', np.eye(4))]
-        service = f'{self._robot.robot.namespace}/haptic_renderer/set_environment'
+        service = f'{self._robot.robot.prefix}/haptic_renderer/set_environment'
         request = SetVirtualEnvironment.Request(objects=objects)
         self._robot.session.call(SetVirtualEnvironment, service, request)
 

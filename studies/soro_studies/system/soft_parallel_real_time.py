@@ -80,7 +80,7 @@ class DriverFigures:
 
     def __init__(self, robot: LaunchedRobot) -> None:
         self.values: dict[str, str] = {}
-        self._names = [f'{robot.robot.namespace}/driver: {part}' for part in ('device', 'loop')]
+        self._names = [f'{robot.robot.prefix}/driver: {part}' for part in ('device', 'loop')]
         robot.session.node.create_subscription(DiagnosticArray, '/diagnostics', self._note, 20)
 
     def _note(self, message: DiagnosticArray) -> None:
@@ -96,7 +96,7 @@ def set_parameters(robot: LaunchedRobot, feedback: str, delay: float) -> None:
     request = SetParameters.Request(
         parameters=[Parameter(name='feedback', value=text), Parameter(name='delay', value=number)]
     )
-    name = f'{robot.robot.namespace}/trajectory_planner/set_parameters'
+    name = f'{robot.robot.prefix}/trajectory_planner/set_parameters'
     results = robot.session.call(SetParameters, name, request).results
     if not all(r.successful for r in results):
         raise RuntimeError(str(results))
@@ -112,7 +112,7 @@ def follow(robot: LaunchedRobot, curve: str, speed: float) -> Run:
         spacing=SPACING,
         curve_pose=PoseStamped(pose=Pose(position=Point(x=x, y=y, z=z))),
     )
-    name = f'{robot.robot.namespace}/trajectory_planner/track_trajectory'
+    name = f'{robot.robot.prefix}/trajectory_planner/track_trajectory'
     result = run_action(robot.session, TrackTrajectory, name, goal, lambda feedback: None)
     if result.error_code:
         raise RuntimeError(f'{curve} at {speed} m/s: {result.error_message}\n{robot.story}')

@@ -44,7 +44,7 @@ class Player:
         self._robot = robot
         node = robot.session.node
         self._publisher = node.create_publisher(
-            ActuatorCommand, f'{robot.namespace}/target_actuation', 1
+            ActuatorCommand, f'{robot.prefix}/target_actuation', 1
         )
         if not robot.session.spin_until(
             lambda: self._publisher.get_subscription_count() > 0, LISTENING

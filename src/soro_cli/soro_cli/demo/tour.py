@@ -151,7 +151,7 @@ def _armed(tour: Tour, robot: RunningRobot, watch: MotionWatch) -> None:
     def active() -> bool:
         return watch.state is not None and bool(watch.state.device_state == ACTIVE)
 
-    name = f'{robot.namespace}/driver/clear_fault'
+    name = f'{robot.prefix}/driver/clear_fault'
     if robot.session.spin_until(active, REST):
         return
     why = ''.join(watch.reasons()[:1])
@@ -275,7 +275,7 @@ def _by_the_body(robot: RunningRobot, watch: MotionWatch) -> str:
     """Have a robot that measures nothing be judged by its emulated body; how to say that."""
     if not all(math.isnan(value) for value in watch.state.measured):
         return ''
-    robot.session.set_parameter(f'{robot.namespace}/trajectory_planner', 'feedback', BODY)
+    robot.session.set_parameter(f'{robot.prefix}/trajectory_planner', 'feedback', BODY)
     return ', by the emulated body: the robot has no sensors'
 
 
@@ -284,7 +284,7 @@ def _follow(tour: Tour, robot: RunningRobot, watch: MotionWatch) -> bool:
     judged = _by_the_body(robot, watch)
     centre = list(watch.tip)
     reach = max(float(np.linalg.norm(centre)), MIN_REACH)
-    action = f'{robot.namespace}/trajectory_planner/track_trajectory'
+    action = f'{robot.prefix}/trajectory_planner/track_trajectory'
 
     def run(size: float, plane: tuple[float, ...], plan_only: bool) -> Any:
         goal = TrackTrajectory.Goal(

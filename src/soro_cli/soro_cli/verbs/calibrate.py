@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def prepared(robot: RunningRobot) -> CalibrateFlexSensors.Goal:
         if weight is not None:
-            robot.session.set_parameter(f'{robot.namespace}/flex_calibration', 'weight', weight)
+            robot.session.set_parameter(f'{robot.prefix}/flex_calibration', 'weight', weight)
         return goal
 
     name = 'flex_calibration/calibrate' if weight is None else 'flex_calibration/weigh'

@@ -40,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the verb."""
-    if arguments.json_schema:
+    if arguments.json_schema is not None:
         schema = Path(arguments.json_schema)
-        if arguments.robot or (schema.suffix != '.json' and schema != Path('-')):
+        if arguments.robot is not None or (schema.suffix != '.json' and schema != Path('-')):
             raise UserError('--json-schema FILE.json writes the schema; it checks no robot')
         return _json_schema(arguments.json_schema)
-    if arguments.robot:
+    if arguments.robot is not None:
         from soro_cli.doctor.robot import robot_findings
 
         found = robot_findings(arguments.robot)
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         from soro_cli.doctor.machine import machine_findings
 
         found = machine_findings(os.environ)
-    title = arguments.robot or 'this machine'
+    title = 'this machine' if arguments.robot is None else arguments.robot
     findings = list(found) if arguments.json else print_findings(title, found)
     worst = max(f.level for f in findings)
     if arguments.json:

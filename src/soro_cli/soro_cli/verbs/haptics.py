@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     with running_robot(arguments) as robot:
         objects = _objects(arguments, robot) if known else from_file
         request = SetVirtualEnvironment.Request(objects=[object_to_message(o) for o in objects])
-        name = f'{robot.namespace}/haptic_renderer/set_environment'
+        name = f'{robot.prefix}/haptic_renderer/set_environment'
         reply = robot.session.call(SetVirtualEnvironment, name, request)
     if reply.error_code:
         raise UserError(reply.error_message, reply.error_code)
@@ -129,7 +129,7 @@ def _tip(robot: Any) -> Any:
     from soro_node.qos import LOSSY
 
     heard: list[PoseStamped] = []
-    topic = f'{robot.namespace}/tip_pose'
+    topic = f'{robot.prefix}/tip_pose'
     node = robot.session.node
     subscription = node.create_subscription(PoseStamped, topic, heard.append, LOSSY)
     try:

@@ -162,11 +162,11 @@ def _send(
         return obeys and near(watch)
 
     session = robot.session
-    publisher = session.node.create_publisher(kind, f'{robot.namespace}/{topic}', 1)
+    publisher = session.node.create_publisher(kind, f'{robot.prefix}/{topic}', 1)
     watch = MotionWatch(robot)
     if not session.spin_until(lambda: publisher.get_subscription_count() > 0, DISCOVERY):
         raise UserError(
-            f'nobody listens to {robot.namespace}/{topic}; is trajectory_planner running?'
+            f'nobody listens to {robot.prefix}/{topic}; is trajectory_planner running?'
         )
     ready = watch.ready(DISCOVERY) or arguments.no_wait
     if watch.stopped or (watch.state is not None and watch.state.device_state == ESTOP):

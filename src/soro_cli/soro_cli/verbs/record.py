@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     hear_interrupts()
     from soro_cli.record_session import record
 
-    if arguments.duration is not None and not 0.0 < arguments.duration < math.inf:
+    if arguments.duration is not None and arguments.duration <= 0.0:
         raise UserError(
             f'--duration = {arguments.duration:g}: give a number of seconds above zero', 2
         )
+    if arguments.reserve < 0.0:
+        raise UserError(f'--reserve = {arguments.reserve:g}: give megabytes, zero or more', 2)
     result = record(arguments)
     if arguments.json:
         print_json(result.as_json())

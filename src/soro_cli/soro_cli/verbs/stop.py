@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             round_ = ServiceRound(session, 'driver/stop', wanted)
             found = session.settled(round_.ask, wanted, LATECOMERS)
             if not found:
-                raise nobody(session, f'nobody offers {wanted}/driver/stop')
+                raise nobody(session, f'nobody offers {wanted.rstrip("/")}/driver/stop')
         done, failed = round_.carry_out()
         if arguments.clear and done and session.beside(RENDERER, space):
             also, failed = ServiceRound(session, RENDERER, space).carry_out()
