@@ -34,7 +34,9 @@ OLD_ENERGY = 0.3  # J: an allowance that hides less
 def swing(robot, signals, report):
     """Return what swings, peak to peak [m], a second after a hand has run into something."""
     calibration, device = report.calibration(), HapticDevice(robot)
-    limits = stable_limits(device, rendering_setup(0.002, device.motor_limits(), SPEED), 'fingertip')
+    limits = stable_limits(
+        device, rendering_setup(0.002, device.motor_limits(), SPEED), 'fingertip'
+    )
 
     def run(preset, hand, energy=ENERGY, limited=True, **changes):
         objects = [replace(o, **changes) for o in published_environment(preset, np.eye(4))]

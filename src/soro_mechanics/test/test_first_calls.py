@@ -260,7 +260,7 @@ print(type(kernels.arc_pose).__name__, type(kernels.arc_pose).__module__)
 
 @pytest.mark.timeout(900)
 def test_programs_begin_interpreted_and_go_on_compiled(tmp_path):
-    # In a cache that lacks what comes first: the others take many times as long, and prove no more.
+    # In a cache that lacks what comes first: all others take far longer, and prove no more.
     compile_first(load_robot('spatial_cc'))
     for file in Path(os.environ['NUMBA_CACHE_DIR']).glob('*/*.nb?'):
         if not file.name.startswith('kernels.arc_poses-'):
