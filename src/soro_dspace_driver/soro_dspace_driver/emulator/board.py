@@ -229,7 +229,7 @@ class DspaceBoard:
         if dt <= 0.0:
             return
         self.time = now
-        idle = not np.count_nonzero(self.target) + np.count_nonzero(self.applied)  # not `any`: slow
+        idle = not (np.count_nonzero(self.target) or np.count_nonzero(self.applied))
         allowed = IDLE_TTL if idle else self._ttl
         if self.state is sf.SerialState.ARMED and now - self._command_at > allowed:
             self.faults |= f1.DeviceFault.EXPIRED

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 import math
 from typing import Any
 
@@ -141,7 +141,7 @@ def _damped_radius(
         - np.asarray(drag)[..., None] * loop[..., 3, :]
     )
     loop[..., 4, 4] += 1.0 - share
-    return _largest(loop)
+    return np.abs(np.linalg.eigvals(loop)).max(axis=-1)
 
 
 def _loops(device: OneDirection, period: float, delay: int, shape: tuple[int, ...]) -> Array:
@@ -153,10 +153,6 @@ def _loops(device: OneDirection, period: float, delay: int, shape: tuple[int, ..
     for k in range(5, size):
         loop[..., k, k - 1] = 1.0
     return loop
-
-
-def _largest(loop: Array) -> Any:
-    return np.abs(np.linalg.eigvals(loop)).max(axis=-1)
 
 
 def sliding_radius(
@@ -176,7 +172,7 @@ def sliding_radius(
     loop[..., 3, 3] += 1.0
     loop[..., 4, :] = share * (loop[..., 3, :] + force / coupling - force / d.told)
     loop[..., 4, 4] += 1.0 - share
-    return _largest(loop)
+    return np.abs(np.linalg.eigvals(loop)).max(axis=-1)
 
 
 def admittance_limit(
@@ -189,10 +185,8 @@ def admittance_limit(
     float
         [N/m]; infinite above `highest`.
     """
-    found = _first_unstable(
-        lambda k: spectral_radius(device, k, period, delay), device.told, RESOLUTION, highest
-    )
-    return found / RESOLUTION
+    radius = partial(spectral_radius, device, period=period, delay=delay)
+    return _first_unstable(radius, device.told, RESOLUTION, highest) / RESOLUTION
 
 
 def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
@@ -200,11 +194,8 @@ def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
 
     Zero below a thousandth of the natural stiffness.
     """
-    softest = 1e-3 * device.told
-    found = _first_unstable(
-        lambda k: spectral_radius(device, k, period, delay), device.told, 1.0 / RESOLUTION, softest
-    )
-    return found * RESOLUTION
+    radius, told = partial(spectral_radius, device, period=period, delay=delay), device.told
+    return _first_unstable(radius, told, 1.0 / RESOLUTION, 1e-3 * told) * RESOLUTION
 
 
 def damping_limit(radius: Callable[[Array], Array]) -> float:
@@ -229,14 +220,8 @@ def sliding_limit(device: OneDirection, coupling: float, period: float, delay: i
 
     Zero below `WEAKEST`.
     """
-    found = _first_unstable(
-        lambda b: sliding_radius(device, b, coupling, period, delay),
-        STRONGEST,
-        1.0 / STEP,
-        WEAKEST,
-        1.0 + ONE,
-    )
-    return found * STEP
+    radius = partial(sliding_radius, device, coupling=coupling, period=period, delay=delay)
+    return _first_unstable(radius, STRONGEST, 1.0 / STEP, WEAKEST, 1.0 + ONE) * STEP
 
 
 def _first_unstable(
