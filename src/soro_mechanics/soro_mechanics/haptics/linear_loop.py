@@ -233,7 +233,7 @@ def _first_unstable(
     """
     value = start
     while True:
-        values = value * step ** np.arange(AT_ONCE)
+        values: Array = value * step ** np.arange(AT_ONCE, dtype=float)
         inside = (values - end) * (step - 1.0) <= 0.0
         inside[0] |= value == start
         values = values[inside]
