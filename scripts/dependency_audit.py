@@ -20,7 +20,7 @@ import sys
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from project_files import tree
+from project_files import imports_in, tree
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = 'docs/evidence/dependencies.md'
@@ -158,7 +158,7 @@ def _imported(files: list[Path]) -> dict[str, str]:
     """Return the first parts of absolute imports, and a file of each."""
     found: dict[str, str] = {}
     for file in (f for f in files if f.suffix == '.py'):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in imports_in(file.read_text()):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and not node.level:
                 names = [node.module or '']

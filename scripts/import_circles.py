@@ -14,6 +14,8 @@ import ast
 from collections.abc import Iterator, Set
 from pathlib import Path
 
+from project_files import imports_in
+
 ROOT = Path(__file__).resolve().parent.parent
 
 Imports = dict[str, set[str]]  # module -> the modules of this workspace that it imports
@@ -31,8 +33,7 @@ def imports(files: list[Path]) -> Imports:
     found = {}
     for name, file in modules.items():
         package = name if file.name == '__init__.py' else name.rpartition('.')[0]
-        tree = ast.parse(file.read_text())
-        found[name] = set(_imported(tree, package, modules.keys())) - {name}
+        found[name] = set(_imported(file.read_text(), package, modules.keys())) - {name}
     return found
 
 
@@ -81,8 +82,8 @@ def _module(file: Path) -> str:
     return '.'.join(parts[:-1] if parts[-1] == '__init__' else parts)
 
 
-def _imported(tree: ast.AST, package: str, known: Set[str]) -> Iterator[str]:
-    for node in _statements(tree):
+def _imported(source: str, package: str, known: Set[str]) -> Iterator[str]:
+    for node in imports_in(source):
         if isinstance(node, ast.Import):
             names = {alias.name for alias in node.names}
         else:
@@ -92,10 +93,3 @@ def _imported(tree: ast.AST, package: str, known: Set[str]) -> Iterator[str]:
             inside = {f'{origin}.{alias.name}' for alias in node.names}
             names = {name if name in known else origin for name in inside}
         yield from names & known
-
-
-def _statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports, wherever they stand."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield node

@@ -11,6 +11,7 @@ import re
 import sys
 
 from catkin_pkg.package import InvalidPackage, parse_package
+from project_files import imports_in
 import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -195,7 +196,7 @@ def _modules(folder: Path) -> set[str]:
     """Return what the modules in a folder import, without what Python brings."""
     modules: set[str] = set()
     for file in folder.rglob('*.py'):
-        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+        for node in imports_in(file.read_text(encoding='utf-8')):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition('.')[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:

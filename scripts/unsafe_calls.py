@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+import re
 
 # Calls by their dotted name. Data is read as data: YAML by a safe loader, arrays without pickle.
 CALLS = {
@@ -26,10 +27,16 @@ MODULES = ('pickle', 'shelve', 'marshal', 'dill', 'cloudpickle', 'jsonpickle', '
 KEYWORDS = {'shell': 'goes through a shell; give a list', 'allow_pickle': 'makes any object'}
 LOADERS = ('Loader', 'FullLoader', 'UnsafeLoader', 'CLoader', 'CFullLoader', 'CUnsafeLoader')
 EVERYWHERE = ('0.0.0.0', '[::]', '::')
+LISTENING = ('bind', 'add_insecure_port', 'listen')
+# Without any of these words a source has nothing to complain about.
+_WORDS = (*(c.rpartition('.')[2] for c in CALLS), *MODULES, *KEYWORDS, *LOADERS, *LISTENING)
+WORDS = re.compile(rf'\b(?:{"|".join(_WORDS)})\b')
 
 
 def check(text: str) -> Iterator[str]:
     """Yield ':line: why' for every place in a Python source."""
+    if not WORDS.search(text):
+        return
     for node in ast.walk(ast.parse(text)):
         for why in _complaints(node):
             yield f':{getattr(node, "lineno", 1)}: {why}'
@@ -44,7 +51,7 @@ def _complaints(node: ast.AST) -> Iterator[str]:
             off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
             if keyword.arg in KEYWORDS and not off:
                 yield f'{keyword.arg}=... {KEYWORDS[keyword.arg]}'
-        if name.endswith(('.bind', '.add_insecure_port', '.listen')):
+        if name.endswith(tuple(f'.{word}' for word in LISTENING)):
             for value in ast.walk(node):
                 if isinstance(value, ast.Constant) and str(value.value).startswith(EVERYWHERE):
                     yield f'{name}(...) listens to the whole network; loopback is the default'

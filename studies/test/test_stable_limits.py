@@ -34,7 +34,9 @@ OLD_ENERGY = 0.3  # J: an allowance that hides less
 def swing(robot, signals, report):
     """Return what swings, peak to peak [m], a second after a hand has run into something."""
     calibration, device = report.calibration(), HapticDevice(robot)
-    setup = rendering_setup(0.002, device.motor_limits(), SPEED)
+    limits = stable_limits(
+        device, rendering_setup(0.002, device.motor_limits(), SPEED), 'fingertip'
+    )
 
     def run(preset, hand, energy=ENERGY, limited=True, **changes):
         objects = [replace(o, **changes) for o in published_environment(preset, np.eye(4))]
@@ -42,7 +44,6 @@ def swing(robot, signals, report):
             robot, calibration, signals, objects, BenchSetup(energy=energy), HANDS[hand]
         )
         if limited:
-            limits = stable_limits(device, setup, 'fingertip')
             rig.loop.law.environment, _ = limits.environment(objects)
         places = []
         for tick in range(850):

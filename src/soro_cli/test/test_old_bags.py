@@ -27,6 +27,7 @@ ROBOTS = {
     'stiff_flop',
     'stiff_flop_two_segment',
 }
+PAINTED = ('haptic_5dof', 'pam_continuum')  # what matplotlib does is the same with every bag
 named = pytest.mark.parametrize('bag', BAGS, ids=lambda b: b.name)
 
 
@@ -47,7 +48,9 @@ def test_every_message_is_decoded_as_it_was_written(bag):
 
 
 @named
-def test_it_is_listed_and_drawn(bag, soro):
+def test_it_is_listed_and_drawn(bag, soro, request):
+    if bag.name not in PAINTED:
+        request.getfixturevalue('unpainted')
     listed = soro('info', str(bag), '--json')
     assert json.loads(listed.stdout)['message_revision'] == 1
     plot = ('plot', str(bag), '-o', 'figures', '--json')

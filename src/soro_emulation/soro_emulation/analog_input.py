@@ -49,7 +49,8 @@ class AnalogInputs:
         p = self._properties
         noisy = volts + p.noise * self._generator.standard_normal(len(volts))
         # An X series card converts a little beyond its nominal range.
-        counts = np.rint(np.clip(noisy, -1.07 * p.range, 1.07 * p.range) / self._step)
-        sample = np.where(np.isnan(self.forced), counts * self._step, self.forced)
-        self._last = np.where(self.frozen, self._last, sample)
+        within = np.maximum(np.minimum(noisy, 1.07 * p.range), -1.07 * p.range)
+        sample = np.rint(within / self._step) * self._step
+        np.copyto(sample, self.forced, where=~np.isnan(self.forced))
+        np.copyto(self._last, sample, where=~self.frozen)
         return self._last.copy()

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 import heapq
 from pathlib import Path
 import struct
@@ -270,9 +270,6 @@ class _Types:
     Each by its own: a type may have changed between what was recorded into one bag.
     """
 
-    def __init__(self) -> None:
-        self._stores: dict[tuple[str, bytes], Any] = {}
-
     def decode(self, schema: Schema, data: bytes) -> Any:
         store, kind = self.learn(schema), schema.name
         from rosbags.serde import SerdeError
@@ -297,30 +294,31 @@ class _Types:
 
     def learn(self, schema: Schema) -> Any:
         """Return the types of a schema; BadRecord, NotABag: its definition is of no use."""
-        kind = schema.name
-        if (kind, schema.data) in self._stores:
-            return self._stores[kind, schema.data]
-        import_package('rosbags', 'rosbags')
-        from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
-        from rosbags.typesys.base import TypesysError
+        return _learned(schema.name, schema.encoding, schema.data)
 
-        store = get_typestore(Stores.EMPTY)
-        text = _text(schema.data, kind)
-        readers = {
-            'ros2msg': lambda: get_types_from_msg(text, kind),
-            'ros2idl': lambda: get_types_from_idl(text),
-        }
-        if schema.encoding not in readers:
-            raise NotABag(f'{kind} is described as {schema.encoding!r}; known: ros2msg, ros2idl')
-        try:
-            types = readers[schema.encoding]()
-            _refuse_circles(kind, types)
-            store.register({k: v for k, v in types.items() if k not in store.types})
-            store.get_msgdef(kind)  # finds types that are not described
-        except (TypesysError, KeyError, ValueError, RecursionError) as error:
-            raise BadRecord(f'the definition of {kind}: {error}') from None
-        self._stores[kind, schema.data] = store
-        return store
+
+@lru_cache(maxsize=256)  # of every bag that is opened: most have the same
+def _learned(kind: str, encoding: str, definition: bytes) -> Any:
+    import_package('rosbags', 'rosbags')
+    from rosbags.typesys import get_types_from_idl, get_types_from_msg, get_typestore, Stores
+    from rosbags.typesys.base import TypesysError
+
+    store = get_typestore(Stores.EMPTY)
+    text = _text(definition, kind)
+    readers = {
+        'ros2msg': lambda: get_types_from_msg(text, kind),
+        'ros2idl': lambda: get_types_from_idl(text),
+    }
+    if encoding not in readers:
+        raise NotABag(f'{kind} is described as {encoding!r}; known: ros2msg, ros2idl')
+    try:
+        types = readers[encoding]()
+        _refuse_circles(kind, types)
+        store.register({k: v for k, v in types.items() if k not in store.types})
+        store.get_msgdef(kind)  # finds types that are not described
+    except (TypesysError, KeyError, ValueError, RecursionError) as error:
+        raise BadRecord(f'the definition of {kind}: {error}') from None
+    return store
 
 
 def _refuse_circles(kind: str, types: Mapping[str, Any]) -> None:

@@ -143,25 +143,33 @@ class MovingBench(VirtualBench):
         matrix = 2.0 / h * mass + damping + 0.5 * h * (k + np.diag(grip.stiffness))
         solve = np.linalg.inv(matrix)
         at, angle0 = self.place, p.angle.copy()
-        half = np.exp(-0.5 * h / MOTOR_LAG)
         speed = (end - start) / duration
-        for i in range(steps):
-            if self.motor is None:
-                middle = target + half * (self.angle - target)
-                last = target + half * (middle - target)
-            else:
+        # A step takes place and speed (10,) to `step @ them`, and what drives them adds to it.
+        middle = solve @ np.hstack([-k - np.diag(grip.stiffness), 2.0 / h * mass])
+        step = np.vstack([h * middle, 2.0 * middle])
+        step[:5, :5] += np.eye(5)
+        step[5:, 5:] -= np.eye(5)
+        gain, bend = np.vstack([h * solve, 2.0 * solve]), k @ jacobian
+        wanted = start + np.outer((np.arange(steps) + 0.5) * h, speed)
+        drive = grip.stiffness * wanted + grip.damping * speed + push - p.force + k @ at
+        if self.motor is None:
+            fading = np.exp(-0.5 * h / MOTOR_LAG) ** np.arange(1, 2 * steps + 1)
+            turns = target + np.outer(fading, self.angle - target)
+            self.angle = turns[-1]
+            turned = np.array([self._gear.follow(turn) for turn in turns[::2]]) + self.zero
+            drive += (turned - angle0) @ bend.T
+        state = np.concatenate([self.x, self.v])
+        for driven in drive:
+            if self.motor is not None:
                 bent = self.turned - angle0 - p.ae @ (self.force - p.force)
                 load = p.torque + np.linalg.solve(p.aa, bent)
                 last = self.motor.advance(target, load, h)
-                middle = 0.5 * (self.angle + last)
-            self.turned = self._gear.follow(middle) + self.zero
-            elastic = p.force + k @ (self.x - at - jacobian @ (self.turned - angle0))
-            wanted = start + (i + 0.5) * h * speed
-            force = grip.stiffness * (wanted - self.x) + grip.damping * speed + push
-            middle_speed = solve @ (2.0 / h * (mass @ self.v) + force - elastic)
-            self.x = self.x + h * middle_speed
-            self.v = 2.0 * middle_speed - self.v
-            self.angle, self.force = last, elastic
+                self.turned = self._gear.follow(0.5 * (self.angle + last)) + self.zero
+                lent = bend @ (self.turned - angle0)
+                driven = driven + lent
+                self.angle, self.force = last, p.force + k @ (state[:5] - at) - lent
+            state = step @ state + gain @ driven
+        self.x, self.v = state[:5], state[5:]
         self.turned = self._gear.follow(self.angle) + self.zero
         self.force = p.force + k @ (self.x - at - jacobian @ (self.turned - angle0))
         self.plant.update(self.turned, self.force)

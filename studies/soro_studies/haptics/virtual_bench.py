@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import product
 import math
 
@@ -108,6 +108,11 @@ def bench_signals(count: int, seed: int = 2) -> tuple[FlexSignal, ...]:
     )
 
 
+def together(signals: Sequence[FlexSignal]) -> FlexSignal:
+    """Return sensors as one, of arrays."""
+    return FlexSignal(*np.array([astuple(signal) for signal in signals]).T)
+
+
 def make_plant(
     robot: Robot, errors: PlantErrors | None, material: float = SOFTER
 ) -> tuple[HapticDevice, Array, Play]:
@@ -174,14 +179,14 @@ def calibrated_report(
     names = tuple(strip.name for strip in model.spec.strips)
     rotations: list[list[Array]] = [[] for _ in names]
     counts = []
-    free = np.zeros(5)
+    free, sensors = np.zeros(5), together(signals)
     for angle in path:
         plant.update(angle + zero, free)
         model.update(STEP * np.round(angle / STEP), free)
         for i, name in enumerate(names):
             rotations[i].append(model.node_rotations(name))
         slid = play.follow(plant.ports.sensor.copy())
-        counts.append([s.counts(e, 0.0, random) for s, e in zip(signals, slid, strict=True)])
+        counts.append(sensors.counts(slid, 0.0, random))
     recording = FlexRecording(names, tuple(np.array(r) for r in rotations), np.array(counts))
     return calibrate(robot.name, recording, model.spec.distance, method)
 
@@ -219,7 +224,7 @@ class VirtualBench:
     ) -> None:
         self.robot = robot
         self.setup = BenchSetup() if setup is None else setup
-        self.signals = tuple(signals)
+        self.signals = together(signals)
         self.dt = 1.0 / self.setup.rate
         self.plant, self.zero, self._play = make_plant(
             robot, self.setup.errors, self.setup.material
@@ -332,8 +337,7 @@ class VirtualBench:
     def counts(self) -> Array:
         """Return what the converter reads."""
         slid = self._play.follow(self.plant.ports.sensor.copy())
-        strips = zip(self.signals, slid, strict=True)
-        return np.array([float(s.counts(e, self.time, self.random)) for s, e in strips])
+        return self.signals.counts(slid, self.time, self.random)
 
     def along(self, points: Sequence[Sequence[float]], seconds: float) -> Trace:
         """Move the hand along points, shape (n, 5), in equal times; return what happened."""

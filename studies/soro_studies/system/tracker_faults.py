@@ -27,6 +27,7 @@ from soro_emulation.emulated_tracker import SeenPose
 from soro_kinematics.tip_tracker import MarkerPose, TipTracker, TrackerRules
 from soro_kinematics.tracker_input import PARAMETERS
 from soro_mechanics.analysis.trajectory import sample_curve, schedule, solve_path
+from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.numerics.curves import named_curve, placed
 from soro_msgs.msg import TrackerState
@@ -64,6 +65,7 @@ class TrackedTip(VirtualTip):
         self.said: set[int] = set()
         self._latencies: deque[float] = deque(maxlen=MANY)
         self._rules: TipTracker | None = None
+        self._model: Configuration | None = None
         super().__init__(LOADED, control)
         self._rules = TipTracker(
             TrackerRules(
@@ -80,10 +82,10 @@ class TrackedTip(VirtualTip):
         if self._rules is None:  # the first pose, while the scene is set up
             return
         stamp, now = round(seen.stamp * NANOSECONDS), round(self.now * NANOSECONDS)
-        model = self.robot.forward(self._drives.true).tip
+        self._model = self.robot.forward(self._drives.true, None, self._model)
         pose = MarkerPose(stamp, seen.frame_id, seen.pose, True)
         known = f'no transform to {seen.frame_id}' if seen.frame_id else np.eye(4)
-        tip = self._rules.take(pose, known, model, now, self.now)
+        tip = self._rules.take(pose, known, self._model.tip, now, self.now)
         if tip is None:
             return
         self._latencies.append(self.now - seen.stamp)

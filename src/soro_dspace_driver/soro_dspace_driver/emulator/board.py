@@ -229,7 +229,7 @@ class DspaceBoard:
         if dt <= 0.0:
             return
         self.time = now
-        idle = not (self.target.any() or self.applied.any())
+        idle = not (np.count_nonzero(self.target) or np.count_nonzero(self.applied))
         allowed = IDLE_TTL if idle else self._ttl
         if self.state is sf.SerialState.ARMED and now - self._command_at > allowed:
             self.faults |= f1.DeviceFault.EXPIRED
@@ -241,7 +241,7 @@ class DspaceBoard:
             rate = RAMP if self.ramping else self._rate
             step = np.clip(self.target - self.applied, -rate * dt, rate * dt)
             self._put_out(self.applied + step, now)
-            if self.ramping and not self.applied.any():
+            if self.ramping and not np.count_nonzero(self.applied):
                 self._off(now)
 
     def _judge(self, now: float) -> None:
@@ -259,7 +259,7 @@ class DspaceBoard:
 
     def _watch(self, bit: f1.DeviceFault, wrong: Conditions, now: float) -> None:
         lasting = self._wrong[bit].update(wrong, now)
-        if lasting.any():
+        if np.count_nonzero(lasting):
             self._meant |= sum(1 << int(i) for i in np.flatnonzero(lasting))
             self._trip(sf.SerialState.FAULT, bit, now)
 

@@ -10,6 +10,7 @@ is a gas spring.
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 
 import numpy as np
 
@@ -93,18 +94,19 @@ class RegulatorBank:
             return self._flow(p.valve, np.minimum(self._gain * setpoint, self.supply), duration)
         steps = max(1, int(np.ceil(duration / MAX_STEP)))
         dt = duration / steps
-        regulated = np.minimum(self._gain * setpoint, self.supply)
-        goal = np.where(self.stuck_open, self.supply, regulated)
+        goal = np.minimum(self._gain * setpoint, self.supply)
+        np.copyto(goal, self.supply, where=self.stuck_open)
         tau = p.time_constant
         if not self.supplied:
             goal, tau = np.zeros_like(goal), p.vent_time_constant
-        follow = 1.0 - np.exp(-dt / tau)
-        lost = np.exp(-self.leak * dt)
+        follow = 1.0 - math.exp(-dt / tau)
+        kept = np.exp(-self.leak * dt)
         limit = p.flow_limit * dt
         for _ in range(steps):
-            change = np.clip(follow * (goal - self.pressure), -limit, limit)
-            after = np.where(self.blocked, self.pressure, (self.pressure + change) * lost)
-            moved = float(np.max(np.abs(after - self.pressure)))
+            change = np.maximum(np.minimum(follow * (goal - self.pressure), limit), -limit)
+            after = (self.pressure + change) * kept
+            np.copyto(after, self.pressure, where=self.blocked)
+            moved = max(map(abs, (after - self.pressure).tolist()))
             self.pressure = after
             if moved < STILL:
                 break  # nothing moves any more, however long this lasts

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 import math
+from typing import Any
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
 
+Rendered = float | Array  # stiffness or damping: one, or several at once
+AT_ONCE = 50  # poles of so many loops take as long as of four by themselves
 STIFFEST = 1e5  # N/m: beyond it nothing is called a spring
 RESOLUTION = 1.01  # of a limit
 WEAKEST, STRONGEST, STEP = 0.01, 1e3, 1.05  # N s/m of damping, and the resolution of its limits
@@ -86,29 +89,29 @@ def _exponential(matrix: Array) -> Array:
 
 
 def spectral_radius(
-    device: OneDirection, stiffness: float, period: float, delay: int, damping: float = 0.0
-) -> float:
+    device: OneDirection, stiffness: Rendered, period: float, delay: int, damping: Rendered = 0.0
+) -> Any:
     """Return the largest modulus of the closed loop's poles: below one is stable.
 
     Parameters
     ----------
     device : OneDirection
-    stiffness : float
+    stiffness : float or ndarray
         Rendered [N/m].
     period : float
         Of the law [s].
     delay : int
         Samples from a measurement to the motors' answer to it; 0: at once.
-    damping : float
+    damping : float or ndarray
         Rendered [N s/m].
     """
     force = device.told * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
     # The goal less what the legs bend by under the force there.
-    goal = (1.0 / stiffness - 1.0 / device.told) * force
+    goal = np.multiply.outer(1.0 / np.asarray(stiffness) - 1.0 / device.told, force)
     return _damped_radius(device, goal, damping / stiffness, period, delay)
 
 
-def resisting_radius(device: OneDirection, damping: float, period: float, delay: int) -> float:
+def resisting_radius(device: OneDirection, damping: Rendered, period: float, delay: int) -> Any:
     """Return the largest modulus of the poles where the hand moves freely against damping.
 
     One pole is 1 where no hand pulls the handle back: it may rest anywhere.
@@ -118,54 +121,58 @@ def resisting_radius(device: OneDirection, damping: float, period: float, delay:
 
 
 def _damped_radius(
-    device: OneDirection, goal: Array, drag: float, period: float, delay: int
-) -> float:
+    device: OneDirection, goal: Array, drag: Rendered, period: float, delay: int
+) -> Any:
     """Return the largest pole of a law that sends the far end to `goal @ (x, v, far end)`.
 
     `drag` [s] times the filtered speed of the hand is subtracted.
     """
-    sampled = _sampled(device, period)
     share, speed_share = (
         period / (period + t) for t in (device.smoothing, device.speed_smoothing)
     )
-    size = 5 + delay  # x, v, far end, filtered speed, low-pass, commands on their way
-    loop = np.zeros((size, size))
-    loop[:3, :3] = sampled[:, :3]
-    loop[:3, size - 1] = sampled[:, 3]
+    # x, v, far end, filtered speed, low-pass, commands on their way
+    loop = _loops(device, period, delay, np.shape(drag))
     # The law sees the state after this sample.
-    loop[3] = speed_share / period * loop[0]
-    loop[3, 0] -= speed_share / period
-    loop[3, 3] += 1.0 - speed_share
-    loop[4] = share * (goal @ loop[:3] - drag * loop[3])
-    loop[4, 4] += 1.0 - share
+    loop[..., 3, :] = speed_share / period * loop[..., 0, :]
+    loop[..., 3, 0] -= speed_share / period
+    loop[..., 3, 3] += 1.0 - speed_share
+    loop[..., 4, :] = share * (
+        (goal[..., None, :] @ loop[..., :3, :])[..., 0, :]
+        - np.asarray(drag)[..., None] * loop[..., 3, :]
+    )
+    loop[..., 4, 4] += 1.0 - share
+    return np.abs(np.linalg.eigvals(loop)).max(axis=-1)
+
+
+def _loops(device: OneDirection, period: float, delay: int, shape: tuple[int, ...]) -> Array:
+    """Return loops without their laws: sampled motion, two numbers of the law, late commands."""
+    sampled, size = _sampled(device, period), 5 + delay
+    loop = np.zeros((*shape, size, size))
+    loop[..., :3, :3] = sampled[:, :3]
+    loop[..., :3, size - 1] = sampled[:, 3]
     for k in range(5, size):
-        loop[k, k - 1] = 1.0
-    return float(np.abs(np.linalg.eigvals(loop)).max())
+        loop[..., k, k - 1] = 1.0
+    return loop
 
 
 def sliding_radius(
-    device: OneDirection, damping: float, coupling: float, period: float, delay: int
-) -> float:
+    device: OneDirection, damping: Rendered, coupling: float, period: float, delay: int
+) -> Any:
     """Return the largest modulus of the poles where the hand slides by an admittance.
 
     A proxy moves by force over `damping` [N s/m]; the hand hangs on it by `coupling` [N/m]. One
     pole is 1 where no hand pulls the handle back: it may rest anywhere.
     """
     d = device
-    sampled = _sampled(d, period)
     share = period / (period + d.smoothing)
-    size = 5 + delay  # x, v, far end, proxy, low-pass, commands on their way (newest first)
-    loop = np.zeros((size, size))
-    loop[:3, :3] = sampled[:, :3]
-    loop[:3, size - 1] = sampled[:, 3]
-    force = d.told * (loop[0] - loop[2])  # of the hand, as sensed after this sample
-    loop[3] = force * period / damping
-    loop[3, 3] += 1.0
-    loop[4] = share * (loop[3] + force / coupling - force / d.told)
-    loop[4, 4] += 1.0 - share
-    for k in range(5, size):
-        loop[k, k - 1] = 1.0
-    return float(np.abs(np.linalg.eigvals(loop)).max())
+    # x, v, far end, proxy, low-pass, commands on their way (newest first)
+    loop = _loops(d, period, delay, np.shape(damping))
+    force = d.told * (loop[..., 0, :] - loop[..., 2, :])  # of the hand, after this sample
+    loop[..., 3, :] = force * period / np.asarray(damping)[..., None]
+    loop[..., 3, 3] += 1.0
+    loop[..., 4, :] = share * (loop[..., 3, :] + force / coupling - force / d.told)
+    loop[..., 4, 4] += 1.0 - share
+    return np.abs(np.linalg.eigvals(loop)).max(axis=-1)
 
 
 def admittance_limit(
@@ -178,12 +185,8 @@ def admittance_limit(
     float
         [N/m]; infinite above `highest`.
     """
-    stiffness = device.told
-    while spectral_radius(device, stiffness, period, delay) < 1.0:
-        stiffness *= RESOLUTION
-        if stiffness > highest:
-            return math.inf
-    return stiffness / RESOLUTION
+    radius = partial(spectral_radius, device, period=period, delay=delay)
+    return _first_unstable(radius, device.told, RESOLUTION, highest) / RESOLUTION
 
 
 def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
@@ -191,33 +194,25 @@ def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
 
     Zero below a thousandth of the natural stiffness.
     """
-    stiffness = device.told
-    while spectral_radius(device, stiffness, period, delay) < 1.0:
-        stiffness /= RESOLUTION
-        if stiffness < 1e-3 * device.told:
-            return 0.0
-    return stiffness * RESOLUTION
+    radius, told = partial(spectral_radius, device, period=period, delay=delay), device.told
+    return _first_unstable(radius, told, 1.0 / RESOLUTION, 1e-3 * told) * RESOLUTION
 
 
-def damping_limit(radius: Callable[[float], float]) -> float:
+def damping_limit(radius: Callable[[Array], Array]) -> float:
     """Return the strongest damping that is stable, and every weaker one [N s/m].
 
     Parameters
     ----------
     radius : callable
-        Returns the largest modulus of the poles with some damping.
+        Returns the largest moduli of the poles with some dampings.
 
     Returns
     -------
     float
         Zero where the weakest is not stable; infinite above `STRONGEST`.
     """
-    damping = WEAKEST
-    while radius(damping) < 1.0 + ONE:
-        damping *= STEP
-        if damping > STRONGEST:
-            return math.inf
-    return damping / STEP if damping > WEAKEST else 0.0
+    found = _first_unstable(radius, WEAKEST, STEP, STRONGEST, 1.0 + ONE)
+    return found / STEP if found > WEAKEST else 0.0
 
 
 def sliding_limit(device: OneDirection, coupling: float, period: float, delay: int) -> float:
@@ -225,9 +220,26 @@ def sliding_limit(device: OneDirection, coupling: float, period: float, delay: i
 
     Zero below `WEAKEST`.
     """
-    damping = STRONGEST
-    while sliding_radius(device, damping, coupling, period, delay) < 1.0 + ONE:
-        damping /= STEP
-        if damping < WEAKEST:
-            return 0.0
-    return damping * STEP
+    radius = partial(sliding_radius, device, coupling=coupling, period=period, delay=delay)
+    return _first_unstable(radius, STRONGEST, 1.0 / STEP, WEAKEST, 1.0 + ONE) * STEP
+
+
+def _first_unstable(
+    radius: Callable[[Array], Array], start: float, step: float, end: float, largest: float = 1.0
+) -> float:
+    """Return the first of start, start * step, ... that is not stable, many at a time.
+
+    Infinite, or zero where `step` is below one: all are stable, as far as `end`.
+    """
+    value = start
+    while True:
+        values: Array = value * step ** np.arange(AT_ONCE, dtype=float)
+        inside = (values - end) * (step - 1.0) <= 0.0
+        inside[0] |= value == start
+        values = values[inside]
+        unstable = np.flatnonzero(~(radius(values) < largest))
+        if unstable.size:
+            return float(values[unstable[0]])
+        if not inside.all():
+            return math.inf if step > 1.0 else 0.0
+        value = values[-1] * step

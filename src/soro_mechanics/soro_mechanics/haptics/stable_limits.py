@@ -210,12 +210,12 @@ def _within(asked: float, least: float, most: float, what: str, said: list[str])
 
 
 def _rendered(
-    d: linear_loop.OneDirection, stiffness: float, period: float, damping: float
-) -> float:
+    d: linear_loop.OneDirection, stiffness: float, period: float, damping: Array
+) -> Array:
     return linear_loop.spectral_radius(d, stiffness, period, DELAY, damping)
 
 
-def _resisting(d: linear_loop.OneDirection, period: float, damping: float) -> float:
+def _resisting(d: linear_loop.OneDirection, period: float, damping: Array) -> Array:
     return linear_loop.resisting_radius(d, damping, period, DELAY)
 
 

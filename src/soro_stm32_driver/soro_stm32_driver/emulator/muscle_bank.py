@@ -20,6 +20,7 @@ from soro_stm32_driver.muscle_estimate import without_mean
 
 INFLATE, DEFLATE = 0, 1
 KINDS = ('inflate', 'deflate')  # their names
+OFTEN = 0.01  # s between integrations when nothing switches and nobody looks
 LOW, HIGH = -50e3, 50e3  # Pa: completely deflated, completely inflated
 
 
@@ -52,7 +53,6 @@ class MuscleProperties:
 class MuscleBank:
     """All muscles of a robot, from the coils of the relays to lengths.
 
-    - `pressure` (m,) [Pa]
     - `supply` [Pa]: may be changed: a compressor that fails.
     - `leak` (m,) [1/s]: may be changed: a torn airbag.
     - `blocked`, `stuck` (m,): a blocked line; a deflation relay that does not pull in.
@@ -79,13 +79,13 @@ class MuscleBank:
         self._healthy_leak = 1.0 / spread(p.leak_time)
         self.leak = self._healthy_leak.copy()
         self._bulge = spread(p.curvature)
-        self.pressure = np.zeros(count)  # nobody knows after a night
+        self._pressure = np.zeros(count)  # nobody knows after a night
         self.blocked, self.stuck = np.zeros(count, bool), np.zeros(count, bool)
         self._coil = np.zeros((2, count), bool)
         self._contact = np.zeros((2, count), bool)
         self._due: list[tuple[float, int, int, int, bool]] = []
         self._order = 0
-        self._now = now
+        self._now = self._until = now
         self.overlaps = 0
 
     def repair(self) -> None:
@@ -113,7 +113,15 @@ class MuscleBank:
             if self._coil[kind, muscle] == on:
                 self.overlaps += int(on and self._contact[1 - kind, muscle])
                 self._contact[kind, muscle] = on
-        self._flow(now)
+        self._until = max(self._until, now)
+        if now - self._now >= OFTEN:
+            self._flow(now)
+
+    @property
+    def pressure(self) -> Array:
+        """Pressures by now, shape (m,) [Pa]."""
+        self._flow(self._until)
+        return self._pressure
 
     @property
     def free(self) -> Array:
@@ -150,4 +158,4 @@ class MuscleBank:
         fill, empty = self._rates[INFLATE] * inflate, self._rates[DEFLATE] * deflate
         rate = fill + empty + self.leak
         end = (fill * supply + empty * p.vacuum) / rate
-        self.pressure = end + (self.pressure - end) * np.exp(-rate * seconds)
+        self._pressure = end + (self._pressure - end) * np.exp(-rate * seconds)

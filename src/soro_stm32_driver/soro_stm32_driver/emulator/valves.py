@@ -11,6 +11,7 @@ from soro_stm32_driver import protocol as f3
 from soro_stm32_driver.emulator.properties import BoardProperties
 from soro_stm32_driver.pairing import Pairing
 
+HOLD = f3.Action.HOLD
 STAGGER = 2  # ms between two relays that pull in
 DEFLATION_WEIGHT = 2  # deflating pays inflation back so much faster
 DEEPEST_QUEUE = 8  # actions of one muscle
@@ -22,7 +23,7 @@ class _Muscle:
 
     def __init__(self) -> None:
         self.queue: deque[f3.Timed] = deque()
-        self.running = f3.Action.HOLD
+        self.running = HOLD
         self.began = self.ends = self.ready = 0
         self.worked = [0, 0]
         self.switched = [0, 0]
@@ -30,7 +31,7 @@ class _Muscle:
 
     @property
     def busy(self) -> bool:
-        return self.running is not f3.Action.HOLD or bool(self.queue)
+        return self.running is not HOLD or bool(self.queue)
 
     @property
     def inflation_waiting(self) -> int:
@@ -96,13 +97,13 @@ class Valves:
         """Return when the last action that waits will have ended, without staggering [ms]."""
         ends = []
         for m in self.muscles:
-            begin = m.ends if m.running is not f3.Action.HOLD else max(tick, m.ready)
+            begin = m.ends if m.running is not HOLD else max(tick, m.ready)
             ends.append(begin + sum(a.duration for a in m.queue) if m.busy else tick)
         return max(ends, default=tick)
 
     def append(self, action: f3.Timed) -> None:
         """Let an action wait behind those of its muscle."""
-        if action.action != f3.Action.HOLD:
+        if action.action != HOLD:
             self.muscles[action.muscle].queue.append(action)
             self._working.add(action.muscle)
 
@@ -161,7 +162,7 @@ class Valves:
         rows = []
         for m in self.muscles:
             worked = list(m.worked)
-            if m.running is not f3.Action.HOLD:
+            if m.running is not HOLD:
                 worked[m.running - 1] += self._tick - m.began
             rows.append(
                 f3.Worked(
@@ -174,7 +175,7 @@ class Valves:
         return f3.ValveTimes(time, tuple(rows))
 
     def _work(self, i: int, m: _Muscle, tick: int) -> None:
-        if m.running is not f3.Action.HOLD:
+        if m.running is not HOLD:
             if tick < m.ends:
                 return
             if m.queue and m.queue[0].action == m.running:
@@ -191,13 +192,13 @@ class Valves:
             self._switch(m.running - 1, i, True)
 
     def _off(self, i: int, m: _Muscle) -> None:
-        if m.running is f3.Action.HOLD:
+        if m.running is HOLD:
             return
         kind, on = m.running - 1, self._tick - m.began
         m.worked[kind] += on
         leak = m.net * BUDGET_LEAK * max(0, self._tick - m.ready)
         m.net = max(0.0, m.net - leak + (on if kind == 0 else -DEFLATION_WEIGHT * on))
         self.coils &= ~self.pairing.bit(i, kind)
-        m.running = f3.Action.HOLD
+        m.running = HOLD
         m.ready = self._tick + f3.MIN_ACTION  # also lets the other valve close first
         self._switch(kind, i, False)
