@@ -46,9 +46,9 @@ def new_motion(law, free, move, past):
 def append_step(move, step, part, b):
     """Let log(exp(move) exp(part step)) be `move`, but for products of three; b: scratch (6,)."""
     v, w = vector_at(step, 0, 1), vector_at(step, 3, 1)
-    along, round_it = times(0.5, vector_at(move, 0, 1)), times(0.5, vector_at(move, 3, 1))
-    put_vector(b, 0, 1, times(part, plus_cross(plus_cross(v, round_it, v), along, w)))
-    put_vector(b, 3, 1, times(part, plus_cross(w, round_it, w)))
+    along, turn = times(0.5, vector_at(move, 0, 1)), times(0.5, vector_at(move, 3, 1))
+    put_vector(b, 0, 1, times(part, plus_cross(plus_cross(v, turn, v), along, w)))
+    put_vector(b, 3, 1, times(part, plus_cross(w, turn, w)))
     for i in range(6):
         move[i] += b[i]
 

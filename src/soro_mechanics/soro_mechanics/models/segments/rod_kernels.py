@@ -96,12 +96,8 @@ def rod_rates(rod, weight, e, stage, y, cols, rates):
     c2, c3 = rod.chain.sections[i, 2], rod.chain.sections[i, 3]
     held, s = rod.held[e, point], record[e, point, 0]
     r = vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
-    p, n, about, heavy = (
-        vector_at(y, 0, 1),
-        vector_at(y, 12, 1),
-        vector_at(y, 15, 1),
-        vector_at(weight, 0, 1),
-    )
+    p, n = vector_at(y, 0, 1), vector_at(y, 12, 1)
+    about, heavy = vector_at(y, 15, 1), vector_at(weight, 0, 1)
     soft, limp = times(held, (c3, c3, c0)), times(held * held, (c1, c1, c2))
     h = plus(turned_back(r, n), (0.0, 0.0, press[i, 0]))
     h = minus(h, (record[e, point, 8], record[e, point, 9], record[e, point, 1]))

@@ -137,12 +137,8 @@ def _operators(twist, half, lanes):
 def _first(twist, given, stress, out, block, lanes):
     """Write b (w . x - hat(w x x) - x w^T) + 2 b' (w x (w x x)) w^T and hat(x) / 2."""
     for k in range(lanes):
-        w, x, b = (
-            vector_at(twist, 24 + k, 8),
-            vector_at(given, stress + k, 8),
-            number_at(twist, SERIES + k),
-        )
-        c = cross(w, x)
+        w, x = vector_at(twist, 24 + k, 8), vector_at(given, stress + k, 8)
+        b, c = number_at(twist, SERIES + k), cross(w, x)
         # columns are multiples of w but for the hat: (t e - b x) w^T
         y = minus(times(2.0 * number_at(twist, SERIES + 8 + k), cross(w, c)), times(b, x))
         d, c, h = b * dot(w, x), times(b, c), times(0.5, x)
@@ -166,11 +162,8 @@ def _add_row(out, at, row, sizes, vectors):
 def _second(twist, given, out, lanes):
     """Add to Y0 the derivative by w of X v, of the force x."""
     for k in range(lanes):
-        v, w, x = (
-            vector_at(twist, k, 8),
-            vector_at(twist, 24 + k, 8),
-            vector_at(given, HELD + k, 8),
-        )
+        v, w = vector_at(twist, k, 8), vector_at(twist, 24 + k, 8)
+        x = vector_at(given, HELD + k, 8)
         b, t = number_at(twist, SERIES + k), 2.0 * number_at(twist, SERIES + 8 + k)
         wv = dot(w, v)
         k0 = t * wv

@@ -21,7 +21,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
+from soro_mechanics.numerics.kernels import kernel
 
 CONVERGED = 0
 NOT_SOLVABLE = 1
@@ -56,16 +56,30 @@ class Aim(NamedTuple):
     lanes: int  # LANES, see `integrate_lanes`
 
 
-@makes_arrays
 @kernel
 def copy_into(source, target):
     """Copy a state."""
-    target.body[:] = source.body
-    target.node[:] = source.node
-    target.wrench[:] = source.wrench
-    target.joint[:] = source.joint
-    target.spin[:] = source.spin
-    target.tension[:] = source.tension
+    # element by element: arrays that may lie over each other take half as long again
+    for b in range(source.body.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                target.body[b, i, j] = source.body[b, i, j]
+    for k in range(source.node.shape[0]):
+        for i in range(4):
+            for j in range(4):
+                target.node[k, i, j] = source.node[k, i, j]
+    for p in range(source.wrench.shape[0]):
+        for i in range(6):
+            target.wrench[p, i] = source.wrench[p, i]
+    for r in range(source.joint.shape[0]):
+        for e in range(2):
+            for i in range(3):
+                target.joint[r, e, i] = source.joint[r, e, i]
+                for j in range(3):
+                    target.spin[r, e, i, j] = source.spin[r, e, i, j]
+    for p in range(source.tension.shape[0]):
+        for k in range(source.tension.shape[1]):
+            target.tension[p, k] = source.tension[p, k]
 
 
 @kernel
