@@ -9,6 +9,17 @@ the acceleration v' are linear in D and in what they were (`law`, see `step_laws
 """
 
 from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    column_at,
+    cross,
+    plus,
+    plus_cross,
+    put_vector,
+    row_at,
+    times,
+    vector_at,
+)
 
 
 @fused_kernel
@@ -34,14 +45,10 @@ def new_motion(law, free, move, past):
 @fused_kernel
 def append_step(move, step, part, b):
     """Let log(exp(move) exp(part step)) be `move`, but for products of three; b: scratch (6,)."""
-    for i in range(3):
-        j = (i + 1) % 3
-        k = (i + 2) % 3
-        turn = move[3 + j] * step[3 + k] - move[3 + k] * step[3 + j]
-        shift = move[3 + j] * step[k] - move[3 + k] * step[j]
-        shift += move[j] * step[3 + k] - move[k] * step[3 + j]
-        b[i] = part * (step[i] + 0.5 * shift)
-        b[3 + i] = part * (step[3 + i] + 0.5 * turn)
+    v, w = vector_at(step, 0, 1), vector_at(step, 3, 1)
+    along, turn = times(0.5, vector_at(move, 0, 1)), times(0.5, vector_at(move, 3, 1))
+    put_vector(b, 0, 1, times(part, plus_cross(plus_cross(v, turn, v), along, w)))
+    put_vector(b, 3, 1, times(part, plus_cross(w, turn, w)))
     for i in range(6):
         move[i] += b[i]
 
@@ -49,31 +56,17 @@ def append_step(move, step, part, b):
 @fused_kernel
 def _gyroscopic(v, p, mass, out):
     """Write d(-ad_v' M v) / dv, p = M v."""
+    w = vector_at(v, 3, 1)
     for j in range(6):
         # (w x M_l, v x M_l + w x M_a), column by column
-        out[0, j] = v[4] * mass[2, j] - v[5] * mass[1, j]
-        out[1, j] = v[5] * mass[0, j] - v[3] * mass[2, j]
-        out[2, j] = v[3] * mass[1, j] - v[4] * mass[0, j]
-        out[3, j] = v[1] * mass[2, j] - v[2] * mass[1, j]
-        out[4, j] = v[2] * mass[0, j] - v[0] * mass[2, j]
-        out[5, j] = v[0] * mass[1, j] - v[1] * mass[0, j]
-        out[3, j] += v[4] * mass[5, j] - v[5] * mass[4, j]
-        out[4, j] += v[5] * mass[3, j] - v[3] * mass[5, j]
-        out[5, j] += v[3] * mass[4, j] - v[4] * mass[3, j]
-    for row in range(2):
-        for part in range(2):
-            if row == 0 and part == 0:
-                continue
-            # minus hat of the linear momentum, or of the angular one in the last block
-            o = 3 if row == 1 and part == 1 else 0
-            i = 3 * row
-            j = 3 * part
-            out[i, j + 1] += p[o + 2]
-            out[i, j + 2] -= p[o + 1]
-            out[i + 1, j] -= p[o + 2]
-            out[i + 1, j + 2] += p[o]
-            out[i + 2, j] += p[o + 1]
-            out[i + 2, j + 1] -= p[o]
+        linear = column_at(mass, 0, j)
+        out[0, j], out[1, j], out[2, j] = cross(w, linear)
+        change = plus_cross(cross(vector_at(v, 0, 1), linear), w, column_at(mass, 3, j))
+        out[3, j], out[4, j], out[5, j] = change
+    linear = times(-1.0, vector_at(p, 0, 1))
+    add_hat(out, 0, 3, linear)
+    add_hat(out, 3, 0, linear)
+    add_hat(out, 3, 3, times(-1.0, vector_at(p, 3, 1)))
 
 
 @fused_kernel
@@ -106,31 +99,17 @@ def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
             change += mass[i, j] * (law[2, 0] * move[j] + free[2, j])
         p[i] = momentum
         force[i] = change + drag * momentum
-    force[0] += v[4] * p[2] - v[5] * p[1]
-    force[1] += v[5] * p[0] - v[3] * p[2]
-    force[2] += v[3] * p[1] - v[4] * p[0]
-    force[3] += v[1] * p[2] - v[2] * p[1] + v[4] * p[5] - v[5] * p[4]
-    force[4] += v[2] * p[0] - v[0] * p[2] + v[5] * p[3] - v[3] * p[5]
-    force[5] += v[0] * p[1] - v[1] * p[0] + v[3] * p[4] - v[4] * p[3]
+    along, turn, linear = vector_at(v, 0, 1), vector_at(v, 3, 1), vector_at(p, 0, 1)
+    put_vector(force, 0, 1, plus_cross(vector_at(force, 0, 1), turn, linear))
+    moment = plus_cross(vector_at(force, 3, 1), along, linear)
+    put_vector(force, 3, 1, plus_cross(moment, turn, vector_at(p, 3, 1)))
     _gyroscopic(v, p, mass, gyro)
     speed = law[0, 0]
     size = law[2, 0] + speed * drag
-    d0 = 0.5 * move[0]
-    d1 = 0.5 * move[1]
-    d2 = 0.5 * move[2]
-    w0 = 0.5 * move[3]
-    w1 = 0.5 * move[4]
-    w2 = 0.5 * move[5]
+    d, w = times(0.5, vector_at(move, 0, 1)), times(0.5, vector_at(move, 3, 1))
     for i in range(6):
-        f0 = size * mass[i, 0] + speed * gyro[i, 0]
-        f1 = size * mass[i, 1] + speed * gyro[i, 1]
-        f2 = size * mass[i, 2] + speed * gyro[i, 2]
-        t0 = size * mass[i, 3] + speed * gyro[i, 3]
-        t1 = size * mass[i, 4] + speed * gyro[i, 4]
-        t2 = size * mass[i, 5] + speed * gyro[i, 5]
-        tangent[i, 0] = f0 + f1 * w2 - f2 * w1
-        tangent[i, 1] = f1 + f2 * w0 - f0 * w2
-        tangent[i, 2] = f2 + f0 * w1 - f1 * w0
-        tangent[i, 3] = t0 + f1 * d2 - f2 * d1 + t1 * w2 - t2 * w1
-        tangent[i, 4] = t1 + f2 * d0 - f0 * d2 + t2 * w0 - t0 * w2
-        tangent[i, 5] = t2 + f0 * d1 - f1 * d0 + t0 * w1 - t1 * w0
+        f = plus(times(size, row_at(mass, i, 0)), times(speed, row_at(gyro, i, 0)))
+        t = plus(times(size, row_at(mass, i, 3)), times(speed, row_at(gyro, i, 3)))
+        tangent[i, 0], tangent[i, 1], tangent[i, 2] = plus_cross(f, f, w)
+        t = plus_cross(plus_cross(t, f, d), t, w)
+        tangent[i, 3], tangent[i, 4], tangent[i, 5] = t

@@ -10,6 +10,17 @@ on d = (r2 - r1) / L, x1 and x2 only, torsion on the y and z of both nodes, and 
 import numpy as np
 
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    cross,
+    dot,
+    minus,
+    plus,
+    plus_cross,
+    put_vector,
+    times,
+    vector_at,
+)
 
 # Five Gauss points: the Green strain squared is a polynomial of degree 8, so this is exact.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
@@ -195,37 +206,28 @@ def constraints(q, out):
         out[0] += q[6 + i] * q[6 + i]
         out[1] += q[9 + i] * q[9 + i]
         out[2] += q[6 + i] * q[9 + i]
-    out[3] = q[7] * q[11] - q[8] * q[10] - q[3]
-    out[4] = q[8] * q[9] - q[6] * q[11] - q[4]
-    out[5] = q[6] * q[10] - q[7] * q[9] - q[5]
+    flaw = minus(cross(vector_at(q, 6, 1), vector_at(q, 9, 1)), vector_at(q, 3, 1))
+    put_vector(out, 3, 1, flaw)
 
 
 @kernel
 def add_constraints(q, length, alpha, row, flaw):
     """Add the penalty alpha L |F|^2 of an interior node: half from each of its two elements."""
     constraints(q, flaw)
-    y0, y1, y2 = q[6], q[7], q[8]
-    z0, z1, z2 = q[9], q[10], q[11]
-    h0, h1, h2 = flaw[3], flaw[4], flaw[5]
+    y, z, h = vector_at(q, 6, 1), vector_at(q, 9, 1), vector_at(flaw, 3, 1)
     c = 2.0 * alpha * length
-    yz = np.empty((2, 3))
-    # gradient by x is -h; by y is 2 F0 y + F2 z + z x h; by z is 2 F1 z + F2 y + h x y
-    yz[0, 0] = 2.0 * flaw[0] * y0 + flaw[2] * z0 + z1 * h2 - z2 * h1
-    yz[0, 1] = 2.0 * flaw[0] * y1 + flaw[2] * z1 + z2 * h0 - z0 * h2
-    yz[0, 2] = 2.0 * flaw[0] * y2 + flaw[2] * z2 + z0 * h1 - z1 * h0
-    yz[1, 0] = 2.0 * flaw[1] * z0 + flaw[2] * y0 + h1 * y2 - h2 * y1
-    yz[1, 1] = 2.0 * flaw[1] * z1 + flaw[2] * y1 + h2 * y0 - h0 * y2
-    yz[1, 2] = 2.0 * flaw[1] * z2 + flaw[2] * y2 + h0 * y1 - h1 * y0
+    by_y = plus_cross(plus(times(2.0 * flaw[0], y), times(flaw[2], z)), z, h)
+    by_z = plus_cross(plus(times(2.0 * flaw[1], z), times(flaw[2], y)), h, y)
     for i in range(3):
-        row[3 + i, 24] -= c * flaw[3 + i]
-        row[6 + i, 24] += c * yz[0, i]
-        row[9 + i, 24] += c * yz[1, i]
-        row[3 + i, 25] -= c / length * flaw[3 + i]
-        row[6 + i, 25] += c / length * yz[0, i]
-        row[9 + i, 25] += c / length * yz[1, i]
+        row[3 + i, 24] -= c * h[i]
+        row[6 + i, 24] += c * by_y[i]
+        row[9 + i, 24] += c * by_z[i]
+        row[3 + i, 25] -= c / length * h[i]
+        row[6 + i, 25] += c / length * by_y[i]
+        row[9 + i, 25] += c / length * by_z[i]
     # J^T J + sum F d2F, where y.z of the one cancels F2 of the other
-    own_y = 2.0 * flaw[0] + z0 * z0 + z1 * z1 + z2 * z2
-    own_z = 2.0 * flaw[1] + y0 * y0 + y1 * y1 + y2 * y2
+    own_y = 2.0 * flaw[0] + dot(z, z)
+    own_z = 2.0 * flaw[1] + dot(y, y)
     for i in range(3):
         row[3 + i, 3 + i] += c
         row[6 + i, 6 + i] += c * own_y
@@ -236,23 +238,6 @@ def add_constraints(q, length, alpha, row, flaw):
             mixed = c * (q[9 + i] * q[6 + j] + q[6 + i] * q[9 + j])
             row[6 + i, 9 + j] += mixed
             row[9 + j, 6 + i] += mixed
-    _add_cross_product(row, 3, 6, c, z0, z1, z2)
-    _add_cross_product(row, 3, 9, -c, y0, y1, y2)
-    _add_cross_product(row, 6, 9, -c, h0, h1, h2)
-
-
-@kernel
-def _add_cross_product(row, at, by, c, w0, w1, w2):
-    """Add c [w]x at (at, by) and its transpose at (by, at)."""
-    row[at, by + 1] -= c * w2
-    row[at, by + 2] += c * w1
-    row[at + 1, by] += c * w2
-    row[at + 1, by + 2] -= c * w0
-    row[at + 2, by] -= c * w1
-    row[at + 2, by + 1] += c * w0
-    row[by + 1, at] -= c * w2
-    row[by + 2, at] += c * w1
-    row[by, at + 1] += c * w2
-    row[by + 2, at + 1] -= c * w0
-    row[by, at + 2] -= c * w1
-    row[by + 1, at + 2] += c * w0
+    for i, j, a in ((3, 6, times(c, z)), (3, 9, times(-c, y)), (6, 9, times(-c, h))):
+        add_hat(row, i, j, a)
+        add_hat(row, j, i, times(-1.0, a))

@@ -15,6 +15,16 @@ import numpy as np
 from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import so3_exp
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    cross,
+    dot,
+    minus,
+    plus,
+    put_vector,
+    times,
+    vector_at,
+)
 
 
 @kernel
@@ -123,17 +133,16 @@ def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradie
             gradient[3 + i] -= moment[i]
         _add_force(arm, force, -1.0, local[k], tangent, gradient)
         if local[k]:
-            _add_hat(force, 0, tangent)
-            _add_hat(moment, 3, tangent)
+            add_hat(tangent, 0, 3, force)
+            add_hat(tangent, 3, 3, moment)
 
 
 @kernel
 def _add_force(arm, force, sign, follows, tangent, gradient):
     """Add the moment arm x force and its derivative by a rotation, of the force if it follows."""
-    gradient[3] += sign * (arm[1] * force[2] - arm[2] * force[1])
-    gradient[4] += sign * (arm[2] * force[0] - arm[0] * force[2])
-    gradient[5] += sign * (arm[0] * force[1] - arm[1] * force[0])
-    inner = arm[0] * force[0] + arm[1] * force[1] + arm[2] * force[2]
+    moment = times(sign, cross(arm, force))
+    put_vector(gradient, 3, 1, plus(vector_at(gradient, 3, 1), moment))
+    inner = dot(arm, force)
     for i in range(3):
         for j in range(3):
             tangent[3 + i, 3 + j] += sign * arm[i] * force[j]
@@ -141,16 +150,6 @@ def _add_force(arm, force, sign, follows, tangent, gradient):
                 tangent[3 + i, 3 + j] -= sign * force[i] * arm[j]
         if not follows:
             tangent[3 + i, 3 + i] -= sign * inner
-
-
-@kernel
-def _add_hat(w, at, tangent):
-    tangent[at, 4] -= w[2]
-    tangent[at, 5] += w[1]
-    tangent[at + 1, 3] += w[2]
-    tangent[at + 1, 5] -= w[0]
-    tangent[at + 2, 3] -= w[1]
-    tangent[at + 2, 4] += w[0]
 
 
 @kernel
@@ -241,16 +240,10 @@ def end_motion(end, position, motion):
     """Write d(end coordinates) / d(platform position, rotation): (12, 6)."""
     motion[:] = 0.0
     for part in range(4):
-        b0 = end[3 * part] - (position[0] if part == 0 else 0.0)
-        b1 = end[3 * part + 1] - (position[1] if part == 0 else 0.0)
-        b2 = end[3 * part + 2] - (position[2] if part == 0 else 0.0)
-        at = 3 * part
-        motion[at, 4] = b2
-        motion[at, 5] = -b1
-        motion[at + 1, 3] = -b2
-        motion[at + 1, 5] = b0
-        motion[at + 2, 3] = b1
-        motion[at + 2, 4] = -b0
+        arm = vector_at(end, 3 * part, 1)
+        if part == 0:
+            arm = minus(arm, vector_at(position, 0, 1))
+        add_hat(motion, 3 * part, 3, times(-1.0, arm))
     for i in range(3):
         motion[i, i] = 1.0
 

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import add_hat, column_at, dot, plus, row_at, times
 
 MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
 
@@ -130,17 +131,13 @@ def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
     m00, m01, m02 = 0.5 * p, -0.5 * v2, 0.5 * v1
     m10, m11, m12 = 0.5 * v2, 0.5 * p, -0.5 * v0
     m20, m21, m22 = -0.5 * v1, 0.5 * v0, 0.5 * p
-    gradient[e, 0] -= m00 * f0 + m01 * f1 + m02 * f2
-    gradient[e, 1] -= m10 * f0 + m11 * f1 + m12 * f2
-    gradient[e, 2] -= m20 * f0 + m21 * f1 + m22 * f2
-    gradient[e + 1, 0] += m00 * f0 + m10 * f1 + m20 * f2
-    gradient[e + 1, 1] += m01 * f0 + m11 * f1 + m21 * f2
-    gradient[e + 1, 2] += m02 * f0 + m12 * f1 + m22 * f2
-    bend = -0.25 * (f0 * v0 + f1 * v1 + f2 * v2)
     m = ((m00, m01, m02), (m10, m11, m12), (m20, m21, m22))
     f = (f0, f1, f2)
     v = (v0, v1, v2)
+    bend = -0.25 * dot(f, v)
     for i in range(3):
+        gradient[e, i] -= dot(m[i], f)
+        gradient[e + 1, i] += m[0][i] * f0 + m[1][i] * f1 + m[2][i] * f2
         diagonal[e, i, i] += bend
         diagonal[e + 1, i, i] += bend
         for j in range(3):
@@ -154,13 +151,7 @@ def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
                 m[i][0] * d0 * m[0][j] + m[i][1] * d1 * m[1][j] + m[i][2] * d2 * m[2][j]
             )
         coupling[e, i, i] += bend
-    quarter = 0.25 * p
-    coupling[e, 0, 1] -= quarter * f2
-    coupling[e, 0, 2] += quarter * f1
-    coupling[e, 1, 0] += quarter * f2
-    coupling[e, 1, 2] -= quarter * f0
-    coupling[e, 2, 0] -= quarter * f1
-    coupling[e, 2, 1] += quarter * f0
+    add_hat(coupling[e], 0, 0, times(0.25 * p, f))
 
 
 @kernel
@@ -188,19 +179,14 @@ def rod_system(q, stiffness, h, dead, force, work):
         k = n % per
         t = n // per
         weight = third if k == 0 else third * simpson_weight(k)
-        x, y, z = dead[n, 0], dead[n, 1], dead[n, 2]
+        load = row_at(dead, n, 0)
         if k == 0 and n > 0:
-            x += third * force[t - 1, 0]
-            y += third * force[t - 1, 1]
-            z += third * force[t - 1, 2]
+            load = plus(load, times(third, row_at(force, t - 1, 0)))
         if n < count - 1:
-            x += weight * force[t, 0]
-            y += weight * force[t, 1]
-            z += weight * force[t, 2]
+            load = plus(load, times(weight, row_at(force, t, 0)))
         rotation_of(q[n], r)
-        p0 = r[0, 0] * x + r[1, 0] * y + r[2, 0] * z
-        p1 = r[0, 1] * x + r[1, 1] * y + r[2, 1] * z
-        p2 = r[0, 2] * x + r[1, 2] * y + r[2, 2] * z
+        p0, p1 = dot(column_at(r, 0, 0), load), dot(column_at(r, 0, 1), load)
+        p2 = dot(column_at(r, 0, 2), load)
         gradient[n, 0] += p1
         gradient[n, 1] -= p0
         diagonal[n, 0, 0] += p2
@@ -243,6 +229,12 @@ def _inverse3(p, out):
     return negative
 
 
+@merged_kernel
+def _inner(a, i, b, j):
+    """Return the product of two columns of three numbers."""
+    return a[0, i] * b[0, j] + a[1, i] * b[1, j] + a[2, i] * b[2, j]
+
+
 @kernel
 def eliminate_module(first, per, work, matrix, right):
     """Eliminate a module's interior nodes onto (first node, last node, F).
@@ -274,39 +266,26 @@ def eliminate_module(first, per, work, matrix, right):
         x = factor[n]
         for i in range(3):
             for j in range(10):
-                x[i, j] = (
-                    inverse[i, 0] * row[0, j]
-                    + inverse[i, 1] * row[1, j]
-                    + inverse[i, 2] * row[2, j]
-                )
+                x[i, j] = _inner(inverse, i, row, j)  # of a symmetric matrix
         # onto first (rows 0-2) and F (rows 6-8 of the result)
         for i in range(3):
             for j in range(i, 3):
-                matrix[i, j] -= row[0, i] * x[0, j] + row[1, i] * x[1, j] + row[2, i] * x[2, j]
-                matrix[6 + i, 6 + j] -= (
-                    row[0, 3 + i] * x[0, 3 + j]
-                    + row[1, 3 + i] * x[1, 3 + j]
-                    + row[2, 3 + i] * x[2, 3 + j]
-                )
+                matrix[i, j] -= _inner(row, i, x, j)
+                matrix[6 + i, 6 + j] -= _inner(row, 3 + i, x, 3 + j)
             for j in range(3):
-                matrix[i, 6 + j] -= (
-                    row[0, i] * x[0, 3 + j] + row[1, i] * x[1, 3 + j] + row[2, i] * x[2, 3 + j]
-                )
-            right[i] -= row[0, i] * x[0, 9] + row[1, i] * x[1, 9] + row[2, i] * x[2, 9]
-            right[6 + i] -= (
-                row[0, 3 + i] * x[0, 9] + row[1, 3 + i] * x[1, 9] + row[2, 3 + i] * x[2, 9]
-            )
+                matrix[i, 6 + j] -= _inner(row, i, x, 3 + j)
+            right[i] -= _inner(row, i, x, 9)
+            right[6 + i] -= _inner(row, 3 + i, x, 9)
         # the next node's row
         for i in range(3):
-            c0, c1, c2 = row[0, 6 + i], row[1, 6 + i], row[2, 6 + i]
             for j in range(3):
-                following[i, j] = -(c0 * x[0, j] + c1 * x[1, j] + c2 * x[2, j])
-                following[i, 3 + j] = -(c0 * x[0, 3 + j] + c1 * x[1, 3 + j] + c2 * x[2, 3 + j])
-                pivot[i, j] = -(c0 * x[0, 6 + j] + c1 * x[1, 6 + j] + c2 * x[2, 6 + j])
+                following[i, j] = -_inner(row, 6 + i, x, j)
+                following[i, 3 + j] = -_inner(row, 6 + i, x, 3 + j)
+                pivot[i, j] = -_inner(row, 6 + i, x, 6 + j)
                 if inner:
                     following[i, 3 + j] += lever[n + 1, i, j]
                     pivot[i, j] += diagonal[n + 1, i, j]
-            following[i, 9] = -(c0 * x[0, 9] + c1 * x[1, 9] + c2 * x[2, 9])
+            following[i, 9] = -_inner(row, 6 + i, x, 9)
             if inner:
                 following[i, 9] += gradient[n + 1, i]
         row, following = following, row

@@ -24,7 +24,6 @@ from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, Integers, new_state, State
-from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
 from soro_mechanics.models.network.drive_values import driven_many
 from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, Problem
 from soro_mechanics.models.network.kernels import batch_kernels as kernels
@@ -69,7 +68,7 @@ class Batch:
     layout: lay.Layout
     rest: Inputs  # with load and gravity
     base: State  # what predictions are moves of
-    drives: Integers  # (k, 3) as `solve_samples` takes them
+    drives: Integers  # (k, 2) as `solve_samples` takes them
     fit: Fit
     tolerance: float
 
@@ -250,16 +249,6 @@ def move_between(layout: lay.Layout, a: State, b: State) -> Array:
 
 
 def drive_table(layout: lay.Layout) -> Integers:
-    """Return the drives (k, 3) as the kernel takes them."""
-    rows = []
-    strains = layout.structure.shift.shape[1]
-    for d, slot in zip(layout.spec.drives, layout.slots, strict=True):
-        if d.kind in LENGTHS:
-            rows.append((kernels.DRIVEN_LENGTH, d.rod, 0))
-        elif d.kind == 'angle':
-            rows.append((kernels.DRIVEN_ANGLE, d.rod, d.end))
-        elif d.kind in TENDONS:
-            rows.append((kernels.DRIVEN_TENSION, d.rod, slot - 1 - strains))
-        else:
-            rows.append((kernels.DRIVEN_STRAIN, d.rod, slot - 1))
-    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+    """Return rod and slot of the drives (k, 2)."""
+    rods = [d.rod for d in layout.spec.drives]
+    return np.column_stack([rods, layout.slots]).astype(np.int64).reshape(-1, 2)

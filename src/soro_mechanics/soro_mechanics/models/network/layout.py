@@ -52,7 +52,6 @@ class SensorPlaces:
     nodes: Integers  # (k, 2) counted through the network
     axis: Array  # (k, 3)
     back: Integers  # (k,) where each sensor of the network stands here
-    in_order: bool  # each stands in its own place
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +191,7 @@ class Layout:
         axis = np.array([x.axis for x in self.spec.sensors], dtype=float).reshape(-1, 3)
         order = np.argsort(rod, kind='stable')
         places = integers(nodes).reshape(-1, 2)
-        same = bool((np.diff(rod) >= 0).all())
-        return SensorPlaces(rod[order], places[order], axis[order], np.argsort(order), same)
+        return SensorPlaces(rod[order], places[order], axis[order], np.argsort(order))
 
     @cached_property
     def tendons(self) -> Tendons:

@@ -307,8 +307,6 @@ class Linearisation:
                 *vars(found).values(),
             )
             sensor_response(s, self.inputs, self.state, self.work, sensors)
-        if places.in_order:
-            return found
         back = places.back
         return SensorResponse(
             found.value[back],

@@ -21,6 +21,17 @@ import numpy as np
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import fused_kernel, kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import (
+    column_at,
+    cross,
+    each,
+    minus,
+    plus,
+    plus_cross,
+    put_vector,
+    times,
+    vector_at,
+)
 
 PUBLISHED = 0  # the increment is taken with the sections of the increment before it
 EXACT = 1  # exact along a straight path of the section wrench: the limit of many published ones
@@ -135,78 +146,45 @@ def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
     """
     record, press = taken.record, taken.press
     dy, d_columns = rates
-    point = (stage + 1) // 2
-    i = taken.chain.segments[e]
-    c_axial = taken.chain.sections[i, 0]
-    c_bend = taken.chain.sections[i, 1]
-    c_twist = taken.chain.sections[i, 2]
-    c_shear = taken.chain.sections[i, 3]
-    mass = taken.chain.masses[e, point]
-    y0, y1, y2, y3, y4, y5 = y[0], y[1], y[2], y[3], y[4], y[5]
-    f0 = mass * y0
-    f1 = mass * y1
-    f2 = mass * y2
-    force = press[i, 0] + f2
+    point, i = (stage + 1) // 2, taken.chain.segments[e]
+    c_axial, c_bend = taken.chain.sections[i, 0], taken.chain.sections[i, 1]
+    c_twist, c_shear = taken.chain.sections[i, 2], taken.chain.sections[i, 3]
+    mass, soft = taken.chain.masses[e, point], (c_bend, c_bend, c_twist)
+    gamma, moment = vector_at(y, 0, 1), vector_at(y, 3, 1)
+    f = times(mass, gamma)
     s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
-        record[e, point, 0], record[e, point, 1], force, c_axial, taken.rule
+        record[e, point, 0], record[e, point, 1], press[i, 0] + f[2], c_axial, taken.rule
     )
-    e0 = c_bend * (press[i, 1] + y3 - record[e, point, 2])
-    e1 = c_bend * (press[i, 2] + y4 - record[e, point, 3])
-    e2 = c_twist * (y5 - record[e, point, 4])
-    h0 = c_shear * (f0 - record[e, point, 8])
-    h1 = c_shear * (f1 - record[e, point, 9])
-    u0 = record[e, point, 5] + b * e0
-    u1 = record[e, point, 6] + b * e1
-    u2 = record[e, point, 7] + b * e2
-    v0 = record[e, point, 10] + q * h0
-    v1 = record[e, point, 11] + q * h1
-    r0 = y1 * u2 - y2 * u1
-    r1 = y2 * u0 - y0 * u2
-    r2 = y0 * u1 - y1 * u0
-    r3 = y4 * u2 - y5 * u1 - (v1 * f2 - f1)
-    r4 = y5 * u0 - y3 * u2 - (f0 - v0 * f2)
-    r5 = y3 * u1 - y4 * u0 - (v0 * f1 - v1 * f0)
-    dy[stage, 0] = s * r0
-    dy[stage, 1] = s * r1
-    dy[stage, 2] = s * r2
-    dy[stage, 3] = s * r3
-    dy[stage, 4] = s * r4
-    dy[stage, 5] = s * r5
+    bend = plus((press[i, 1], press[i, 2], 0.0), moment)
+    bend = minus(bend, (record[e, point, 2], record[e, point, 3], record[e, point, 4]))
+    bend = each(soft, bend)
+    u = plus((record[e, point, 5], record[e, point, 6], record[e, point, 7]), times(b, bend))
+    h0 = c_shear * (f[0] - record[e, point, 8])
+    h1 = c_shear * (f[1] - record[e, point, 9])
+    v = record[e, point, 10] + q * h0, record[e, point, 11] + q * h1, 1.0
+    turn, lever = cross(gamma, u), plus_cross(cross(moment, u), f, v)
+    dy[stage, 0], dy[stage, 1], dy[stage, 2] = times(s, turn)
+    dy[stage, 3], dy[stage, 4], dy[stage, 5] = times(s, lever)
     section_changes(taken, e, point, (s_old, s_n, s_nold), count, changes)
     for block in range(columns.shape[0] // BLOCK):
         z = columns[block * BLOCK : (block + 1) * BLOCK]
         x = changes[2 * block * BLOCK : 2 * (block + 1) * BLOCK]
         out = d_columns[stage, block * BLOCK : (block + 1) * BLOCK]
         for k in range(taken.lanes):
-            g0 = z[k]
-            g1 = z[LANES + k]
-            g2 = z[2 * LANES + k]
-            m0 = z[3 * LANES + k]
-            m1 = z[4 * LANES + k]
-            m2 = z[5 * LANES + k]
-            a0 = mass * g0
-            a1 = mass * g1
-            a2 = mass * g2
-            ds = s_n * a2 + x[k]
+            g, m = vector_at(z, k, LANES), vector_at(z, 3 * LANES + k, LANES)
+            a = times(mass, g)
+            ds = s_n * a[2] + x[k]
             db = b_old * x[LANES + k] + b_s * ds
             dq = q_old * x[LANES + k] + q_s * ds
-            du0 = x[7 * LANES + k] + db * e0 + b * (c_bend * m0 + x[2 * LANES + k])
-            du1 = x[8 * LANES + k] + db * e1 + b * (c_bend * m1 + x[3 * LANES + k])
-            du2 = x[9 * LANES + k] + db * e2 + b * (c_twist * m2 + x[4 * LANES + k])
-            dv0 = x[10 * LANES + k] + dq * h0 + q * (c_shear * a0 + x[5 * LANES + k])
-            dv1 = x[11 * LANES + k] + dq * h1 + q * (c_shear * a1 + x[6 * LANES + k])
-            out[k] = ds * r0 + s * (g1 * u2 - g2 * u1 + y1 * du2 - y2 * du1)
-            out[LANES + k] = ds * r1 + s * (g2 * u0 - g0 * u2 + y2 * du0 - y0 * du2)
-            out[2 * LANES + k] = ds * r2 + s * (g0 * u1 - g1 * u0 + y0 * du1 - y1 * du0)
-            out[3 * LANES + k] = ds * r3 + s * (
-                m1 * u2 - m2 * u1 + y4 * du2 - y5 * du1 - (dv1 * f2 + v1 * a2 - a1)
-            )
-            out[4 * LANES + k] = ds * r4 + s * (
-                m2 * u0 - m0 * u2 + y5 * du0 - y3 * du2 - (a0 - dv0 * f2 - v0 * a2)
-            )
-            out[5 * LANES + k] = ds * r5 + s * (
-                m0 * u1 - m1 * u0 + y3 * du1 - y4 * du0 - (dv0 * f1 + v0 * a1 - dv1 * f0 - v1 * a0)
-            )
+            du = plus(each(soft, m), vector_at(x, 2 * LANES + k, LANES))
+            du = plus(plus(vector_at(x, 7 * LANES + k, LANES), times(db, bend)), times(b, du))
+            dv0 = x[10 * LANES + k] + dq * h0 + q * (c_shear * a[0] + x[5 * LANES + k])
+            dv1 = x[11 * LANES + k] + dq * h1 + q * (c_shear * a[1] + x[6 * LANES + k])
+            d_turn = plus_cross(cross(g, u), gamma, du)
+            put_vector(out, k, LANES, plus(times(ds, turn), times(s, d_turn)))
+            d_lever = plus_cross(plus_cross(cross(m, u), moment, du), f, (dv0, dv1, 0.0))
+            d_lever = plus_cross(d_lever, a, v)
+            put_vector(out, 3 * LANES + k, LANES, plus(times(ds, lever), times(s, d_lever)))
 
 
 @kernel
@@ -289,7 +267,7 @@ def update_record(taken, at, d_at):
     parameters = d_record.shape[3]
     for e in range(lengths.shape[0]):
         i = segments[e]
-        c_axial = sections[i, 0]
+        c_axial, soft = sections[i, 0], (sections[i, 1], sections[i, 1], sections[i, 2])
         for point in range(3):
             f = record[e, point]
             d_f = d_record[e, point]
@@ -299,21 +277,20 @@ def update_record(taken, at, d_at):
             s, s_old, s_n, s_nold, b, b_old, b_s, q, q_old, q_s = law_factors(
                 f[0], f[1], force, c_axial, taken.rule
             )
+            old = vector_at(f, 2, 1)
+            moment = plus((press[i, 1], press[i, 2], 0.0), vector_at(y, 3, 1))
             for k in range(parameters):
                 d_y = d_at[e, point, :, k]
                 d_force = d_press[i, 0, k] + mass * d_y[2]
                 ds = s_old * d_f[0, k] + s_n * d_force - s_nold * d_f[1, k]
                 db = b_old * d_f[0, k] + b_s * ds
                 dq = q_old * d_f[0, k] + q_s * ds
+                d_moment = d_press[i, 1, k] + d_y[3], d_press[i, 2, k] + d_y[4], d_y[5]
+                change = times(b, minus(d_moment, column_at(d_f, 2, k)))
+                change = each(soft, plus(change, times(db, minus(moment, old))))
                 for r in range(3):
-                    c = sections[i, 2] if r == 2 else sections[i, 1]
-                    push = press[i, 1 + r] if r < 2 else 0.0
-                    d_push = d_press[i, 1 + r, k] if r < 2 else 0.0
-                    d_moment = d_push + d_y[3 + r]
-                    d_f[5 + r, k] += c * (
-                        db * (push + y[3 + r] - f[2 + r]) + b * (d_moment - d_f[2 + r, k])
-                    )
-                    d_f[2 + r, k] = d_moment
+                    d_f[5 + r, k] += change[r]
+                    d_f[2 + r, k] = d_moment[r]
                 for r in range(2):
                     d_f[10 + r, k] += sections[i, 3] * (
                         dq * (mass * y[r] - f[8 + r]) + q * (mass * d_y[r] - d_f[8 + r, k])
@@ -321,11 +298,9 @@ def update_record(taken, at, d_at):
                     d_f[8 + r, k] = mass * d_y[r]
                 d_f[0, k] = ds
                 d_f[1, k] = d_force
-            for r in range(3):
-                c = sections[i, 2] if r == 2 else sections[i, 1]
-                moment = y[3 + r] + (press[i, 1 + r] if r < 2 else 0.0)
-                f[5 + r] += b * c * (moment - f[2 + r])
-                f[2 + r] = moment
+            change = each(times(b, soft), minus(moment, old))
+            put_vector(f, 5, 1, plus(vector_at(f, 5, 1), change))
+            put_vector(f, 2, 1, moment)
             for r in range(2):
                 f[10 + r] += q * sections[i, 3] * (mass * y[r] - f[8 + r])
                 f[8 + r] = mass * y[r]

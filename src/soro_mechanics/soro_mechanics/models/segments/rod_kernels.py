@@ -20,6 +20,22 @@ import numpy as np
 from soro_mechanics.models.segments.cosserat_kernels import Chain
 from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
+from soro_mechanics.numerics.vector_kernels import (
+    column_at,
+    cross,
+    dot,
+    each,
+    minus,
+    plus,
+    plus_cross,
+    plus_dot,
+    put_vector,
+    row_at,
+    times,
+    turned,
+    turned_back,
+    vector_at,
+)
 
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
@@ -75,173 +91,98 @@ def rod_rates(rod, weight, e, stage, y, cols, rates):
     """
     record, d_record, press, d_press = rod.record, rod.d_record, rod.press, rod.d_press
     dy, d_cols, flow, spread = rates
-    count = cols.shape[1]
-    point = (stage + 1) // 2
-    i = rod.chain.segments[e]
-    c0 = rod.chain.sections[i, 0]
-    c1 = rod.chain.sections[i, 1]
-    c2 = rod.chain.sections[i, 2]
-    c3 = rod.chain.sections[i, 3]
-    held = rod.held[e, point]
-    p0, p1, p2 = y[0], y[1], y[2]
-    n0, n1, n2 = y[12], y[13], y[14]
-    m0 = y[15] - (p1 * n2 - p2 * n1)
-    m1 = y[16] - (p2 * n0 - p0 * n2)
-    m2 = y[17] - (p0 * n1 - p1 * n0)
-    s = record[e, point, 0]
-    c_shear = c3 * held
-    c_axial = c0 * held
-    c_bend = c1 * held * held
-    c_twist = c2 * held * held
-    h0 = y[3] * n0 + y[6] * n1 + y[9] * n2 - record[e, point, 8]
-    h1 = y[4] * n0 + y[7] * n1 + y[10] * n2 - record[e, point, 9]
-    h2 = y[5] * n0 + y[8] * n1 + y[11] * n2 + press[i, 0] - record[e, point, 1]
-    e0 = y[3] * m0 + y[6] * m1 + y[9] * m2 + press[i, 1] - record[e, point, 2]
-    e1 = y[4] * m0 + y[7] * m1 + y[10] * m2 + press[i, 2] - record[e, point, 3]
-    e2 = y[5] * m0 + y[8] * m1 + y[11] * m2 - record[e, point, 4]
-    v0 = record[e, point, 10] + c_shear * h0
-    v1 = record[e, point, 11] + c_shear * h1
-    v2 = 1.0 + c_axial * h2
-    u0 = s * (record[e, point, 5] + c_bend * e0)
-    u1 = s * (record[e, point, 6] + c_bend * e1)
-    u2 = s * (record[e, point, 7] + c_twist * e2)
-    for r in range(3):
-        a, b, c = y[3 + 3 * r], y[4 + 3 * r], y[5 + 3 * r]
-        dy[stage, r] = s * (a * v0 + b * v1 + c * v2)
-        dy[stage, 3 + 3 * r] = b * u2 - c * u1
-        dy[stage, 4 + 3 * r] = c * u0 - a * u2
-        dy[stage, 5 + 3 * r] = a * u1 - b * u0
-        dy[stage, 12 + r] = -weight[r]
-    dy[stage, 15] = -(p1 * weight[2] - p2 * weight[1])
-    dy[stage, 16] = -(p2 * weight[0] - p0 * weight[2])
-    dy[stage, 17] = -(p0 * weight[1] - p1 * weight[0])
+    point, i = (stage + 1) // 2, rod.chain.segments[e]
+    c0, c1 = rod.chain.sections[i, 0], rod.chain.sections[i, 1]
+    c2, c3 = rod.chain.sections[i, 2], rod.chain.sections[i, 3]
+    held, s = rod.held[e, point], record[e, point, 0]
+    r = vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
+    p, n = vector_at(y, 0, 1), vector_at(y, 12, 1)
+    about, heavy = vector_at(y, 15, 1), vector_at(weight, 0, 1)
+    soft, limp = times(held, (c3, c3, c0)), times(held * held, (c1, c1, c2))
+    h = plus(turned_back(r, n), (0.0, 0.0, press[i, 0]))
+    h = minus(h, (record[e, point, 8], record[e, point, 9], record[e, point, 1]))
+    m = plus(turned_back(r, plus_cross(about, n, p)), (press[i, 1], press[i, 2], 0.0))
+    m = minus(m, (record[e, point, 2], record[e, point, 3], record[e, point, 4]))
+    v = plus((record[e, point, 10], record[e, point, 11], 1.0), each(soft, h))
+    u = plus((record[e, point, 5], record[e, point, 6], record[e, point, 7]), each(limp, m))
+    u = times(s, u)
+    for j in range(3):
+        row = vector_at(y, 3 + 3 * j, 1)
+        dy[stage, j] = s * dot(row, v)
+        dy[stage, 3 + 3 * j], dy[stage, 4 + 3 * j], dy[stage, 5 + 3 * j] = cross(row, u)
+        dy[stage, 12 + j] = -weight[j]
+    dy[stage, 15], dy[stage, 16], dy[stage, 17] = cross(heavy, p)
     # Ad = [[R, p^ R], [0, R]]: rows 0-2 translation, 3-5 rotation
     for j in range(3):
-        a, b, c = y[3 + j], y[6 + j], y[9 + j]
-        spread[0, j], spread[1, j], spread[2, j] = a, b, c
+        axis = vector_at(y, 3 + j, 3)
+        spread[0, j], spread[1, j], spread[2, j] = axis
         spread[3, j], spread[4, j], spread[5, j] = 0.0, 0.0, 0.0
-        spread[0, 3 + j] = p1 * c - p2 * b
-        spread[1, 3 + j] = p2 * a - p0 * c
-        spread[2, 3 + j] = p0 * b - p1 * a
-        spread[3, 3 + j], spread[4, 3 + j], spread[5, 3 + j] = a, b, c
-    w0, w2 = s * c_shear, s * c_axial
-    w3, w5 = s * c_bend, s * c_twist
-    for r in range(6):
-        for j in range(r + 1):
-            t = w3 * (spread[r, 3] * spread[j, 3] + spread[r, 4] * spread[j, 4])
-            t += w5 * spread[r, 5] * spread[j, 5]
-            t += w0 * (spread[r, 0] * spread[j, 0] + spread[r, 1] * spread[j, 1])
-            t += w2 * spread[r, 2] * spread[j, 2]
-            flow[r, j] = t
-            flow[j, r] = t
-    k0, k1, k2 = y[15], y[16], y[17]
-    parameters = d_record.shape[3]
-    first = count - parameters
-    for c in range(count):
-        a, b, g = cols[0, c], cols[1, c], cols[2, c]
-        o0, o1, o2 = cols[3, c], cols[4, c], cols[5, c]
-        x0 = cols[6, c] + n1 * o2 - n2 * o1
-        x1 = cols[7, c] + n2 * o0 - n0 * o2
-        x2 = cols[8, c] + n0 * o1 - n1 * o0
-        x3 = cols[9, c] + n1 * g - n2 * b + k1 * o2 - k2 * o1
-        x4 = cols[10, c] + n2 * a - n0 * g + k2 * o0 - k0 * o2
-        x5 = cols[11, c] + n0 * b - n1 * a + k0 * o1 - k1 * o0
-        for r in range(6):
-            d_cols[stage, r, c] = (
-                flow[r, 0] * x0
-                + flow[r, 1] * x1
-                + flow[r, 2] * x2
-                + flow[r, 3] * x3
-                + flow[r, 4] * x4
-                + flow[r, 5] * x5
-            )
-        d_cols[stage, 6, c] = 0.0
-        d_cols[stage, 7, c] = 0.0
-        d_cols[stage, 8, c] = 0.0
-        q0 = a + o1 * p2 - o2 * p1
-        q1 = b + o2 * p0 - o0 * p2
-        q2 = g + o0 * p1 - o1 * p0
-        d_cols[stage, 9, c] = weight[1] * q2 - weight[2] * q1
-        d_cols[stage, 10, c] = weight[2] * q0 - weight[0] * q2
-        d_cols[stage, 11, c] = weight[0] * q1 - weight[1] * q0
+        spread[0, 3 + j], spread[1, 3 + j], spread[2, 3 + j] = cross(p, axis)
+        spread[3, 3 + j], spread[4, 3 + j], spread[5, 3 + j] = axis
+    for k in range(6):
+        along = each(times(s, soft), row_at(spread, k, 0))
+        across = each(times(s, limp), row_at(spread, k, 3))
+        for j in range(k + 1):
+            flow[k, j] = plus_dot(dot(along, row_at(spread, j, 0)), across, row_at(spread, j, 3))
+            flow[j, k] = flow[k, j]
+    first = cols.shape[1] - d_record.shape[3]
+    for c in range(cols.shape[1]):
+        z, o = column_at(cols, 0, c), column_at(cols, 3, c)
+        f = plus_cross(column_at(cols, 6, c), n, o)
+        g = plus_cross(plus_cross(column_at(cols, 9, c), n, z), about, o)
+        for j in range(6):
+            d_cols[stage, j, c] = plus_dot(dot(row_at(flow, j, 0), f), row_at(flow, j, 3), g)
+        d_cols[stage, 6, c], d_cols[stage, 7, c], d_cols[stage, 8, c] = 0.0, 0.0, 0.0
+        q = cross(heavy, plus_cross(z, o, p))
+        d_cols[stage, 9, c], d_cols[stage, 10, c], d_cols[stage, 11, c] = q
         if c >= first:
             k = c - first
-            ds = d_record[e, point, 0, k]
-            dh = rod.d_held[e, point, k]
-            d_h0 = dh * h0 - held * d_record[e, point, 8, k]
-            t0 = ds * v0 + s * (d_record[e, point, 10, k] + c3 * d_h0)
-            d_h1 = dh * h1 - held * d_record[e, point, 9, k]
-            t1 = ds * v1 + s * (d_record[e, point, 11, k] + c3 * d_h1)
-            d_h2 = dh * h2 + held * (d_press[i, 0, k] - d_record[e, point, 1, k])
-            t2 = ds * v2 + s * c0 * d_h2
-            square = held * held
-            t3 = ds * u0 / s + s * (
-                d_record[e, point, 5, k]
-                + c1
-                * (2.0 * held * dh * e0 + square * (d_press[i, 1, k] - d_record[e, point, 2, k]))
+            ds, dh = d_record[e, point, 0, k], rod.d_held[e, point, k]
+            f = (
+                -d_record[e, point, 8, k],
+                -d_record[e, point, 9, k],
+                d_press[i, 0, k] - d_record[e, point, 1, k],
             )
-            t4 = ds * u1 / s + s * (
-                d_record[e, point, 6, k]
-                + c1
-                * (2.0 * held * dh * e1 + square * (d_press[i, 2, k] - d_record[e, point, 3, k]))
+            f = each((c3, c3, c0), plus(times(dh, h), times(held, f)))
+            f = plus((d_record[e, point, 10, k], d_record[e, point, 11, k], 0.0), f)
+            f = plus(times(ds, v), times(s, f))
+            g = (
+                d_press[i, 1, k] - d_record[e, point, 2, k],
+                d_press[i, 2, k] - d_record[e, point, 3, k],
+                -d_record[e, point, 4, k],
             )
-            t5 = ds * u2 / s + s * (
-                d_record[e, point, 7, k]
-                + c2 * (2.0 * held * dh * e2 - square * d_record[e, point, 4, k])
-            )
-            for r in range(6):
-                d_cols[stage, r, c] += (
-                    spread[r, 0] * t0
-                    + spread[r, 1] * t1
-                    + spread[r, 2] * t2
-                    + spread[r, 3] * t3
-                    + spread[r, 4] * t4
-                    + spread[r, 5] * t5
-                )
+            g = plus(times(2.0 * held * dh, m), times(held * held, g))
+            bent = d_record[e, point, 5, k], d_record[e, point, 6, k], d_record[e, point, 7, k]
+            g = plus(bent, each((c1, c1, c2), g))
+            g = plus(times(ds / s, u), times(s, g))
+            for j in range(6):
+                change = plus_dot(dot(row_at(spread, j, 0), f), row_at(spread, j, 3), g)
+                d_cols[stage, j, c] += change
 
 
 @kernel
 def take_off_load(y, cols, offset, load, local, scale):
     """Take one load off the transmitted wrench: dead (base axes) or following the section."""
-    x = y[0] + offset * y[5]
-    z1 = y[1] + offset * y[8]
-    z2 = y[2] + offset * y[11]
-    f = np.empty(3)
-    m = np.empty(3)
-    for i in range(3):
-        if local:
-            f[i] = y[3 + 3 * i] * load[0] + y[4 + 3 * i] * load[1] + y[5 + 3 * i] * load[2]
-            m[i] = y[3 + 3 * i] * load[3] + y[4 + 3 * i] * load[4] + y[5 + 3 * i] * load[5]
-        else:
-            f[i] = load[i]
-            m[i] = load[3 + i]
-        f[i] *= scale
-        m[i] *= scale
-    m[0] += z1 * f[2] - z2 * f[1]
-    m[1] += z2 * f[0] - x * f[2]
-    m[2] += x * f[1] - z1 * f[0]
-    for i in range(3):
-        y[12 + i] -= f[i]
-        y[15 + i] -= m[i]
+    p = plus(vector_at(y, 0, 1), times(offset, vector_at(y, 5, 3)))
+    f, m = vector_at(load, 0, 1), vector_at(load, 3, 1)
+    if local:
+        r = vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
+        f, m = turned(r, f), turned(r, m)
+    f = times(scale, f)
+    m = plus_cross(times(scale, m), p, f)
+    put_vector(y, 12, 1, minus(vector_at(y, 12, 1), f))
+    put_vector(y, 15, 1, minus(vector_at(y, 15, 1), m))
     for c in range(cols.shape[1]):
-        a, b, g = cols[0, c], cols[1, c], cols[2, c]
-        o0, o1, o2 = cols[3, c], cols[4, c], cols[5, c]
+        z, o = column_at(cols, 0, c), column_at(cols, 3, c)
         if local:
             # the wrench moves with the section: dW = [om x f; v x f + om x m]
-            cols[6, c] -= o1 * f[2] - o2 * f[1]
-            cols[7, c] -= o2 * f[0] - o0 * f[2]
-            cols[8, c] -= o0 * f[1] - o1 * f[0]
-            cols[9, c] -= b * f[2] - g * f[1] + o1 * m[2] - o2 * m[1]
-            cols[10, c] -= g * f[0] - a * f[2] + o2 * m[0] - o0 * m[2]
-            cols[11, c] -= a * f[1] - b * f[0] + o0 * m[1] - o1 * m[0]
+            d_f, d_m = cross(o, f), plus_cross(cross(z, f), o, m)
         else:
             # only the point moves: dW = [0; (v + om x p) x f]
-            q0 = a + o1 * z2 - o2 * z1
-            q1 = b + o2 * x - o0 * z2
-            q2 = g + o0 * z1 - o1 * x
-            cols[9, c] -= q1 * f[2] - q2 * f[1]
-            cols[10, c] -= q2 * f[0] - q0 * f[2]
-            cols[11, c] -= q0 * f[1] - q1 * f[0]
+            d_f, d_m = (0.0, 0.0, 0.0), cross(plus_cross(z, o, p), f)
+        for i in range(3):
+            cols[6 + i, c] -= d_f[i]
+            cols[9 + i, c] -= d_m[i]
 
 
 @fused_kernel
@@ -373,11 +314,10 @@ def _newton(rod, scale, units, tolerance, start, nodes):
         residual = 0.0
         # moments about the tip, so that a force there does not count twice
         tip = nodes.state[nodes.state.shape[0] - 1]
+        force = vector_at(y, 12, 1)
+        moment = plus_cross(vector_at(y, 15, 1), force, vector_at(tip, 0, 1))
         for r in range(3):
-            s = (r + 1) % 3
-            t = (r + 2) % 3
-            moment = y[15 + r] - (tip[s] * y[12 + t] - tip[t] * y[12 + s])
-            residual += (y[12 + r] / units[0]) ** 2 + (moment / units[1]) ** 2
+            residual += (force[r] / units[0]) ** 2 + (moment[r] / units[1]) ** 2
         residual = np.sqrt(residual)
         if not residual < np.inf or residual > 1e3 * last:
             return iteration + 1, np.inf

@@ -116,13 +116,20 @@ def _read_tendon(item: Section, drive: DriveSpec, actuator: Actuator, rods: Rods
     for name in chosen:
         r = names.index(name)
         length = rods[r].length
-        start = item.quantity('from', 'm', 0.0, minimum=0.0, maximum=length)
-        end = item.quantity('to', 'm', length, minimum=0.0, maximum=length)
-        if not end > start:
-            raise item.error('to', 'must lie beyond from')
-        span = (start / length, end / length)
-        found.append(replace(drive, rod=r, hole=hole, span=span))
+        start, end = read_part(item, length, 0.0, length)
+        found.append(replace(drive, rod=r, hole=hole, span=(start / length, end / length)))
     return found
+
+
+def read_part(item: Section, length: float, *whole: float) -> tuple[float, float]:
+    """Read a part of a rod, `from` and `to` [m]; `whole`: both where they are not written."""
+    ends = [
+        item.quantity(key, 'm', *whole[i : i + 1], minimum=0.0, maximum=length)
+        for i, key in enumerate(ENDS)
+    ]
+    if not ends[1] > ends[0]:
+        raise item.error('to', 'must lie beyond from')
+    return ends[0], ends[1]
 
 
 def read_place(item: Section, size: int, *default: tuple[float, ...]) -> Array:

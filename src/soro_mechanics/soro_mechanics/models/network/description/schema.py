@@ -84,10 +84,7 @@ def read_pose(item: Section) -> Array:
     pose = np.eye(4)
     pose[:3, 3] = drive_schema.read_place(item, 3, (0.0, 0.0, 0.0))
     if 'direction' in item:
-        z = item.vector('direction', '1', 3)
-        if not np.linalg.norm(z) > 0.0:
-            raise item.error('direction', 'write a vector that is not zero')
-        pose[:3, :3] = shortest_turn(z / np.linalg.norm(z))
+        pose[:3, :3] = shortest_turn(_unit(item, 'direction'))
         if 'rotation' in item:
             raise item.error('rotation', 'write rotation or direction, not both')
     elif 'rotation' in item:
@@ -312,10 +309,7 @@ def _read_sensor(item: Section, rods: list[RodSpec]) -> SensorSpec:
     names = [r.name for r in rods]
     rod = names.index(item.text('rod', choices=names))
     length = rods[rod].length
-    start = item.quantity('from', 'm', minimum=0.0, maximum=length)
-    end = item.quantity('to', 'm', minimum=0.0, maximum=length)
-    if not end > start:
-        raise item.error('to', 'must lie beyond from')
+    start, end = drive_schema.read_part(item, length)
     return SensorSpec(name, rod, start / length, end / length, _unit(item, 'axis'))
 
 
@@ -329,9 +323,6 @@ def _read_load(item: Section, rods: list[RodSpec]) -> Load:
         force = item.vector('force', 'N', 3, (0.0, 0.0, 0.0))
         moment = item.vector('moment', 'N m', 3, (0.0, 0.0, 0.0))
         return Load(np.concatenate([force, moment]), rod.name, at, axes)
-    start = item.quantity('from', 'm', 0.0, minimum=0.0, maximum=rod.length)
-    end = item.quantity('to', 'm', rod.length, minimum=0.0, maximum=rod.length)
-    if not end > start:
-        raise item.error('to', 'must lie beyond from')
+    start, end = drive_schema.read_part(item, rod.length, 0.0, rod.length)
     force = item.vector('force', 'N/m', 3)
     return Load(np.concatenate([force, np.zeros(3)]), rod.name, start, axes, end)

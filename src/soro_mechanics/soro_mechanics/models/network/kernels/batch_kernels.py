@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
-from soro_mechanics.models.network.kernels.newton_kernels import copy_into
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_rods
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -25,16 +25,11 @@ from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
-DRIVEN_LENGTH = 0
-DRIVEN_ANGLE = 1
-DRIVEN_STRAIN = 2
-DRIVEN_TENSION = 3
-
 
 class Samples(NamedTuple):
     """What `solve_samples` shall solve, and what it has solved."""
 
-    drives: NDArray[np.int64]  # (k, 3) kind, rod, and end (angles) or row of s.shift (strains)
+    drives: NDArray[np.int64]  # (k, 2) rod and slot
     restiffened: NDArray[np.bool_]  # (rods,) whose elements the drives make stiffer or softer
     values: NDArray[np.float64]  # (n, k) driven values of each sample
     moves: NDArray[np.float64]  # (n, 6 (bodies + nodes + pieces + rods)) starts, moves from base
@@ -52,37 +47,28 @@ class Samples(NamedTuple):
 
 
 @merged_kernel
-def _drive(s, x, rest, drives, value, restiffened, room):
-    """Put every drive to its value; drives (k, 3): kind, rod, end or row (s.shift, s.tendon)."""
-    for b in range(x.table.shape[0]):
+def _drive(s, x, rest, w, b, sample):
+    """Put every drive to its value: the inputs are those at rest, and what that changes."""
+    for r in range(x.length.shape[0]):
+        x.length[r], x.dilution[r] = rest.length[r], rest.dilution[r]
+        x.theta[r, 0], x.theta[r, 1] = rest.theta[r, 0], rest.theta[r, 1]
+    for n in range(x.table.shape[0]):
         for i in range(x.table.shape[1]):
             for j in range(x.table.shape[2]):
-                x.table[b, i, j] = rest.table[b, i, j]
+                x.table[n, i, j] = rest.table[n, i, j]
     for p in range(x.section.shape[0]):
         for i in range(6):
             x.section[p, i] = rest.section[p, i]
-    for k in range(drives.shape[0]):
-        r = drives[k, 1]
-        if drives[k, 0] == DRIVEN_LENGTH:
-            x.length[r] = value[k]
-            if s.keeps_mass[r] == 1:
-                x.dilution[r] = rest.length[r] / value[k]
-        elif drives[k, 0] == DRIVEN_ANGLE:
-            x.theta[r, drives[k, 2]] = value[k]
-        elif drives[k, 0] == DRIVEN_TENSION:
-            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-                x.tension[p, drives[k, 2]] = value[k] * s.tendon[p, drives[k, 2], 2]
-        else:
-            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-                shift = s.shift[p, drives[k, 2]]
-                for i in range(6):
-                    x.section[p, i] += value[k] * shift[i]
-                if s.lane[p] >= 0:
-                    table = x.table[s.lane[p] // 8]
-                    for station in range(table.shape[0]):
-                        for i in range(6):
-                            table[station, 8 * i + s.lane[p] % 8] += value[k] * shift[i]
-    stiffen_elements(s, x.length, x.section, restiffened, room, x.stiffness)
+    for p in range(x.tension.shape[0]):
+        for i in range(x.tension.shape[1]):
+            x.tension[p, i] = rest.tension[p, i]
+    for k in range(b.drives.shape[0]):
+        r, slot = b.drives[k]
+        before = rest.length[r] if slot == 0 else 0.0
+        w.slots[r, slot] = b.values[sample, k] - before
+    drive_rods(s, x, w, 1.0)
+    clear_slots(w)
+    stiffen_elements(s, x.length, x.section, b.restiffened, w.scratch[0:10, 0:6], x.stiffness)
 
 
 @merged_kernel
@@ -122,7 +108,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
     copy_into(base, old)
     for sample in range(b.values.shape[0]):
         b.solved[sample] = False
-        _drive(s, x, rest, b.drives, b.values[sample], b.restiffened, w.scratch[0:10, 0:6])
+        _drive(s, x, rest, w, b, sample)
         _start(s, base, w, b.moves[sample], state)
         away = 0.0
         converged = False

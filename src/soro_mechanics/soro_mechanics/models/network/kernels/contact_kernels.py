@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt
-from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays
+from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.numerics.vector_kernels import dot, minus, plus, row_at, times
 
 NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,
 NEAR_SEGMENTS = 2  # or within so many segments
@@ -94,11 +95,9 @@ def nearest_segments(pose, g, below):
             if same and not turned[g.rod[g.chunk[c]]]:
                 continue
             limit = min(below, 0.0) if same else below
-            x = spheres[c, 0] - spheres[e, 0]
-            y = spheres[c, 1] - spheres[e, 1]
-            z = spheres[c, 2] - spheres[e, 2]
+            apart = minus(row_at(spheres, c, 0), row_at(spheres, e, 0))
             reach = spheres[c, 3] + spheres[e, 3] + limit
-            if not (reach > 0.0 and x * x + y * y + z * z < reach * reach):
+            if not (reach > 0.0 and dot(apart, apart) < reach * reach):
                 continue
             for i in range(g.chunk[c], g.chunk[c + 1]):
                 for j in range(max(i + 1, g.chunk[e]), g.chunk[e + 1]):
@@ -152,18 +151,17 @@ def _spheres(pose, g):
 @fused_kernel
 def _may_meet(pose, a, b, width):
     """Whether the spheres around two segments, wider by `width` together, meet."""
-    apart = 0.0
-    along_a = 0.0
-    along_b = 0.0
-    for i in range(3):
-        a0 = pose[a, i, 3]
-        a1 = pose[a + 1, i, 3]
-        b0 = pose[b, i, 3]
-        b1 = pose[b + 1, i, 3]
-        apart += (a0 + a1 - b0 - b1) ** 2
-        along_a += (a1 - a0) ** 2
-        along_b += (b1 - b0) ** 2
-    return math.sqrt(apart) < math.sqrt(along_a) + math.sqrt(along_b) + 2.0 * width
+    a0, a1 = _place(pose, a), _place(pose, a + 1)
+    b0, b1 = _place(pose, b), _place(pose, b + 1)
+    apart, u, v = minus(plus(a0, a1), plus(b0, b1)), minus(a1, a0), minus(b1, b0)
+    reach = math.sqrt(dot(u, u)) + math.sqrt(dot(v, v)) + 2.0 * width
+    return math.sqrt(dot(apart, apart)) < reach
+
+
+@merged_kernel
+def _place(pose, n):
+    """Return where a station is."""
+    return pose[n, 0, 3], pose[n, 1, 3], pose[n, 2, 3]
 
 
 @fused_kernel
@@ -197,16 +195,10 @@ def axes_apart(pose, a, b):
     The best point of each for both ends of the other, and the common perpendicular where it meets
     both.
     """
-    uu = uv = vv = uw = vw = 0.0
-    for i in range(3):
-        u = pose[a + 1, i, 3] - pose[a, i, 3]
-        v = pose[b + 1, i, 3] - pose[b, i, 3]
-        w = pose[a, i, 3] - pose[b, i, 3]
-        uu += u * u
-        uv += u * v
-        vv += v * v
-        uw += u * w
-        vw += v * w
+    u = minus(_place(pose, a + 1), _place(pose, a))
+    v = minus(_place(pose, b + 1), _place(pose, b))
+    w = minus(_place(pose, a), _place(pose, b))
+    uu, uv, vv, uw, vw = dot(u, u), dot(u, v), dot(v, v), dot(u, w), dot(v, w)
     det = uu * vv - uv * uv
     best = math.inf
     for k in range(3):
@@ -216,10 +208,6 @@ def axes_apart(pose, a, b):
         s = min(1.0, max(0.0, s))
         t = min(1.0, max(0.0, (vw + s * uv) / vv))
         s = min(1.0, max(0.0, (t * uv - uw) / uu))
-        square = 0.0
-        for i in range(3):
-            p = pose[a, i, 3] + s * (pose[a + 1, i, 3] - pose[a, i, 3])
-            q = pose[b, i, 3] + t * (pose[b + 1, i, 3] - pose[b, i, 3])
-            square += (p - q) ** 2
-        best = min(best, square)
+        apart = plus(w, minus(times(s, u), times(t, v)))
+        best = min(best, dot(apart, apart))
     return math.sqrt(best)

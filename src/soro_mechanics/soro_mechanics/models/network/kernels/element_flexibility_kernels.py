@@ -19,26 +19,25 @@ included: what the load itself turns and twists out of a plane keeps an error of
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import cross, plus_cross, put_vector, vector_at
 
 
 @kernel
 def _turned(e, f, out):
     """Write ad_e f: e, f and out are twists."""
-    for i in range(3):
-        j = (i + 1) % 3
-        k = (i + 2) % 3
-        out[i] = e[3 + j] * f[k] - e[3 + k] * f[j] + e[j] * f[3 + k] - e[k] * f[3 + j]
-        out[3 + i] = e[3 + j] * f[3 + k] - e[3 + k] * f[3 + j]
+    turn, moved = vector_at(e, 3, 1), vector_at(f, 3, 1)
+    shift = cross(turn, vector_at(f, 0, 1))
+    put_vector(out, 0, 1, plus_cross(shift, vector_at(e, 0, 1), moved))
+    put_vector(out, 3, 1, cross(turn, moved))
 
 
 @kernel
 def _turned_back(e, f, out):
     """Write ad_e' f: e is a twist, f and out are wrenches."""
-    for i in range(3):
-        j = (i + 1) % 3
-        k = (i + 2) % 3
-        out[i] = f[j] * e[3 + k] - f[k] * e[3 + j]
-        out[3 + i] = f[j] * e[k] - f[k] * e[j] + f[3 + j] * e[3 + k] - f[3 + k] * e[3 + j]
+    turn, force = vector_at(e, 3, 1), vector_at(f, 0, 1)
+    moment = cross(force, vector_at(e, 0, 1))
+    put_vector(out, 0, 1, cross(force, turn))
+    put_vector(out, 3, 1, plus_cross(moment, vector_at(f, 3, 1), turn))
 
 
 @kernel

@@ -4,6 +4,7 @@
 
 from soro_mechanics.numerics.kernels import fused_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log, SERIES_BELOW, stumpff
+from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 
 
 @fused_kernel
@@ -83,16 +84,12 @@ def log_coefficients(x):
 @fused_kernel
 def relative_pose(ga, gb, h):
     """Write h = ga^-1 gb (4, 4)."""
-    x = gb[0, 3] - ga[0, 3]
-    y = gb[1, 3] - ga[1, 3]
-    z = gb[2, 3] - ga[2, 3]
+    way = minus(column_at(gb, 0, 3), column_at(ga, 0, 3))
     for i in range(3):
-        a = ga[0, i]
-        b = ga[1, i]
-        c = ga[2, i]
+        axis = column_at(ga, 0, i)
         for j in range(3):
-            h[i, j] = a * gb[0, j] + b * gb[1, j] + c * gb[2, j]
-        h[i, 3] = a * x + b * y + c * z
+            h[i, j] = dot(axis, column_at(gb, 0, j))
+        h[i, 3] = dot(axis, way)
         h[3, i] = 0.0
     h[3, 3] = 1.0
 

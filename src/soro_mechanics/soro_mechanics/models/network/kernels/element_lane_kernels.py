@@ -50,6 +50,20 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.numerics.vector_kernels import (
+    cross,
+    dot,
+    each,
+    minus,
+    number_at,
+    plus,
+    plus_cross,
+    plus_dot,
+    put_number,
+    put_vector,
+    times,
+    vector_at,
+)
 
 # Rows of `half`: the blocks (3, 3) of B: -J_l^-1 diagonal, -J_l^-1 corner, J_r^-1 likewise.
 CORNER, RIGHT, RIGHT_CORNER = 9 * LANES, 18 * LANES, 27 * LANES
@@ -83,172 +97,86 @@ def new_element_lanes() -> ElementLanes:
     return ElementLanes(*(np.ones(n) for n in sizes))
 
 
+@merged_kernel
+def _hats(a, b):
+    """Return diagonal and rest (12, 02, 01) of hat(a) hat(b) + hat(b) hat(a), symmetric."""
+    x, y, z = each(a, b)
+    rest = a[1] * b[2] + a[2] * b[1], a[0] * b[2] + a[2] * b[0], a[0] * b[1] + a[1] * b[0]
+    return times(-2.0, (y + z, x + z, x + y)), rest
+
+
+@merged_kernel
+def _put_pair(half, left, right, diagonal, rest, h):
+    """Write hat(h) - S to one block (3, 3) and hat(h) + S to another; S as from `_hats`."""
+    x, y, z = diagonal
+    a, b, c = rest
+    put_vector(half, left, 8, (-x, -h[2] - c, h[1] - b))
+    put_vector(half, left + 24, 8, (h[2] - c, -y, -h[0] - a))
+    put_vector(half, left + 48, 8, (-h[1] - b, h[0] - a, -z))
+    put_vector(half, right, 8, (x, c - h[2], b + h[1]))
+    put_vector(half, right + 24, 8, (c + h[2], y, a - h[0]))
+    put_vector(half, right + 48, 8, (b - h[1], a + h[0], z))
+
+
 @fused_kernel
 def _operators(twist, half, lanes):
     """Write the blocks of B."""
     for k in range(lanes):
-        v0 = twist[k]
-        v1 = twist[8 + k]
-        v2 = twist[16 + k]
-        w0 = twist[24 + k]
-        w1 = twist[32 + k]
-        w2 = twist[40 + k]
-        b = twist[SERIES + k]
-        t = 2.0 * twist[SERIES + 8 + k] * (w0 * v0 + w1 * v1 + w2 * v2)
-        s00 = -(w1 * w1 + w2 * w2)
-        s11 = -(w0 * w0 + w2 * w2)
-        s22 = -(w0 * w0 + w1 * w1)
-        s01 = w0 * w1
-        s02 = w0 * w2
-        s12 = w1 * w2
-        p00 = 1.0 + b * s00
-        p11 = 1.0 + b * s11
-        p22 = 1.0 + b * s22
-        p01 = b * s01
-        p02 = b * s02
-        p12 = b * s12
-        m00 = t * s00 - 2.0 * b * (v1 * w1 + v2 * w2)
-        m11 = t * s11 - 2.0 * b * (v0 * w0 + v2 * w2)
-        m22 = t * s22 - 2.0 * b * (v0 * w0 + v1 * w1)
-        m01 = t * s01 + b * (v0 * w1 + w0 * v1)
-        m02 = t * s02 + b * (v0 * w2 + w0 * v2)
-        m12 = t * s12 + b * (v1 * w2 + w1 * v2)
-        h0 = 0.5 * w0
-        h1 = 0.5 * w1
-        h2 = 0.5 * w2
-        half[k] = -p00
-        half[8 + k] = -h2 - p01
-        half[16 + k] = h1 - p02
-        half[24 + k] = h2 - p01
-        half[32 + k] = -p11
-        half[40 + k] = -h0 - p12
-        half[48 + k] = -h1 - p02
-        half[56 + k] = h0 - p12
-        half[64 + k] = -p22
-        half[RIGHT + k] = p00
-        half[RIGHT + 8 + k] = p01 - h2
-        half[RIGHT + 16 + k] = p02 + h1
-        half[RIGHT + 24 + k] = p01 + h2
-        half[RIGHT + 32 + k] = p11
-        half[RIGHT + 40 + k] = p12 - h0
-        half[RIGHT + 48 + k] = p02 - h1
-        half[RIGHT + 56 + k] = p12 + h0
-        half[RIGHT + 64 + k] = p22
-        h0 = 0.5 * v0
-        h1 = 0.5 * v1
-        h2 = 0.5 * v2
-        half[CORNER + k] = -m00
-        half[CORNER + 8 + k] = -h2 - m01
-        half[CORNER + 16 + k] = h1 - m02
-        half[CORNER + 24 + k] = h2 - m01
-        half[CORNER + 32 + k] = -m11
-        half[CORNER + 40 + k] = -h0 - m12
-        half[CORNER + 48 + k] = -h1 - m02
-        half[CORNER + 56 + k] = h0 - m12
-        half[CORNER + 64 + k] = -m22
-        half[RIGHT_CORNER + k] = m00
-        half[RIGHT_CORNER + 8 + k] = m01 - h2
-        half[RIGHT_CORNER + 16 + k] = m02 + h1
-        half[RIGHT_CORNER + 24 + k] = m01 + h2
-        half[RIGHT_CORNER + 32 + k] = m11
-        half[RIGHT_CORNER + 40 + k] = m12 - h0
-        half[RIGHT_CORNER + 48 + k] = m02 - h1
-        half[RIGHT_CORNER + 56 + k] = m12 + h0
-        half[RIGHT_CORNER + 64 + k] = m22
+        v, w, b = vector_at(twist, k, 8), vector_at(twist, 24 + k, 8), number_at(twist, SERIES + k)
+        t = number_at(twist, SERIES + 8 + k) * dot(w, v)
+        square, mixed = _hats(w, w)  # twice W^2
+        diagonal, rest = times(0.5 * b, square), times(0.5 * b, mixed)
+        _put_pair(half, k, RIGHT + k, plus((1.0, 1.0, 1.0), diagonal), rest, times(0.5, w))
+        diagonal, rest = _hats(v, w)
+        diagonal = plus(times(t, square), times(b, diagonal))
+        rest = plus(times(t, mixed), times(b, rest))
+        _put_pair(half, CORNER + k, RIGHT_CORNER + k, diagonal, rest, times(0.5, v))
 
 
 @fused_kernel
 def _first(twist, given, stress, out, block, lanes):
     """Write b (w . x - hat(w x x) - x w^T) + 2 b' (w x (w x x)) w^T and hat(x) / 2."""
     for k in range(lanes):
-        w0 = twist[24 + k]
-        w1 = twist[32 + k]
-        w2 = twist[40 + k]
-        x0 = given[stress + k]
-        x1 = given[stress + 8 + k]
-        x2 = given[stress + 16 + k]
-        b = twist[SERIES + k]
-        t = 2.0 * twist[SERIES + 8 + k]
-        c0 = w1 * x2 - w2 * x1
-        c1 = w2 * x0 - w0 * x2
-        c2 = w0 * x1 - w1 * x0
+        w, x = vector_at(twist, 24 + k, 8), vector_at(given, stress + k, 8)
+        b, c = number_at(twist, SERIES + k), cross(w, x)
         # columns are multiples of w but for the hat: (t e - b x) w^T
-        y0 = t * (w1 * c2 - w2 * c1) - b * x0
-        y1 = t * (w2 * c0 - w0 * c2) - b * x1
-        y2 = t * (w0 * c1 - w1 * c0) - b * x2
-        dot = b * (w0 * x0 + w1 * x1 + w2 * x2)
-        c0 *= b
-        c1 *= b
-        c2 *= b
-        out[block + k] = y0 * w0 + dot
-        out[block + 8 + k] = y0 * w1 + c2
-        out[block + 16 + k] = y0 * w2 - c1
-        out[block + 24 + k] = y1 * w0 - c2
-        out[block + 32 + k] = y1 * w1 + dot
-        out[block + 40 + k] = y1 * w2 + c0
-        out[block + 48 + k] = y2 * w0 + c1
-        out[block + 56 + k] = y2 * w1 - c0
-        out[block + 64 + k] = y2 * w2 + dot
-        out[F2 + block + k] = 0.0
-        out[F2 + block + 8 + k] = -0.5 * x2
-        out[F2 + block + 16 + k] = 0.5 * x1
-        out[F2 + block + 24 + k] = 0.5 * x2
-        out[F2 + block + 32 + k] = 0.0
-        out[F2 + block + 40 + k] = -0.5 * x0
-        out[F2 + block + 48 + k] = -0.5 * x1
-        out[F2 + block + 56 + k] = 0.5 * x0
-        out[F2 + block + 64 + k] = 0.0
+        y = minus(times(2.0 * number_at(twist, SERIES + 8 + k), cross(w, c)), times(b, x))
+        d, c, h = b * dot(w, x), times(b, c), times(0.5, x)
+        put_vector(out, block + k, 8, plus((d, c[2], -c[1]), times(y[0], w)))
+        put_vector(out, block + 24 + k, 8, plus((-c[2], d, c[0]), times(y[1], w)))
+        put_vector(out, block + 48 + k, 8, plus((c[1], -c[0], d), times(y[2], w)))
+        put_vector(out, F2 + block + k, 8, (0.0, -h[2], h[1]))
+        put_vector(out, F2 + block + 24 + k, 8, (h[2], 0.0, -h[0]))
+        put_vector(out, F2 + block + 48 + k, 8, (-h[1], h[0], 0.0))
+
+
+@merged_kernel
+def _add_row(out, at, row, sizes, vectors):
+    """Add a row and multiples of three vectors."""
+    row = plus(row, plus(times(sizes[0], vectors[0]), times(sizes[1], vectors[1])))
+    row = plus(row, times(sizes[2], vectors[2]))
+    put_vector(out, at, 8, plus(vector_at(out, at, 8), row))
 
 
 @fused_kernel
 def _second(twist, given, out, lanes):
     """Add to Y0 the derivative by w of X v, of the force x."""
     for k in range(lanes):
-        v0 = twist[k]
-        v1 = twist[8 + k]
-        v2 = twist[16 + k]
-        w0 = twist[24 + k]
-        w1 = twist[32 + k]
-        w2 = twist[40 + k]
-        x0 = given[HELD + k]
-        x1 = given[HELD + 8 + k]
-        x2 = given[HELD + 16 + k]
-        b = twist[SERIES + k]
-        t = 2.0 * twist[SERIES + 8 + k]
-        wv = w0 * v0 + w1 * v1 + w2 * v2
+        v, w = vector_at(twist, k, 8), vector_at(twist, 24 + k, 8)
+        x = vector_at(given, HELD + k, 8)
+        b, t = number_at(twist, SERIES + k), 2.0 * number_at(twist, SERIES + 8 + k)
+        wv = dot(w, v)
         k0 = t * wv
-        k2 = 4.0 * twist[SERIES + 16 + k] * wv
-        c0 = w1 * x2 - w2 * x1
-        c1 = w2 * x0 - w0 * x2
-        c2 = w0 * x1 - w1 * x0
-        a0 = v1 * x2 - v2 * x1
-        a1 = v2 * x0 - v0 * x2
-        a2 = v0 * x1 - v1 * x0
-        e0 = w1 * c2 - w2 * c1
-        e1 = w2 * c0 - w0 * c2
-        e2 = w0 * c1 - w1 * c0
-        q0 = t * (v1 * c2 - v2 * c1 + w1 * a2 - w2 * a1) - k0 * x0
-        q1 = t * (v2 * c0 - v0 * c2 + w2 * a0 - w0 * a2) - k0 * x1
-        q2 = t * (v0 * c1 - v1 * c0 + w0 * a1 - w1 * a0) - k0 * x2
-        u0 = t * v0 + k2 * w0
-        u1 = t * v1 + k2 * w1
-        u2 = t * v2 + k2 * w2
-        dot = b * (v0 * x0 + v1 * x1 + v2 * x2) + k0 * (w0 * x0 + w1 * x1 + w2 * x2)
-        h0 = b * a0 + k0 * c0
-        h1 = b * a1 + k0 * c1
-        h2 = b * a2 + k0 * c2
-        bx0 = b * x0
-        bx1 = b * x1
-        bx2 = b * x2
-        out[Y0 + k] += dot - bx0 * v0 + e0 * u0 + q0 * w0
-        out[Y0 + 8 + k] += h2 - bx0 * v1 + e0 * u1 + q0 * w1
-        out[Y0 + 16 + k] += -h1 - bx0 * v2 + e0 * u2 + q0 * w2
-        out[Y0 + 24 + k] += -h2 - bx1 * v0 + e1 * u0 + q1 * w0
-        out[Y0 + 32 + k] += dot - bx1 * v1 + e1 * u1 + q1 * w1
-        out[Y0 + 40 + k] += h0 - bx1 * v2 + e1 * u2 + q1 * w2
-        out[Y0 + 48 + k] += h1 - bx2 * v0 + e2 * u0 + q2 * w0
-        out[Y0 + 56 + k] += -h0 - bx2 * v1 + e2 * u1 + q2 * w1
-        out[Y0 + 64 + k] += dot - bx2 * v2 + e2 * u2 + q2 * w2
+        c, a = cross(w, x), cross(v, x)
+        e = cross(w, c)
+        q = minus(times(t, plus_cross(cross(v, c), w, a)), times(k0, x))
+        u = plus(times(t, v), times(4.0 * number_at(twist, SERIES + 16 + k) * wv, w))
+        d = b * dot(v, x) + k0 * dot(w, x)
+        h = plus(times(b, a), times(k0, c))
+        y, vectors = times(-b, x), (v, u, w)
+        _add_row(out, Y0 + k, (d, h[2], -h[1]), (y[0], e[0], q[0]), vectors)
+        _add_row(out, Y0 + 24 + k, (-h[2], d, h[0]), (y[1], e[1], q[1]), vectors)
+        _add_row(out, Y0 + 48 + k, (h[1], -h[0], d), (y[2], e[2], q[2]), vectors)
 
 
 @fused_kernel
@@ -260,36 +188,14 @@ def _factor(ends, half, geometry, factor, lanes):
             column = STIFF + 8 * j
             into = 48 * i + 8 * j
             for k in range(lanes):
-                k0 = ends[column + k]
-                k1 = ends[column + 48 + k]
-                k2 = ends[column + 96 + k]
-                k3 = ends[column + 144 + k]
-                k4 = ends[column + 192 + k]
-                k5 = ends[column + 240 + k]
-                a0 = half[o + k]
-                a1 = half[o + 24 + k]
-                a2 = half[o + 48 + k]
-                factor[into + k] = a0 * k0 + a1 * k1 + a2 * k2
-                factor[into + 144 + k] = (
-                    half[CORNER + o + k] * k0
-                    + half[CORNER + o + 24 + k] * k1
-                    + half[CORNER + o + 48 + k] * k2
-                    + a0 * k3
-                    + a1 * k4
-                    + a2 * k5
-                )
-                a0 = half[RIGHT + o + k]
-                a1 = half[RIGHT + o + 24 + k]
-                a2 = half[RIGHT + o + 48 + k]
-                factor[into + 288 + k] = a0 * k0 + a1 * k1 + a2 * k2
-                factor[into + 432 + k] = (
-                    half[RIGHT_CORNER + o + k] * k0
-                    + half[RIGHT_CORNER + o + 24 + k] * k1
-                    + half[RIGHT_CORNER + o + 48 + k] * k2
-                    + a0 * k3
-                    + a1 * k4
-                    + a2 * k5
-                )
+                pull, bend = vector_at(ends, column + k, 48), vector_at(ends, column + 144 + k, 48)
+                a, r = vector_at(half, o + k, 24), vector_at(half, RIGHT + o + k, 24)
+                put_number(factor, into + k, dot(a, pull))
+                corner = dot(vector_at(half, CORNER + o + k, 24), pull)
+                put_number(factor, into + 144 + k, plus_dot(corner, a, bend))
+                put_number(factor, into + 288 + k, dot(r, pull))
+                corner = dot(vector_at(half, RIGHT_CORNER + o + k, 24), pull)
+                put_number(factor, into + 432 + k, plus_dot(corner, r, bend))
     for i in range(3):
         for j in range(3):
             here = 8 * (3 * i + j)
@@ -315,38 +221,16 @@ def _product(factor, half, out, rows, lanes):
         row = 48 * i
         into = 96 * i
         for j in range(3):
-            first = 8 * j
+            o = 8 * j
             for k in range(lanes):
-                f0 = factor[row + k]
-                f1 = factor[row + 8 + k]
-                f2 = factor[row + 16 + k]
-                f3 = factor[row + 24 + k]
-                f4 = factor[row + 32 + k]
-                f5 = factor[row + 40 + k]
-                a0 = half[first + k]
-                a1 = half[first + 24 + k]
-                a2 = half[first + 48 + k]
-                r0 = half[RIGHT + first + k]
-                r1 = half[RIGHT + first + 24 + k]
-                r2 = half[RIGHT + first + 48 + k]
-                out[into + first + k] = f0 * a0 + f1 * a1 + f2 * a2
-                out[into + 48 + first + k] = f0 * r0 + f1 * r1 + f2 * r2
-                out[into + 24 + first + k] = (
-                    f0 * half[CORNER + first + k]
-                    + f1 * half[CORNER + first + 24 + k]
-                    + f2 * half[CORNER + first + 48 + k]
-                    + f3 * a0
-                    + f4 * a1
-                    + f5 * a2
-                )
-                out[into + 72 + first + k] = (
-                    f0 * half[RIGHT_CORNER + first + k]
-                    + f1 * half[RIGHT_CORNER + first + 24 + k]
-                    + f2 * half[RIGHT_CORNER + first + 48 + k]
-                    + f3 * r0
-                    + f4 * r1
-                    + f5 * r2
-                )
+                f, m = vector_at(factor, row + k, 8), vector_at(factor, row + 24 + k, 8)
+                a, r = vector_at(half, o + k, 24), vector_at(half, RIGHT + o + k, 24)
+                put_number(out, into + o + k, dot(f, a))
+                put_number(out, into + 48 + o + k, dot(f, r))
+                corner = dot(f, vector_at(half, CORNER + o + k, 24))
+                put_number(out, into + 24 + o + k, plus_dot(corner, m, a))
+                corner = dot(f, vector_at(half, RIGHT_CORNER + o + k, 24))
+                put_number(out, into + 72 + o + k, plus_dot(corner, m, r))
 
 
 @merged_kernel
@@ -374,6 +258,18 @@ def compute_elements(a, scratch, lanes):
 
 
 @merged_kernel
+def take_strain(half, k, strain):
+    """Write B (6, 12) of one lane; its zero blocks are not written."""
+    for i in range(3):
+        for j in range(3):
+            o = 8 * (3 * i + j) + k
+            strain[i, j] = strain[3 + i, 3 + j] = half[o]
+            strain[i, 3 + j] = half[CORNER + o]
+            strain[i, 6 + j] = strain[3 + i, 9 + j] = half[RIGHT + o]
+            strain[i, 9 + j] = half[RIGHT_CORNER + o]
+
+
+@merged_kernel
 def take_elements(count, a, piece, w):
     """Read the results of the first lanes.
 
@@ -389,19 +285,10 @@ def take_elements(count, a, piece, w):
     """
     for k in range(count):
         p = piece[k]
-        strain = w.strain[p]
+        take_strain(a.half, k, w.strain[p])
         for i in range(6):
             w.twist[p, i] = a.twist[8 * i + k]
             w.closure[p, i] = a.given[GAP + 8 * i + k]
-        for i in range(3):
-            for j in range(3):
-                o = 8 * (3 * i + j) + k
-                strain[i, j] = a.half[o]
-                strain[3 + i, 3 + j] = a.half[o]
-                strain[i, 3 + j] = a.half[CORNER + o]
-                strain[i, 6 + j] = a.half[RIGHT + o]
-                strain[3 + i, 9 + j] = a.half[RIGHT + o]
-                strain[i, 9 + j] = a.half[RIGHT_CORNER + o]
         for i in range(12):
             w.raw[p, i] = a.force[8 * i + k]
             w.force[p, i] = a.force[96 + 8 * i + k]

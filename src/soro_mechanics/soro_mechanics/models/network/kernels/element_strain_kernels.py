@@ -9,6 +9,16 @@ from soro_mechanics.models.network.kernels.element_kernels import (
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.kernels import fused_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log
+from soro_mechanics.numerics.vector_kernels import (
+    cross,
+    dot,
+    minus,
+    plus,
+    put_vector,
+    times,
+    turned,
+    vector_at,
+)
 
 # Rows of `ends`: both poses (12 each, row by row), length, whether the held stress is K e, rest
 # strain, held stress, stiffness (row by row). `relative` (12 rows) is the relative pose.
@@ -57,51 +67,29 @@ def fill_element(ga, gb, length, rest, stiffness, held, lane, ends):
 def relative_poses(ends, relative, lanes):
     """Write g_a^-1 g_b, row by row."""
     for k in range(lanes):
-        p0 = ends[SECOND + 24 + k] - ends[24 + k]
-        p1 = ends[SECOND + 56 + k] - ends[56 + k]
-        p2 = ends[SECOND + 88 + k] - ends[88 + k]
-        a00 = ends[k]
-        a01 = ends[8 + k]
-        a02 = ends[16 + k]
-        a10 = ends[32 + k]
-        a11 = ends[40 + k]
-        a12 = ends[48 + k]
-        a20 = ends[64 + k]
-        a21 = ends[72 + k]
-        a22 = ends[80 + k]
-        b00 = ends[SECOND + k]
-        b01 = ends[SECOND + 8 + k]
-        b02 = ends[SECOND + 16 + k]
-        b10 = ends[SECOND + 32 + k]
-        b11 = ends[SECOND + 40 + k]
-        b12 = ends[SECOND + 48 + k]
-        b20 = ends[SECOND + 64 + k]
-        b21 = ends[SECOND + 72 + k]
-        b22 = ends[SECOND + 80 + k]
-        relative[k] = a00 * b00 + a10 * b10 + a20 * b20
-        relative[8 + k] = a00 * b01 + a10 * b11 + a20 * b21
-        relative[16 + k] = a00 * b02 + a10 * b12 + a20 * b22
-        relative[24 + k] = a00 * p0 + a10 * p1 + a20 * p2
-        relative[32 + k] = a01 * b00 + a11 * b10 + a21 * b20
-        relative[40 + k] = a01 * b01 + a11 * b11 + a21 * b21
-        relative[48 + k] = a01 * b02 + a11 * b12 + a21 * b22
-        relative[56 + k] = a01 * p0 + a11 * p1 + a21 * p2
-        relative[64 + k] = a02 * b00 + a12 * b10 + a22 * b20
-        relative[72 + k] = a02 * b01 + a12 * b11 + a22 * b21
-        relative[80 + k] = a02 * b02 + a12 * b12 + a22 * b22
-        relative[88 + k] = a02 * p0 + a12 * p1 + a22 * p2
+        p = minus(vector_at(ends, SECOND + 24 + k, 32), vector_at(ends, 24 + k, 32))
+        columns = vector_at(ends, SECOND + k, 32) + vector_at(ends, SECOND + 8 + k, 32)
+        columns = columns + vector_at(ends, SECOND + 16 + k, 32)
+        a0, a1, a2 = (
+            vector_at(ends, k, 32),
+            vector_at(ends, 8 + k, 32),
+            vector_at(ends, 16 + k, 32),
+        )
+        put_vector(relative, k, 8, turned(columns, a0))
+        put_vector(relative, 32 + k, 8, turned(columns, a1))
+        put_vector(relative, 64 + k, 8, turned(columns, a2))
+        put_vector(relative, 24 + k, 32, (dot(a0, p), dot(a1, p), dot(a2, p)))
 
 
 @fused_kernel
 def small_turns(relative, twist, lanes):
     """Write d and series of every lane as if its turn were below SMALL_TURN."""
     for k in range(lanes):
-        # 4 q0 (q1, q2, q3) and 4 q0^2 of the quaternion; tan(angle / 2) = n / w
-        w = 1.0 + relative[k] + relative[40 + k] + relative[80 + k]
+        # 4 q0 (q1, q2, q3) and 1 / (4 q0^2) of the quaternion
+        one = 1.0 / (1.0 + relative[k] + relative[40 + k] + relative[80 + k])
         x = relative[72 + k] - relative[48 + k]
         y = relative[16 + k] - relative[64 + k]
         z = relative[32 + k] - relative[8 + k]
-        one = 1.0 / w
         u = (x * x + y * y + z * z) * one * one
         # atan(t) / t in t^2
         a = 1.0 / 27.0 - u * (1.0 / 29.0)
@@ -117,28 +105,15 @@ def small_turns(relative, twist, lanes):
         a = 1.0 / 7.0 - u * a
         a = 1.0 / 5.0 - u * a
         a = 1.0 / 3.0 - u * a
-        a = 2.0 * one * (1.0 - u * a)
-        x *= a
-        y *= a
-        z *= a
-        twist[24 + k] = x
-        twist[32 + k] = y
-        twist[40 + k] = z
-        q = x * x + y * y + z * z
+        w = times(2.0 * one * (1.0 - u * a), (x, y, z))
+        b, db, ddb = small_log_coefficients(dot(w, w))
+        put_vector(twist, SERIES + k, 8, (b, db, ddb))
         twist[TURN + k] = u
-        b, db, ddb = small_log_coefficients(q)
-        twist[SERIES + k] = b
-        twist[SERIES + 8 + k] = db
-        twist[SERIES + 16 + k] = ddb
-        p0 = relative[24 + k]
-        p1 = relative[56 + k]
-        p2 = relative[88 + k]
-        a0 = y * p2 - z * p1
-        a1 = z * p0 - x * p2
-        a2 = x * p1 - y * p0
-        twist[k] = p0 - 0.5 * a0 + b * (y * a2 - z * a1)
-        twist[8 + k] = p1 - 0.5 * a1 + b * (z * a0 - x * a2)
-        twist[16 + k] = p2 - 0.5 * a2 + b * (x * a1 - y * a0)
+        p = vector_at(relative, 24 + k, 32)
+        across = cross(w, p)
+        moved = minus(p, times(0.5, across))
+        put_vector(twist, k, 8, plus(moved, times(b, cross(w, across))))
+        put_vector(twist, 24 + k, 8, w)
 
 
 @fused_kernel

@@ -75,8 +75,7 @@ def _eliminate_narrow(s, w, r, drive, inspect, lanes):
     row = w.scratch[1, 0:8]  # of the motor: against the present node (6), one, the motor
     old = w.scratch[2, 0:6]
     square = 0.0
-    for j in range(8):
-        row[j] = 0.0
+    row[:] = 0.0
     for i in range(6):
         m[i] = w.basis[r, 0, i, 6]
         square += m[i] * m[i]
@@ -213,10 +212,9 @@ def eliminate_chain(s, w, r, params, inspect, lanes):
         p = p0 + k - 1
         b = w.chain[n0 + k]
         d = w.factor[n0 + k]
+        b[:] = 0.0
         for i in range(6):
             d[i, 6] = i
-            for j in range(b.shape[1]):
-                b[i, j] = 0.0
             for j in range(6):
                 d[i, j] = w.tangent[p, 6 + i, 6 + j]
                 if k == 1:

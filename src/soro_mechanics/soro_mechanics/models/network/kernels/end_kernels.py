@@ -13,6 +13,14 @@ The motion of the end frame in its own axes is basis @ (eta_body, theta, q), bas
 
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import adjoint_inverse, compose, so3_exp
+from soro_mechanics.numerics.vector_kernels import (
+    column_at,
+    cross,
+    dot,
+    plus_cross,
+    plus_dot,
+    vector_at,
+)
 
 CLAMPED = 0
 REVOLUTE = 1
@@ -44,12 +52,11 @@ def _turn(axis, angle, t, work):
 @kernel
 def _seen_from_end(axis, t, column, basis):
     """Write Ad_t^-1 (0, axis): linear part R' (axis x -p) ... = -R' (p x axis)."""
-    x = t[1, 3] * axis[2] - t[2, 3] * axis[1]
-    y = t[2, 3] * axis[0] - t[0, 3] * axis[2]
-    z = t[0, 3] * axis[1] - t[1, 3] * axis[0]
+    turn = vector_at(axis, 0, 1)
+    shift = cross(turn, column_at(t, 0, 3))
     for i in range(3):
-        basis[i, column] = -(t[0, i] * x + t[1, i] * y + t[2, i] * z)
-        basis[3 + i, column] = t[0, i] * axis[0] + t[1, i] * axis[1] + t[2, i] * axis[2]
+        basis[i, column] = dot(column_at(t, 0, i), shift)
+        basis[3 + i, column] = dot(column_at(t, 0, i), turn)
 
 
 @merged_kernel
@@ -60,9 +67,7 @@ def end_frame(s, x, state, w, r, e, gap):
     h, basis, work = w.end[r, e], w.basis[r, e], w.scratch[0:13, 0:4]
     old = work[9:13]
     _copy_pose(gap, h)
-    for i in range(6):
-        for j in range(6, 10):
-            basis[i, j] = 0.0
+    basis[:, 6:10] = 0.0
     if kind == REVOLUTE or kind == UNIVERSAL:
         for j in range(kind - 1, -1, -1):
             # a revolute axis is the same vector before and after its own rotation
@@ -99,30 +104,12 @@ def joint_geometry(basis, kind, force, out):
     Coordinate j lies beyond coordinate i < j and moves its axis: out[i, j] = -s_i' B(force) s_j.
     out (10, 10) in (eta_body, theta, q). The three of a spherical joint turn together.
     """
-    for i in range(10):
-        for j in range(10):
-            out[i, j] = 0.0
-    last = 7 + kind
+    out[:] = 0.0
+    last, f, m = 7 + kind, vector_at(force, 0, 1), vector_at(force, 3, 1)
     for j in range(6, last):
-        v0 = basis[0, j]
-        v1 = basis[1, j]
-        v2 = basis[2, j]
-        w0 = basis[3, j]
-        w1 = basis[4, j]
-        w2 = basis[5, j]
-        a0 = force[1] * w2 - force[2] * w1
-        a1 = force[2] * w0 - force[0] * w2
-        a2 = force[0] * w1 - force[1] * w0
-        b0 = force[1] * v2 - force[2] * v1 + force[4] * w2 - force[5] * w1
-        b1 = force[2] * v0 - force[0] * v2 + force[5] * w0 - force[3] * w2
-        b2 = force[0] * v1 - force[1] * v0 + force[3] * w1 - force[4] * w0
+        w = column_at(basis, 3, j)
+        a = cross(f, w)
+        b = plus_cross(cross(f, column_at(basis, 0, j)), m, w)
         end = 7 if kind == SPHERICAL and j > 6 else j
         for i in range(end):
-            out[i, j] = -(
-                basis[0, i] * a0
-                + basis[1, i] * a1
-                + basis[2, i] * a2
-                + basis[3, i] * b0
-                + basis[4, i] * b1
-                + basis[5, i] * b2
-            )
+            out[i, j] = -plus_dot(dot(column_at(basis, 0, i), a), column_at(basis, 3, i), b)

@@ -29,7 +29,23 @@ from soro_mechanics.models.network.kernels.lane_kernels import (
     section_parts,
     WEIGHT,
 )
-from soro_mechanics.numerics.kernels import fused_kernel, makes_arrays
+from soro_mechanics.numerics.kernels import fused_kernel, makes_arrays, merged_kernel
+from soro_mechanics.numerics.vector_kernels import (
+    cross,
+    dot,
+    each,
+    minus,
+    number_at,
+    plus,
+    plus_cross,
+    plus_dot,
+    put_number,
+    put_vector,
+    times,
+    turned,
+    turned_back,
+    vector_at,
+)
 
 STAGES = 4  # of Runge-Kutta
 PARTS = 12  # n (3), u (3), strain (6) of a section
@@ -60,19 +76,17 @@ def result_size(columns: int) -> int:
 def _keep_parts(y, load, table, out, lanes):
     """Write `section_parts` of every lane."""
     for k in range(lanes):
-        n0, n1, n2, u0, u1, u2, v0, v1, v2, w0, w1, w2 = section_parts(y, load, table, k)
-        out[k] = n0
-        out[8 + k] = n1
-        out[16 + k] = n2
-        out[24 + k] = u0
-        out[32 + k] = u1
-        out[40 + k] = u2
-        out[48 + k] = v0
-        out[56 + k] = v1
-        out[64 + k] = v2
-        out[72 + k] = w0
-        out[80 + k] = w1
-        out[88 + k] = w2
+        n, u, v, w = section_parts(y, load, table, k)
+        put_vector(out, k, 8, n)
+        put_vector(out, 24 + k, 8, u)
+        put_vector(out, 48 + k, 8, v)
+        put_vector(out, 72 + k, 8, w)
+
+
+@merged_kernel
+def _put_grown(rate, base, at, grown, size, change):
+    """Write a change times a size, and what comes with the length of the step."""
+    put_vector(rate, at, 8, plus(times(grown, vector_at(base, at, 8)), times(size, change)))
 
 
 @fused_kernel
@@ -80,145 +94,60 @@ def _column_rate(stage, z, load, table, push, rate, lanes):
     """Write the derivative of the rate of the base along the column z; stage (STAGE,)."""
     y, base, part = stage[0:SIZE], stage[SIZE : 2 * SIZE], stage[2 * SIZE : STAGE]
     drive, bend, growth = push.drive, push.bend, push.growth
-    d0, d1, d2 = drive[0], drive[1], drive[2]
-    d3, d4, d5 = drive[3], drive[4], drive[5]
-    d6, d7, d8 = drive[6], drive[7], drive[8]
+    by_force, by_moment = vector_at(drive, 0, 1), vector_at(drive, 3, 1)
+    turn = vector_at(drive, 6, 1)  # of the weight
     for k in range(lanes):
-        q0 = load[48 + k]
-        q1 = load[56 + k]
-        q2 = load[64 + k]
-        step = load[72 + k]
+        step, q = number_at(load, 72 + k), vector_at(load, 48 + k, 8)
         grown = growth / step if step > 0.0 else 0.0
-        weight = y[120 + k]
-        n0 = part[k]
-        n1 = part[8 + k]
-        n2 = part[16 + k]
-        u0 = part[24 + k]
-        u1 = part[32 + k]
-        u2 = part[40 + k]
-        v0 = part[48 + k]
-        v1 = part[56 + k]
-        v2 = part[64 + k]
-        w0 = part[72 + k]
-        w1 = part[80 + k]
-        w2 = part[88 + k]
-        p0 = y[72 + k]
-        p1 = y[80 + k]
-        p2 = y[88 + k]
-        x0 = z[72 + k]
-        x1 = z[80 + k]
-        x2 = z[88 + k]
-        f0 = d0 - z[120 + k] * q0 - weight * d6
-        f1 = d1 - z[120 + k] * q1 - weight * d7
-        f2 = d2 - z[120 + k] * q2 - weight * d8
-        m0 = d3 - z[96 + k] - (x1 * n2 - x2 * n1) - (p1 * f2 - p2 * f1)
-        m1 = d4 - z[104 + k] - (x2 * n0 - x0 * n2) - (p2 * f0 - p0 * f2)
-        m2 = d5 - z[112 + k] - (x0 * n1 - x1 * n0) - (p0 * f1 - p1 * f0)
-        r00, r01, r02, r10, r11, r12, r20, r21, r22 = rotation_of(y, k)
-        t00, t01, t02, t10, t11, t12, t20, t21, t22 = rotation_of(z, k)
-        e0 = bend[k] + table[48 + k] * (
-            t00 * n0 + t10 * n1 + t20 * n2 + r00 * f0 + r10 * f1 + r20 * f2
+        n, u = vector_at(part, k, 8), vector_at(part, 24 + k, 8)
+        v, w = vector_at(part, 48 + k, 8), vector_at(part, 72 + k, 8)
+        r, p = rotation_of(y, k), vector_at(y, 72 + k, 8)
+        dr, x = rotation_of(z, k), vector_at(z, 72 + k, 8)
+        f = minus(
+            minus(by_force, times(number_at(z, 120 + k), q)), times(number_at(y, 120 + k), turn)
         )
-        e1 = bend[8 + k] + table[56 + k] * (
-            t01 * n0 + t11 * n1 + t21 * n2 + r01 * f0 + r11 * f1 + r21 * f2
-        )
-        e2 = bend[16 + k] + table[64 + k] * (
-            t02 * n0 + t12 * n1 + t22 * n2 + r02 * f0 + r12 * f1 + r22 * f2
-        )
-        a0 = bend[24 + k] + table[72 + k] * (
-            t00 * u0 + t10 * u1 + t20 * u2 + r00 * m0 + r10 * m1 + r20 * m2
-        )
-        a1 = bend[32 + k] + table[80 + k] * (
-            t01 * u0 + t11 * u1 + t21 * u2 + r01 * m0 + r11 * m1 + r21 * m2
-        )
-        a2 = bend[40 + k] + table[88 + k] * (
-            t02 * u0 + t12 * u1 + t22 * u2 + r02 * m0 + r12 * m1 + r22 * m2
-        )
-        rate[k] = grown * base[k] + step * (t01 * w2 - t02 * w1 + r01 * a2 - r02 * a1)
-        rate[8 + k] = grown * base[8 + k] + step * (t02 * w0 - t00 * w2 + r02 * a0 - r00 * a2)
-        rate[16 + k] = grown * base[16 + k] + step * (t00 * w1 - t01 * w0 + r00 * a1 - r01 * a0)
-        rate[24 + k] = grown * base[24 + k] + step * (t11 * w2 - t12 * w1 + r11 * a2 - r12 * a1)
-        rate[32 + k] = grown * base[32 + k] + step * (t12 * w0 - t10 * w2 + r12 * a0 - r10 * a2)
-        rate[40 + k] = grown * base[40 + k] + step * (t10 * w1 - t11 * w0 + r10 * a1 - r11 * a0)
-        rate[48 + k] = grown * base[48 + k] + step * (t21 * w2 - t22 * w1 + r21 * a2 - r22 * a1)
-        rate[56 + k] = grown * base[56 + k] + step * (t22 * w0 - t20 * w2 + r22 * a0 - r20 * a2)
-        rate[64 + k] = grown * base[64 + k] + step * (t20 * w1 - t21 * w0 + r20 * a1 - r21 * a0)
-        rate[72 + k] = grown * base[72 + k] + step * (
-            t00 * v0 + t01 * v1 + t02 * v2 + r00 * e0 + r01 * e1 + r02 * e2
-        )
-        rate[80 + k] = grown * base[80 + k] + step * (
-            t10 * v0 + t11 * v1 + t12 * v2 + r10 * e0 + r11 * e1 + r12 * e2
-        )
-        rate[88 + k] = grown * base[88 + k] + step * (
-            t20 * v0 + t21 * v1 + t22 * v2 + r20 * e0 + r21 * e1 + r22 * e2
-        )
-        mu = step * table[96 + k]
-        rate[96 + k] = grown * base[96 + k] + mu * (x1 * q2 - x2 * q1 + p1 * d8 - p2 * d7)
-        rate[104 + k] = grown * base[104 + k] + mu * (x2 * q0 - x0 * q2 + p2 * d6 - p0 * d8)
-        rate[112 + k] = grown * base[112 + k] + mu * (x0 * q1 - x1 * q0 + p0 * d7 - p1 * d6)
-        rate[120 + k] = grown * base[120 + k]
+        m = minus(by_moment, vector_at(z, 96 + k, 8))
+        m = plus_cross(plus_cross(m, n, x), f, p)
+        e = each(vector_at(table, 48 + k, 8), plus(turned_back(dr, n), turned_back(r, f)))
+        a = each(vector_at(table, 72 + k, 8), plus(turned_back(dr, u), turned_back(r, m)))
+        e = plus(vector_at(bend, k, 8), e)
+        a = plus(vector_at(bend, 24 + k, 8), a)
+        _put_grown(rate, base, k, grown, step, plus_cross(cross(dr[0:3], w), r[0:3], a))
+        _put_grown(rate, base, 24 + k, grown, step, plus_cross(cross(dr[3:6], w), r[3:6], a))
+        _put_grown(rate, base, 48 + k, grown, step, plus_cross(cross(dr[6:9], w), r[6:9], a))
+        _put_grown(rate, base, 72 + k, grown, step, plus(turned(dr, v), turned(r, e)))
+        moment = plus_cross(cross(x, q), p, turn)
+        _put_grown(rate, base, 96 + k, grown, step * number_at(table, 96 + k), moment)
+        put_number(rate, 120 + k, grown * number_at(base, 120 + k))
 
 
 @fused_kernel
-def _orthonormalise_column(y, z, turned, lanes):
-    """Replace dR of a column by the derivative of `orthonormalise`; turned (SIZE,): scratch."""
+def _orthonormalise_column(y, z, rows, lanes):
+    """Replace dR of a column by the derivative of `orthonormalise`; rows (SIZE,): scratch."""
     for k in range(lanes):
         for row in range(3):
-            o = 24 * row + k
-            r0 = y[o]
-            r1 = y[o + 8]
-            r2 = y[o + 16]
-            t0 = z[o]
-            t1 = z[o + 8]
-            t2 = z[o + 16]
-            s0 = 1.5 * t0
-            s1 = 1.5 * t1
-            s2 = 1.5 * t2
+            r, t = vector_at(y, 24 * row + k, 8), vector_at(z, 24 * row + k, 8)
+            s = times(1.5, t)
             for i in range(3):
-                a0 = y[24 * i + k]
-                a1 = y[24 * i + 8 + k]
-                a2 = y[24 * i + 16 + k]
-                b0 = z[24 * i + k]
-                b1 = z[24 * i + 8 + k]
-                b2 = z[24 * i + 16 + k]
-                along = 0.5 * (t0 * a0 + t1 * a1 + t2 * a2 + r0 * b0 + r1 * b1 + r2 * b2)
-                across = 0.5 * (r0 * a0 + r1 * a1 + r2 * a2)
-                s0 -= along * a0 + across * b0
-                s1 -= along * a1 + across * b1
-                s2 -= along * a2 + across * b2
-            turned[o] = s0
-            turned[o + 8] = s1
-            turned[o + 16] = s2
+                a, b = vector_at(y, 24 * i + k, 8), vector_at(z, 24 * i + k, 8)
+                along, across = 0.5 * plus_dot(dot(t, a), r, b), 0.5 * dot(r, a)
+                s = minus(s, plus(times(along, a), times(across, b)))
+            put_vector(rows, 24 * row + k, 8, s)
         for j in range(9):
-            z[8 * j + k] = turned[8 * j + k]
+            z[8 * j + k] = rows[8 * j + k]
 
 
 @fused_kernel
 def _write_column(y, z, out, lanes):
     """Write (v, w, dM): the twist in space of a column's dR and dp."""
     for k in range(lanes):
-        w0 = 0.0
-        w1 = 0.0
-        w2 = 0.0
-        for j in range(3):
-            w0 += z[48 + 8 * j + k] * y[24 + 8 * j + k] - z[24 + 8 * j + k] * y[48 + 8 * j + k]
-            w1 += z[8 * j + k] * y[48 + 8 * j + k] - z[48 + 8 * j + k] * y[8 * j + k]
-            w2 += z[24 + 8 * j + k] * y[8 * j + k] - z[8 * j + k] * y[24 + 8 * j + k]
-        w0 *= 0.5
-        w1 *= 0.5
-        w2 *= 0.5
-        p0 = y[72 + k]
-        p1 = y[80 + k]
-        p2 = y[88 + k]
-        out[k] = z[72 + k] - (w1 * p2 - w2 * p1)
-        out[8 + k] = z[80 + k] - (w2 * p0 - w0 * p2)
-        out[16 + k] = z[88 + k] - (w0 * p1 - w1 * p0)
-        out[24 + k] = w0
-        out[32 + k] = w1
-        out[40 + k] = w2
-        out[48 + k] = z[96 + k]
-        out[56 + k] = z[104 + k]
-        out[64 + k] = z[112 + k]
+        w = 0.0, 0.0, 0.0
+        for j in range(0, 24, 8):  # columns of R
+            w = plus_cross(w, vector_at(y, j + k, 24), vector_at(z, j + k, 24))
+        w = times(0.5, w)
+        put_vector(out, k, 8, plus_cross(vector_at(z, 72 + k, 8), vector_at(y, 72 + k, 8), w))
+        put_vector(out, 24 + k, 8, w)
+        put_vector(out, 48 + k, 8, vector_at(z, 96 + k, 8))
 
 
 @fused_kernel

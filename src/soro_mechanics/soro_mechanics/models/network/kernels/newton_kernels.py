@@ -59,7 +59,7 @@ class Aim(NamedTuple):
 @kernel
 def copy_into(source, target):
     """Copy a state."""
-    # element by element: a slice assignment of each shape costs three seconds of compilation
+    # element by element: arrays that may lie over each other take half as long again
     for b in range(source.body.shape[0]):
         for i in range(4):
             for j in range(4):
@@ -193,21 +193,39 @@ def _drive(s, x, w, aim, driven, taken):
     """Let what is driven follow a part of a step of the actuators of a task."""
     for k in range(aim.range.shape[0]):
         driven[k] += taken * w.scratch[FIRST + 1, k]
-    for r in range(s.counts[1] if aim.rows > 0 else 0):
-        length = x.length[r] + taken * w.slots[r, 0]
+    if aim.rows > 0:
+        drive_rods(s, x, w, taken)
+
+
+@kernel
+def drive_rods(s, x, w, part):
+    """Let lengths, rest strains, tensions and motor angles change by a part of `w.slots`."""
+    for r in range(s.counts[1]):
+        length = x.length[r] + part * w.slots[r, 0]
         if s.keeps_mass[r] == 1:
             x.dilution[r] *= x.length[r] / length
         x.length[r] = length
         for e in range(2):
-            x.theta[r, e] += taken * w.slots[r, 1 + s.counts[5] + e]
-        for j in range(s.shift.shape[1]):
-            change = taken * w.slots[r, 1 + j]
-            for p in range(s.rod_piece[r], s.rod_piece[r + 1] if change != 0.0 else 0):
-                lane = s.lane[p]
-                for i in range(6):
-                    x.section[p, i] += change * s.shift[p, j, i]
-                    for k in range(x.table.shape[1] if lane >= 0 else 0):
-                        x.table[lane // 8, k, 8 * i + lane % 8] += change * s.shift[p, j, i]
+            x.theta[r, e] += part * w.slots[r, 1 + s.counts[5] + e]
+        for j in range(s.counts[5]):
+            change = part * w.slots[r, 1 + j]
+            if change != 0.0:
+                _drive_pieces(s, x, r, j, change)
+
+
+@kernel
+def _drive_pieces(s, x, r, j, change):
+    """Let the j-th of rest strains and tensions change in all pieces of a rod."""
+    shifts = s.shift.shape[1]
+    for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+        if j >= shifts:
+            x.tension[p, j - shifts] += change * s.tendon[p, j - shifts, 2]
+            continue
+        lane = s.lane[p]
+        for i in range(6):
+            x.section[p, i] += change * s.shift[p, j, i]
+            for k in range(x.table.shape[1] if lane >= 0 else 0):
+                x.table[lane // 8, k, 8 * i + lane % 8] += change * s.shift[p, j, i]
 
 
 @kernel
@@ -249,8 +267,7 @@ def _step(s, x, state, w, aim, change, one):
         good = solve_bodies(s, x, w) != 0
         back_substitute(s, x, state, w, 0, w.slots, 1.0)
         return good
-    for i in range(6):
-        w.step_body[0, i] = 0.0
+    w.step_body[0, :] = 0.0
     if m > aim.rows:
         if not _least_energy(s, x, state, w, aim, change):
             return False

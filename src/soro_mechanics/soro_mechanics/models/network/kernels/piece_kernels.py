@@ -19,10 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
-from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN
+from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN, rotation_of
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import adjoint
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    cross,
+    dot,
+    each,
+    minus,
+    plus,
+    plus_cross,
+    put_vector,
+    times,
+    turned,
+    vector_at,
+)
 
 
 class Piece(NamedTuple):
@@ -44,40 +57,22 @@ class Piece(NamedTuple):
 @kernel
 def section_wrench(y, load, lane, h, out):
     """Write the wrench (6,) of the section at h (4, 4), in its own axes."""
-    weight = y[(BASE - 1) * 8 + lane]
-    n0 = load[lane] - weight * load[48 + lane]
-    n1 = load[8 + lane] - weight * load[56 + lane]
-    n2 = load[16 + lane] - weight * load[64 + lane]
-    m0 = load[24 + lane] - y[96 + lane] - (h[1, 3] * n2 - h[2, 3] * n1)
-    m1 = load[32 + lane] - y[104 + lane] - (h[2, 3] * n0 - h[0, 3] * n2)
-    m2 = load[40 + lane] - y[112 + lane] - (h[0, 3] * n1 - h[1, 3] * n0)
+    n = minus(vector_at(load, lane, 8), times(y[120 + lane], vector_at(load, 48 + lane, 8)))
+    m = minus(vector_at(load, 24 + lane, 8), vector_at(y, 96 + lane, 8))
+    m = plus_cross(m, n, (h[0, 3], h[1, 3], h[2, 3]))
     for i in range(3):
-        out[i] = h[0, i] * n0 + h[1, i] * n1 + h[2, i] * n2
-        out[3 + i] = h[0, i] * m0 + h[1, i] * m1 + h[2, i] * m2
+        axis = h[0, i], h[1, i], h[2, i]
+        out[i] = dot(axis, n)
+        out[3 + i] = dot(axis, m)
 
 
 @kernel
 def bracket(f, out):
     """Write B(f) = [[0, f^], [f^, m^]]: ad_xi^T f = B(f) xi."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = 0.0
-    for part in range(2):
-        x = f[3 * part]
-        y = f[3 * part + 1]
-        z = f[3 * part + 2]
-        out[3, 3 * part] = 0.0
-        out[4, 3 * part + 1] = 0.0
-        out[5, 3 * part + 2] = 0.0
-        out[3, 3 * part + 1] = -z
-        out[3, 3 * part + 2] = y
-        out[4, 3 * part] = z
-        out[4, 3 * part + 2] = -x
-        out[5, 3 * part] = -y
-        out[5, 3 * part + 1] = x
-    for i in range(3):
-        for j in range(3):
-            out[i, 3 + j] = out[3 + i, j]
+    out[:] = 0.0
+    add_hat(out, 0, 3, vector_at(f, 0, 1))
+    add_hat(out, 3, 0, vector_at(f, 0, 1))
+    add_hat(out, 3, 3, vector_at(f, 3, 1))
 
 
 @kernel
@@ -131,6 +126,7 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
     phi = work[6:12, 0:6]
     back = work[12:18]
     columns = 13 + 1 + shifts
+    q = vector_at(load, 48 + lane, 8)
     closure(y, lane, h, work[31:39, 0:4], c)
     end_forces(y, load, lane, h, force)
     adjoint(h, ad)
@@ -145,18 +141,10 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
         for j in range(6):
             s += ad[i, j] * c[j]
         back[i, 12] = s
-    if heavy:
-        q0 = load[48 + lane]
-        q1 = load[56 + lane]
-        q2 = load[64 + lane]
-        for i in range(6):
-            g0 = y[(BASE + COLUMN * 6 + i) * 8 + lane]
-            g1 = y[(BASE + COLUMN * 7 + i) * 8 + lane]
-            g2 = y[(BASE + COLUMN * 8 + i) * 8 + lane]
+        if heavy:
             # dq = q x theta
-            back[i, 3] -= g1 * q2 - g2 * q1
-            back[i, 4] -= g2 * q0 - g0 * q2
-            back[i, 5] -= g0 * q1 - g1 * q0
+            moved = cross(vector_at(y, (BASE + COLUMN * 6 + i) * 8 + lane, COLUMN * 8), q)
+            put_vector(back[i], 3, 1, minus(vector_at(back[i], 3, 1), moved))
     first = 9 if heavy else 6
     grown = work[40, 0:10]
     if shifts >= 0:
@@ -164,13 +152,12 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
             for i in range(10):
                 grown[i] = y[(BASE + COLUMN * (first + shifts) + i) * 8 + lane]
         else:
-            _growth(y, load, table_end, lane, force, work[39, 0:6], grown)
+            _growth(y, load, table_end, lane, force, grown)
         for i in range(6):
             back[i, 13] = -share * grown[i]
             if heavy:
-                for j in range(3):
-                    by_weight = y[(BASE + COLUMN * (6 + j) + i) * 8 + lane]
-                    back[i, 13] -= by_weight * fade * load[48 + 8 * j + lane]
+                by_weight = vector_at(y, (BASE + COLUMN * 6 + i) * 8 + lane, COLUMN * 8)
+                back[i, 13] -= fade * dot(by_weight, q)
             for s in range(shifts):
                 back[i, 14 + s] = -y[(BASE + COLUMN * (first + s) + i) * 8 + lane]
     sign = solve_in_place(phi, 6, back, columns)
@@ -181,32 +168,17 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
 
 
 @kernel
-def _growth(y, load, table, lane, force, strain, out):
+def _growth(y, load, table, lane, force, out):
     """Write what grows at B with the length of the piece: twist in space (6), M (3), Q."""
-    for i in range(6):
-        strain[i] = table[i * 8 + lane] + table[(6 + i) * 8 + lane] * force[6 + i]
-    for i in range(3):
-        v = 0.0
-        w = 0.0
-        for j in range(3):
-            r = y[(3 * i + j) * 8 + lane]
-            v += r * strain[j]
-            w += r * strain[3 + j]
-        out[i] = v
-        out[3 + i] = w
-    p0 = y[72 + lane]
-    p1 = y[80 + lane]
-    p2 = y[88 + lane]
-    out[0] += p1 * out[5] - p2 * out[4]
-    out[1] += p2 * out[3] - p0 * out[5]
-    out[2] += p0 * out[4] - p1 * out[3]
-    q0 = load[48 + lane]
-    q1 = load[56 + lane]
-    q2 = load[64 + lane]
+    v = each(vector_at(table, 48 + lane, 8), vector_at(force, 6, 1))
+    w = each(vector_at(table, 72 + lane, 8), vector_at(force, 9, 1))
+    r, p = rotation_of(y, lane), vector_at(y, 72 + lane, 8)
+    v = turned(r, plus(vector_at(table, lane, 8), v))
+    w = turned(r, plus(vector_at(table, 24 + lane, 8), w))
+    put_vector(out, 0, 1, plus_cross(v, p, w))
+    put_vector(out, 3, 1, w)
     mu = table[96 + lane]
-    out[6] = mu * (p1 * q2 - p2 * q1)
-    out[7] = mu * (p2 * q0 - p0 * q2)
-    out[8] = mu * (p0 * q1 - p1 * q0)
+    put_vector(out, 6, 1, times(mu, cross(p, vector_at(load, 48 + lane, 8))))
     out[9] = mu
 
 
@@ -262,38 +234,19 @@ def _condensed(p, work, force, tangent, params):
 @kernel
 def _end_weight(p, back, grown, end):
     """Take the change of the weight's wrench off dW(L)."""
-    y, load, lane, shifts, share, fade = p.y, p.load, p.lane, p.shifts, p.share, p.fade
-    weight = y[(BASE - 1) * 8 + lane]
-    q0 = load[48 + lane]
-    q1 = load[56 + lane]
-    q2 = load[64 + lane]
+    y, lane, shifts, share, fade = p.y, p.lane, p.shifts, p.share, p.fade
+    q, weight = vector_at(p.load, 48 + lane, 8), y[120 + lane]
     for i in range(3):
         for j in range(14 + shifts):
             s = 0.0
             for k in range(6):
                 s += y[(BASE + COLUMN * k + 6 + i) * 8 + lane] * back[k, j]
             end[3 + i, j] -= s
-        m0 = y[(BASE + COLUMN * 6 + 6 + i) * 8 + lane]
-        m1 = y[(BASE + COLUMN * 7 + 6 + i) * 8 + lane]
-        m2 = y[(BASE + COLUMN * 8 + 6 + i) * 8 + lane]
-        end[3 + i, 3] -= m1 * q2 - m2 * q1
-        end[3 + i, 4] -= m2 * q0 - m0 * q2
-        end[3 + i, 5] -= m0 * q1 - m1 * q0
+        by_weight = vector_at(y, (BASE + COLUMN * 6 + 6 + i) * 8 + lane, COLUMN * 8)
+        put_vector(end[3 + i], 3, 1, minus(vector_at(end[3 + i], 3, 1), cross(by_weight, q)))
         for s in range(shifts):
             end[3 + i, 14 + s] -= y[(BASE + COLUMN * (9 + s) + 6 + i) * 8 + lane]
-    end[0, 4] += weight * q2
-    end[0, 5] -= weight * q1
-    end[1, 3] -= weight * q2
-    end[1, 5] += weight * q0
-    end[2, 3] += weight * q1
-    end[2, 4] -= weight * q0
-    if shifts >= 0:
-        by_length = share * grown[9] + weight * fade
-        end[0, 13] -= by_length * q0
-        end[1, 13] -= by_length * q1
-        end[2, 13] -= by_length * q2
-        for i in range(3):
-            end[3 + i, 13] -= share * grown[6 + i]
-            for j in range(3):
-                by_weight = y[(BASE + COLUMN * (6 + j) + 6 + i) * 8 + lane]
-                end[3 + i, 13] -= by_weight * fade * load[48 + 8 * j + lane]
+        if shifts >= 0:
+            end[i, 13] -= (share * grown[9] + weight * fade) * q[i]
+            end[3 + i, 13] -= share * grown[6 + i] + fade * dot(by_weight, q)
+    add_hat(end, 0, 3, times(-weight, q))

@@ -38,13 +38,14 @@ from soro_mechanics.models.network.kernels.piece_kernels import (
     end_forces,
     predicted_pose,
 )
-from soro_mechanics.models.network.kernels.rod_kernels import (
-    fill_loads,
-    subtract_load,
-    subtract_weight,
+from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
+from soro_mechanics.models.network.kernels.system_kernels import (
+    condense,
+    evaluate,
+    residual,
+    SINGULAR,
 )
-from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate, SINGULAR
-from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
+from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import compose
@@ -185,39 +186,12 @@ def shape_residual(of, lanes):
     for b in range(s.counts[7]):
         none = Variation(0, s.light_drive, s.light_shift[b], False)
         integrate_lanes(w.load[b], x.table[b], s.counts[4], none, w.lanes[b], of.paths[b], lanes)
-    length = s.scale[0]
-    size = s.scale[1]
-    worst = 0.0
-    t = w.scratch[0:6, 0:6]
-    for i in range(6):
-        w.balance[1, i] = 0.0
-    subtract_load(body, x.dead[1], x.follower[1], w.balance[1], t)
-    subtract_weight(body, s.body_mass[1], s.body_centre[1], x.gravity, w.balance[1], t)
     for r in range(n):
         y = w.lanes[r // 8, 0]
-        load = w.load[r // 8]
-        h = w.h[r]
-        relative_pose(state.node[2 * r], state.node[2 * r + 1], h)
-        closure(y, r % 8, h, w.scratch[0:8, 0:4], w.closure[r])
-        end_forces(y, load, r % 8, h, w.raw[r])
-        for i in range(3):
-            worst = larger(worst, abs(w.closure[r, i]) / length)
-            worst = larger(worst, abs(w.closure[r, 3 + i]))
-        basis = w.basis[r, 1]
-        for j in range(6 + 2 * s.joint_kind[r, 1]):
-            if j == 6:
-                continue
-            v = 0.0
-            for i in range(6):
-                v += basis[i, j] * w.raw[r, 6 + i]
-            if j < 6:
-                w.balance[1, j] += v
-            else:
-                worst = larger(worst, abs(v) / (size * length))
-    for i in range(3):
-        worst = larger(worst, abs(w.balance[1, i]) / size)
-        worst = larger(worst, abs(w.balance[1, 3 + i]) / (size * length))
-    return worst
+        relative_pose(state.node[2 * r], state.node[2 * r + 1], w.h[r])
+        closure(y, r % 8, w.h[r], w.scratch[0:8, 0:4], w.closure[r])
+        end_forces(y, w.load[r // 8], r % 8, w.h[r], w.raw[r])
+    return residual(s, x, state, w)
 
 
 @merged_kernel

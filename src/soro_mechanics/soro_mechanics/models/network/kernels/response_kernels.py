@@ -37,9 +37,7 @@ def joint_block(s, w, r, e, block, q, turn, free):
     """
     kind = s.joint_kind[r, e]
     basis = w.basis[r, e]
-    for i in range(6):
-        for j in range(6):
-            free[i, j] = 0.0
+    free[:] = 0.0
     if kind == CLAMPED:
         return kind
     for i in range(kind):
@@ -156,10 +154,8 @@ def inner_columns(s, w, r, left, right, columns, work):
     many = columns.shape[2]
     block = work[:, 0:6]
     rhs = work[:, 6:]
-    for j in range(many):
-        for i in range(6):
-            columns[0, i, j] = 0.0
-            columns[count, i, j] = 0.0
+    columns[0, :] = 0.0
+    columns[count, :] = 0.0
     for k in range(2, count):
         _forward_block(w.tangent[p0 + k - 1], left[k - 1], block)
         for i in range(6):

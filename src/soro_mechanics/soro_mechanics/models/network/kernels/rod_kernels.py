@@ -22,6 +22,16 @@ from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, 
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    cross,
+    dot,
+    minus,
+    plus_cross,
+    put_vector,
+    times,
+    vector_at,
+)
 
 
 @kernel
@@ -169,40 +179,26 @@ def add_element_weight(s, x, a, b, r, p, w):
     for e in range(2):
         g = a if e == 0 else b
         o = 6 * e
-        f0, f1, f2 = _seen_in(g, 0.5 * mass, x.gravity)
-        _subtract_dead((f0, f1, f2), o, o + 3, w.force[p], w.tangent[p])
+        f = _seen_in(g, 0.5 * mass, x.gravity)
+        _subtract_dead(f, o, o + 3, w.force[p], w.tangent[p])
         arm = (h if e == 0 else -h) / 6.0
-        v0 = arm * x.section[p, 0]
-        v1 = arm * x.section[p, 1]
-        v2 = arm * x.section[p, 2]
-        _subtract_lever((v0, v1, v2), (f0, f1, f2), o, w.force[p], w.tangent[p])
-        w.raw[p, o] -= f0
-        w.raw[p, o + 1] -= f1
-        w.raw[p, o + 2] -= f2
-        w.raw[p, o + 3] -= v1 * f2 - v2 * f1
-        w.raw[p, o + 4] -= v2 * f0 - v0 * f2
-        w.raw[p, o + 5] -= v0 * f1 - v1 * f0
+        v = times(arm, (x.section[p, 0], x.section[p, 1], x.section[p, 2]))
+        _subtract_lever(v, f, o, w.force[p], w.tangent[p])
+        raw = w.raw[p]
+        put_vector(raw, o, 1, minus(vector_at(raw, o, 1), f))
+        put_vector(raw, o + 3, 1, plus_cross(vector_at(raw, o + 3, 1), f, v))
 
 
 @merged_kernel
 def _subtract_lever(v, f, o, force, tangent):
     """Take the moment v x f of a force fixed in space off the internal one; v turns along."""
-    v0, v1, v2 = v
-    f0, f1, f2 = f
-    force[o + 3] -= v1 * f2 - v2 * f1
-    force[o + 4] -= v2 * f0 - v0 * f2
-    force[o + 5] -= v0 * f1 - v1 * f0
+    put_vector(force, o + 3, 1, plus_cross(vector_at(force, o + 3, 1), f, v))
     # d(v x f) = v x (f x theta) = f (v . theta) - theta (v . f)
-    dot = v0 * f0 + v1 * f1 + v2 * f2
-    tangent[o + 3, o + 3] -= f0 * v0 - dot
-    tangent[o + 3, o + 4] -= f0 * v1
-    tangent[o + 3, o + 5] -= f0 * v2
-    tangent[o + 4, o + 3] -= f1 * v0
-    tangent[o + 4, o + 4] -= f1 * v1 - dot
-    tangent[o + 4, o + 5] -= f1 * v2
-    tangent[o + 5, o + 3] -= f2 * v0
-    tangent[o + 5, o + 4] -= f2 * v1
-    tangent[o + 5, o + 5] -= f2 * v2 - dot
+    along = dot(v, f)
+    for i in range(3):
+        for j in range(3):
+            tangent[o + 3 + i, o + 3 + j] -= f[i] * v[j]
+        tangent[o + 3 + i, o + 3 + i] += along
 
 
 @kernel
@@ -259,25 +255,20 @@ def _weight_params(s, x, a, b, r, p, w):
     for e in range(2):
         o = 6 * e
         mass = 0.5 * x.section[p, 12] * x.dilution[r] * s.share[p]
-        f0, f1, f2 = _seen_in(a if e == 0 else b, mass, x.gravity)
-        w.params[p, o, 0] -= grows * f0
-        w.params[p, o + 1, 0] -= grows * f1
-        w.params[p, o + 2, 0] -= grows * f2
+        f = _seen_in(a if e == 0 else b, mass, x.gravity)
+        for i in range(3):
+            w.params[p, o + i, 0] -= grows * f[i]
         arm = (h if e == 0 else -h) / 6.0
         for column in range(1 + s.shift.shape[1]):
             if column == 0:
-                size = arm * (1.0 + grows)
-                v0 = size * x.section[p, 0]
-                v1 = size * x.section[p, 1]
-                v2 = size * x.section[p, 2]
+                rest = x.section[p, 0], x.section[p, 1], x.section[p, 2]
+                v = times(arm * (1.0 + grows), rest)
             else:
-                size = arm * x.length[r]
-                v0 = size * s.shift[p, column - 1, 0]
-                v1 = size * s.shift[p, column - 1, 1]
-                v2 = size * s.shift[p, column - 1, 2]
-            w.params[p, o + 3, column] -= v1 * f2 - v2 * f1
-            w.params[p, o + 4, column] -= v2 * f0 - v0 * f2
-            w.params[p, o + 5, column] -= v0 * f1 - v1 * f0
+                shift = s.shift[p, column - 1]
+                v = times(arm * x.length[r], (shift[0], shift[1], shift[2]))
+            moment = cross(v, f)
+            for i in range(3):
+                w.params[p, o + 3 + i, column] -= moment[i]
 
 
 @kernel
@@ -286,16 +277,9 @@ def _subtract_dead(f, o, turn, force, tangent):
 
     turn: first of the columns of the frame's rotation.
     """
-    force[o] -= f[0]
-    force[o + 1] -= f[1]
-    force[o + 2] -= f[2]
+    put_vector(force, o, 1, minus(vector_at(force, o, 1), f))
     # d(R' F) = (R' F) x theta
-    tangent[o, turn + 1] += f[2]
-    tangent[o, turn + 2] -= f[1]
-    tangent[o + 1, turn] -= f[2]
-    tangent[o + 1, turn + 2] += f[0]
-    tangent[o + 2, turn] += f[1]
-    tangent[o + 2, turn + 1] -= f[0]
+    add_hat(tangent, o, turn, times(-1.0, f))
 
 
 @kernel

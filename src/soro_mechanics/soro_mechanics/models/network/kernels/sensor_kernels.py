@@ -102,11 +102,8 @@ def _carry_back(s, w, r, first, second, params, solved, inner):
     at = w.scratch[53:56, 0:6]  # rows on the first node, the present node and the next one
     n0 = s.rod_node[r]
     last = s.rod_node[r + 1] - 1
-    for i in range(3):
-        for j in range(6):
-            at[i, j] = 0.0
-    for j in range(z.shape[0]):
-        z[j] = 0.0
+    at[:] = 0.0
+    z[:] = 0.0
     start, here, ahead = at[0], at[1], at[2]
     low = min(first, second)
     for node in range(low, last):

@@ -37,9 +37,8 @@ def residual(s, x, state, w):
     worst = 0.0
     t = w.scratch[0:6, 0:6]
     f = w.scratch[6, 0:6]
+    w.balance[:] = 0.0
     for b in range(s.counts[0]):
-        for i in range(6):
-            w.balance[b, i] = 0.0
         subtract_load(state.body[b], x.dead[b], x.follower[b], w.balance[b], t)
         subtract_weight(
             state.body[b], s.body_mass[b], s.body_centre[b], x.gravity, w.balance[b], t
@@ -132,9 +131,7 @@ def motor_efforts(s, x, w):
     """
     n = w.matrix.shape[0]
     params = 1 + s.counts[5]
-    for a in range(w.effort.shape[0]):
-        for j in range(w.effort.shape[1]):
-            w.effort[a, j] = 0.0
+    w.effort[:] = 0.0
     for k in range(s.counts[6]):
         slot = s.map_index[k, 2]
         if slot < params:
@@ -169,14 +166,10 @@ def condense(s, x, state, w, gradient, inspect):
 
     Returns the negative pivots met in the rods (when `inspect`), or SINGULAR.
     """
-    n = 6 * (s.counts[0] - 1)
     params = 1 + s.counts[5] if gradient else 0
-    for i in range(n):
-        w.vector[i] = 0.0
-        for j in range(n):
-            w.matrix[i, j] = 0.0
-        for j in range(w.columns.shape[1]):
-            w.columns[i, j] = 0.0
+    w.vector[:] = 0.0
+    w.matrix[:] = 0.0
+    w.columns[:] = 0.0
     negative = 0
     for r in range(s.counts[1]):
         chain = eliminate_chain(s, w, r, params, inspect, w.factor.shape[2])
@@ -201,9 +194,7 @@ def solve_bodies(s, x, w):
     for b in range(1, s.counts[0]):
         w.row[b] = n
         n += 6 * x.unknown[b]
-    for b in range(s.counts[0]):
-        for i in range(6):
-            w.step_body[b, i] = 0.0
+    w.step_body[:] = 0.0
     a = w.dense
     for b in range(1, s.counts[0]):
         if x.unknown[b] == 0:
@@ -246,9 +237,7 @@ def back_substitute(s, x, state, w, params, step_param, one):
         for j in range(params):
             z[2 * KEPT + 1 + j] = step_param[r, j]
         first_joint = s.joint_kind[r, 0]
-        for e in range(2):
-            for i in range(3):
-                w.step_joint[r, e, i] = 0.0
+        w.step_joint[r, :] = 0.0
         for i in range(first_joint + s.joint_kind[r, 1]):
             v = 0.0
             for j in range(15 + params):
@@ -386,6 +375,4 @@ def set_slots(s, x, w, change):
 @merged_kernel
 def clear_slots(w):
     """Let no parameter of a rod change."""
-    for r in range(w.slots.shape[0]):
-        for j in range(w.slots.shape[1]):
-            w.slots[r, j] = 0.0
+    w.slots[:] = 0.0

@@ -23,13 +23,20 @@ import numpy as np
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.element_lane_kernels import (
     compute_elements,
-    CORNER,
-    RIGHT,
-    RIGHT_CORNER,
+    take_strain,
 )
 from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.kernels import fused_kernel, kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    cross,
+    dot,
+    plus_cross,
+    put_vector,
+    times,
+    vector_at,
+)
 
 LIMP = 1e-100  # stiffness of an element that has no stiffness of its own
 
@@ -37,18 +44,12 @@ LIMP = 1e-100  # stiffness of an element that has no stiffness of its own
 @fused_kernel
 def path_length(d, tendon, wrench):
     """Return |P d| and write P' t (6,); d (6,): relative twist, tendon (3,): x, y, whether."""
-    x = tendon[0]
-    y = tendon[1]
-    c0 = d[0] - d[5] * y
-    c1 = d[1] + d[5] * x
-    c2 = d[2] + d[3] * y - d[4] * x
-    length = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
-    wrench[0] = c0 / length
-    wrench[1] = c1 / length
-    wrench[2] = c2 / length
-    wrench[3] = y * wrench[2]
-    wrench[4] = -x * wrench[2]
-    wrench[5] = x * wrench[1] - y * wrench[0]
+    place = tendon[0], tendon[1], 0.0
+    c = plus_cross(vector_at(d, 0, 1), vector_at(d, 3, 1), place)
+    length = math.sqrt(dot(c, c))
+    t = times(1.0 / length, c)
+    put_vector(wrench, 0, 1, t)
+    put_vector(wrench, 3, 1, cross(place, t))
     return length
 
 
@@ -62,14 +63,8 @@ def _add_law(tendon, size, wrench, law):
             law[i, j] -= size * wrench[i] * wrench[j]
     for i in range(3):
         law[i, i] += size
-    law[0, 5] -= size * y
-    law[5, 0] -= size * y
-    law[1, 5] += size * x
-    law[5, 1] += size * x
-    law[2, 3] += size * y
-    law[3, 2] += size * y
-    law[2, 4] -= size * x
-    law[4, 2] -= size * x
+    add_hat(law, 0, 3, (-size * x, -size * y, 0.0))
+    add_hat(law, 3, 0, (size * x, size * y, 0.0))
     law[3, 3] += size * y * y
     law[3, 4] -= size * x * y
     law[4, 3] -= size * x * y
@@ -89,10 +84,10 @@ def add_tendons(s, x, state, w, lanes):
     wrench = w.scratch[6, 0:6]
     rest = w.scratch[7, 0:6]
     limp = w.scratch[40:46, 0:6]
+    rest[:] = 0.0
+    limp[:] = 0.0
     for i in range(6):
-        rest[i] = 0.0
-        for j in range(6):
-            limp[i, j] = LIMP if i == j else 0.0
+        limp[i, i] = LIMP
     full = 0
     left = s.counts[3]
     for r in range(s.counts[1]):
@@ -101,8 +96,7 @@ def add_tendons(s, x, state, w, lanes):
             a = state.node[first + p]
             b = state.node[first + p + 1]
             relative_twist(a, b, w.scratch[0:4, 0:4], d)
-            for i in range(6):
-                stress[i] = 0.0
+            stress[:] = 0.0
             for k in range(s.tendon.shape[1]):
                 if s.tendon[p, k, 2] == 0.0:
                     continue
@@ -129,21 +123,12 @@ def _take(s, x, state, w, k, p):
     part = w.scratch[32:38, 0:12]
     d = w.scratch[38, 0:6]
     wrench = w.scratch[39, 0:6]
-    for i in range(3):
-        for j in range(3):
-            o = 8 * (3 * i + j) + k
-            strain[i, j] = e.half[o]
-            strain[3 + i, 3 + j] = e.half[o]
-            strain[i, 3 + j] = e.half[CORNER + o]
-            strain[i, 6 + j] = e.half[RIGHT + o]
-            strain[3 + i, 9 + j] = e.half[RIGHT + o]
-            strain[i, 9 + j] = e.half[RIGHT_CORNER + o]
-            strain[3 + i, j] = 0.0
-            strain[3 + i, 6 + j] = 0.0
+    take_strain(e.half, k, strain)
+    strain[3:6, 0:3] = 0.0
+    strain[3:6, 6:9] = 0.0
+    law[:] = 0.0
     for i in range(6):
         d[i] = e.twist[8 * i + k]
-        for j in range(6):
-            law[i, j] = 0.0
     tensions = s.tendon.shape[1]
     first = 1 + s.shift.shape[1]
     for m in range(tensions):
