@@ -221,7 +221,7 @@ def test_an_unreachable_target_is_no_success(soro):
         (('estop', '/lab/left/'), 'no driver under /lab/left'),
         (('estop', '--robot', 'lab/left'), 'no driver under /lab/left'),
         (('estop', '/'), 'no driver under /'),
-        (('fk', 'lab/left', '0', '0', '0'), 'under /lab/left; start one in another terminal (soro launch stiff_flop)'),
+        (('fk', 'lab/left', '0', '0', '0'), 'no robot runs under /lab/left; start one'),
         (('fk', '0', '0', '0', *OFFLINE, '--model', 'ncn'), "did you mean 'ncm'"),
         (('jacobian', *OFFLINE), 'no present actuation'),
         (('ik', '0', '0', '1m', *OFFLINE, '--task', 'pose'), 'needs --quaternion'),
