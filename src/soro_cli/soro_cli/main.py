@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 import warnings
 
 from soro_cli.interrupts import INTERRUPTED, Interrupts, no_more_interrupts
+from soro_cli.robot_choice import NAMESPACE
 from soro_node.user_errors import UserError
 
 GROUP = 'soro_cli.verb'
@@ -118,7 +119,8 @@ def _finite(word: str) -> float:
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:
     verb = point.load()
     parser = verb_parser(name, point)
-    if name in NAMED and words and words[0].isidentifier() and not NUMBER.fullmatch(words[0]):
+    first = words[0] if name in NAMED and words else ''
+    if NAMESPACE.fullmatch(first) and not NUMBER.fullmatch(first):
         if any(word.partition('=')[0] == '--robot' for word in words):
             parser.error(f'two robots: {words[0]!r}, and that of --robot')
         words = ['--robot', *words]

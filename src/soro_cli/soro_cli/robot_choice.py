@@ -8,6 +8,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+import re
 from typing import TYPE_CHECKING
 
 from soro_cli.tables import note
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from soro_mechanics.robot_file.reader import RobotDescription
 
 UNKNOWN_NAME = 102  # ErrorCode
+NAMESPACE = re.compile(r'/|/?[^\W\d]\w*(/[^\W\d]\w*)*/?')  # also within others: lab/left
 
 
 @dataclass
@@ -84,8 +86,8 @@ def wanted_namespace(arguments: argparse.Namespace) -> str:
     UserError: the path of a file stands for it.
     """
     wanted = arguments.namespace or arguments.robot or ''
-    is_path = wanted.endswith(('.yaml', '.yml')) or '/' in wanted.strip('/')
-    if is_path and not arguments.namespace:
+    is_path = wanted.endswith(('.yaml', '.yml')) or '/' in wanted
+    if is_path and not arguments.namespace and not NAMESPACE.fullmatch(wanted):
         offline = ', or add --offline' if hasattr(arguments, 'offline') else ''
         raise UserError(
             f'--robot = {wanted!r}: a running robot is named by its namespace; '
@@ -105,7 +107,8 @@ def choose_namespace(arguments: argparse.Namespace, found: Sequence[str]) -> str
     if wanted in found:
         return wanted
     if not found:
-        name = arguments.robot or 'stiff_flop'
+        name = arguments.robot or ''
+        name = name if name.isidentifier() else 'stiff_flop'  # of lab/left there is no file
         raise UserError(
             f'no robot runs{" under " + wanted if wanted else ""}; start one in another terminal '
             f'(soro launch {name}){offline}. Both terminals need the same ROS_DOMAIN_ID.',

@@ -108,12 +108,12 @@ def _namespace(element: Element, context: Context) -> str | None:
 def _absolute(element: Element, namespace: str | None) -> str:
     text = namespace or ''
     full = text if text.startswith('/') else f'/{text}'
-    if full == '/' or re.fullmatch(r'(/[A-Za-z_][A-Za-z0-9_]*)+', full):
+    if full == '/' or re.fullmatch(r'(?!.*__)(/[A-Za-z_][A-Za-z0-9_]*)+', full):
         return full
     hint = ''
     if full.endswith(('.yaml', '.yml')):
         hint = '; where robot is the path of a file, give namespace:=<name> too'
-    rule = 'letters, digits and _ between slashes, no digit after a slash'
+    rule = 'letters, digits and single _ between slashes, no digit after a slash'
     raise element.error(f'{full!r} is not a valid namespace ({rule}){hint}')
 
 

@@ -39,6 +39,7 @@ NODE = '<node pkg="pkg" exec="run" name="n"'
         ('<node pkg="pkg" exec="run" name="a-b"/>', 2, 'not a valid node name'),
         ('<push-ros-namespace namespace="/a/b.yaml"/>', 2, 'give namespace:=<name> too'),
         ('<push-ros-namespace namespace="1a"/>', 2, 'no digit after a slash'),
+        ('<push-ros-namespace namespace="a__b"/>', 2, "'/a__b' is not a valid namespace"),
         (NODE + ' output="window"/>', 2, 'screen, both or log'),
         (NODE + ' on_exit="restart"/>', 2, 'only "shutdown"'),
         (NODE + ' respawn="maybe"/>', 2, 'respawn'),

@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The motor board with a haptic device behind it, as the emulated device `can`."""
+"""The motor board, with a haptic device behind it or not, as the emulated device `can`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NOTE_PERIOD = 0.01  # s between notes of where the handle is
 
 
 class CanEmulator(WiredEmulator):
-    """Serves the socketcand client; the plant behind it runs in a process of its own.
+    """Serves the socketcand client; the plant of a haptic robot runs in a process of its own.
 
     Fault ``hand`` is no fault but the hand, with ``place``, ``stiffness``, ``force``, ``damping``
     and ``mass`` of five numbers each, or a ``way`` of rows ``[seconds from now, five numbers]`` in
@@ -83,7 +83,9 @@ class CanEmulator(WiredEmulator):
             self.axes = [PositionDrive(0.0, math.inf, 1.0, motor, per) for per in scale.tolist()]
             self._board.motors.axes = self.axes
         self.wire = EmulatedBus(wiring, context.endpoint, self._receive, self._idle, context.seed)
-        self._plant = HapticPlantProcess(context.robot.file, 'can', inputs)
+        self._plant: HapticPlantProcess | None = None  # of another robot: no hand, no flex sensors
+        if 'haptic' in context.robot.structure:
+            self._plant = HapticPlantProcess(context.robot.file, 'can', inputs)
         self._hand, self._wrench = RELEASED, np.zeros(6)
         self._noted, self._measured = now, False
         self._flex_faults = [FlexFault.NONE] * inputs
@@ -112,10 +114,12 @@ class CanEmulator(WiredEmulator):
     def load(self, wrench: Array) -> Array:
         """Press on the handle with a wrench, shape (6,), beside the hand; returns the sum."""
         self._wrench = wrench
-        return self._plant.state.wrench
+        return wrench if self._plant is None else self._plant.state.wrench
 
     def _follow(self, now: float, angle: Array) -> None:
         """Let the plant follow motors and hand."""
+        if self._plant is None:
+            return
         hand = self._hand
         new = self._plant.update(angle, hand.at(now), self._wrench, now)
         self.body_time = self._plant.state.time
@@ -137,6 +141,8 @@ class CanEmulator(WiredEmulator):
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something, or move the hand."""
         if fault == 'hand':
+            if self._plant is None:
+                raise InvalidInput('fault', fault, 'a robot with control.haptic')
             self._hand = read_hand(values, time.monotonic())
         else:
             super().inject(fault, values)
@@ -144,7 +150,7 @@ class CanEmulator(WiredEmulator):
     @property
     def error(self) -> str:
         """Why there is no plant: flex sensors are open then, not of a shape of before."""
-        return self._plant.error
+        return '' if self._plant is None else self._plant.error
 
     @property
     def counters(self) -> dict[str, int]:
@@ -161,7 +167,8 @@ class CanEmulator(WiredEmulator):
     def stop(self) -> None:
         """Stop listening, end the plant."""
         super().stop()
-        self._plant.stop()
+        if self._plant is not None:
+            self._plant.stop()
 
     def _break(self, fault: str, values: dict[str, Any]) -> None:
         board, motors, now = self._board, self._board.motors, time.monotonic()
@@ -203,9 +210,11 @@ class CanEmulator(WiredEmulator):
         self._flex_faults[index] = FlexFault(kind)
 
     def _counts(self, now: float) -> Array:
-        elongation = self._plant.state.elongation
+        plant = self._plant
+        elongation = np.zeros(len(self._signals)) if plant is None else plant.state.elongation
         out = self._together.counts(elongation, now - self._start, self._random)
-        nothing = self.error or not self._plant.ready  # zeros would be legs bent straight
+        # without an answer zeros would be legs bent straight
+        nothing = plant is None or plant.error or not plant.ready
         faults = [FlexFault.OPEN] * len(self._signals) if nothing else self._flex_faults
         for i, fault in enumerate(faults):
             if fault is not FlexFault.NONE:

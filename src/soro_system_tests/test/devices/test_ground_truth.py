@@ -7,10 +7,12 @@ from __future__ import annotations
 import os
 import signal
 
+from channel_robots import chain_robot
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
 from robot_processes import BAR, BENCH, read_more, RobotProcesses
+from std_msgs.msg import String
 
 from soro_emulation.perturbation import OVERRIDE
 from soro_mechanics import load_robot
@@ -65,6 +67,18 @@ def test_truth_follows_the_pressures(stiff_flop):
     assert 2e-4 < error < 5e-3  # m, of a robot of 40 mm
     assert tip.x < -0.01  # pressing pair 1 bends to -x
     assert robot.state.measured[0] == pytest.approx(1.0 * BAR, rel=0.03)
+
+
+def test_motors_of_a_can_board_move_a_body_that_is_no_haptic_device(tmp_path):
+    robot = RobotProcesses(tmp_path, chain_robot(tmp_path), rate=30.0)
+    try:
+        robot.start_emulator()
+        robot.wait_for(lambda: robot.truth is not None, 60.0, 'ground truth')
+        assert len(robot.truth.actuator_name) == 2
+        robot.faults.publish(String(data='{"fault": "hand"}'))
+        robot.wait_event('fault_refused', 0.0, 5.0, lambda e: 'control.haptic' in e['error'])
+    finally:
+        robot.close()
 
 
 def test_a_body_that_cannot_be_made_is_reported_and_the_device_goes_on(tmp_path):
