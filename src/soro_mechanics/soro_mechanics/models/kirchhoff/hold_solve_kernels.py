@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 
-from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system
+from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system, make_hold_work
+from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     in_axes,
     rotation_of,
     turn_nodes,
 )
+from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.kernels import kernel
 
 
@@ -42,12 +44,22 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
 
 
 @kernel
-def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
-    """Iterate in place; return (converged, iterations, residual, negative interior pivots).
+def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
+    """Solve from a shape (q, F, mu), which stays; return what is found, and how that ended.
 
-    The residual is the norm of moments over A / L and of missed bends over the disk radius.
+    Returns
+    -------
+    shape : tuple
+    lengths : ndarray, shape (m, 3)
+        Of the muscles [m].
+    response : tuple
+        See `tip_response`; zero where it has not converged.
+    ended : tuple
+        (converged, iterations, residual, negative eigenvalues): the residual is the norm of
+        moments over A / L and of missed bends over the disk radius.
     """
-    q, force, bend = state
+    state = q, force, bend = start[0].copy(), start[1].copy(), start[2].copy()
+    rod, hold = make_rod_work(q.shape[0]), make_hold_work(force.shape[0])
     stiffness, h, radius, _ = rod_data
     dead, moment = loads
     unit = stiffness[0] / (h * (q.shape[0] - 1))
@@ -65,7 +77,9 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
         if singular or not residual < 1e12:
             break
         if residual <= tolerance:
-            return True, iteration, residual, negative
+            compliance, by_bend, below = tip_response(q, moment, force.shape[0], hold)
+            ended = True, iteration, residual, negative + below
+            return state, hold.lengths, (compliance, by_bend), ended
         if iteration == limit:
             break
         right_z *= -1.0
@@ -74,7 +88,8 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
             break
         if not _apply(q, force, bend, right_z, right_e, rod.factor, rod.step):
             break
-    return False, limit, residual, 0
+    none = np.zeros((6, 6)), np.zeros((6, force.shape[0], 2))
+    return state, hold.lengths, none, (False, limit, residual, 0)
 
 
 @kernel
@@ -87,8 +102,8 @@ def tip_response(q, moment, modules, scratch):
         Tip twist per tip wrench.
     by_bend : ndarray, shape (6, m, 2)
         Tip twist per commanded bend.
-    local, disk_pivots : ndarray, shapes (m, 6, 6), (m + 1, 5, 5)
-        Pivot blocks: with the interior ones they carry the inertia.
+    below : int
+        Negative eigenvalues of the pivot blocks: with the interior ones they are the inertia.
     """
     rotation, body = np.empty((3, 3)), np.empty(3)
     rotation_of(q[q.shape[0] - 1], rotation)
@@ -117,4 +132,11 @@ def tip_response(q, moment, modules, scratch):
                 for t in range(modules):
                     by_bend[c, t, 0] = right_e[t + 1, 3, c]
                     by_bend[c, t, 1] = right_e[t + 1, 4, c]
-    return compliance, by_bend, scratch.local, disk_pivots
+    below, block, work = 0, np.empty((6, 6)), np.empty((6, 6))
+    for t in range(modules):
+        below += negative_pivots(disk_pivots[t + 1], 5, work)
+        for i in range(6):  # F first: rho has no pivot where no muscle pulls
+            for j in range(6):
+                block[i, j] = scratch.local[t, 5 - i, 5 - j]
+        below += negative_pivots(block, 6, work)
+    return compliance, by_bend, below
