@@ -102,6 +102,6 @@ def nearest_allowed(limits: Limits, z: Array) -> Array | None:
 
 def inside(limits: Limits, z: Array) -> Array:
     """Return the nearest actuation within the limits: z, wherever a step has left none."""
-    clipped = np.clip(z, limits.low[: z.size], limits.high[: z.size])
+    clipped = np.minimum(np.maximum(z, limits.low[: z.size]), limits.high[: z.size])
     nearest = None if limits.kept(clipped) else nearest_allowed(limits, z)
     return clipped if nearest is None else nearest

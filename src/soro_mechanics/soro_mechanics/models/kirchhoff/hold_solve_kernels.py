@@ -132,11 +132,31 @@ def tip_response(q, moment, modules, scratch):
                 for t in range(modules):
                     by_bend[c, t, 0] = right_e[t + 1, 3, c]
                     by_bend[c, t, 1] = right_e[t + 1, 4, c]
-    below, block, work = 0, np.empty((6, 6)), np.empty((6, 6))
+    below, work = 0, np.empty((5, 5))
     for t in range(modules):
+        below += _negative_pairs(scratch.local[t])
         below += negative_pivots(disk_pivots[t + 1], 5, work)
-        for i in range(6):  # F first: rho has no pivot where no muscle pulls
-            for j in range(6):
-                block[i, j] = scratch.local[t, 5 - i, 5 - j]
-        below += negative_pivots(block, 6, work)
     return compliance, by_bend, below
+
+
+@kernel
+def _negative_pairs(local):
+    """Count the negative eigenvalues of a module's symmetric matrix, by inertia; it is destroyed.
+
+    A pivot is a pair of rho and F: alone neither has one in a straight module without load.
+    """
+    count = 0
+    for i in range(3):
+        rho, both, force = local[i, i], local[i, 3 + i], local[3 + i, 3 + i]
+        determinant = rho * force - both * both
+        if not determinant > 0.0:
+            count += 1
+        elif rho < 0.0:
+            count += 2
+        for r in range(6):
+            if r % 3 > i:
+                x = (force * local[r, i] - both * local[r, 3 + i]) / determinant
+                y = (rho * local[r, 3 + i] - both * local[r, i]) / determinant
+                for k in range(6):
+                    local[r, k] -= x * local[i, k] + y * local[3 + i, k]
+    return count
