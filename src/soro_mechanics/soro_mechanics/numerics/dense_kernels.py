@@ -168,16 +168,12 @@ def _diagonalise(m, vectors):
                 s = t * c
                 for k in range(n):
                     m[k, p], m[k, q] = c * m[k, p] - s * m[k, q], s * m[k, p] + c * m[k, q]
-                _turn(m, p, q, c, s)
-                _turn(vectors, p, q, c, s)
+                for rows in (m, vectors):
+                    for k in range(rows.shape[1]):
+                        a, b = rows[p, k], rows[q, k]
+                        rows[p, k], rows[q, k] = c * a - s * b, s * a + c * b
         if not left > (EPSILON * n) ** 2 * size:
             break
-
-
-@merged_kernel
-def _turn(rows, p, q, c, s):
-    for k in range(rows.shape[1]):
-        rows[p, k], rows[q, k] = c * rows[p, k] - s * rows[q, k], s * rows[p, k] + c * rows[q, k]
 
 
 @fused_kernel

@@ -16,5 +16,6 @@ def solve_qp(h: Array, g: Array, c: Array, low: Array, high: Array) -> tuple[int
     Returns status (`qp_kernels.OPTIMAL` or why not), x (n,) and the multipliers (m,) that prove
     it: ``h x + g = c.T multiplier``, positive where the lower bound holds x, negative the upper.
     """
-    status, x, multiplier = kernels.solved(*map(np.ascontiguousarray, (h, g, c, low, high)))
-    return status, x, multiplier
+    found: tuple[int, Array, Array]
+    found = kernels.solved(*map(np.ascontiguousarray, (h, g, c, low, high)))
+    return found

@@ -206,11 +206,9 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
 @kernel
 def solved(h, g, c, low, high):
     """Return status, x and multiplier of `solve_qp`, in new arrays."""
-    n, m = g.shape[0], low.shape[0]
-    x, multiplier, index = np.full(n, np.nan), np.zeros(m), np.zeros(n, np.int64)
-    work = np.zeros(workspace_size(n, m))
-    status, _ = solve_qp(h, g, Bounds(c, low, high), x, multiplier, work, index)
-    return status, x, multiplier
+    x, multiplier, index = np.full(g.size, np.nan), np.zeros(low.size), np.zeros(g.size, np.int64)
+    work = np.zeros(workspace_size(g.size, low.size))
+    return solve_qp(h, g, Bounds(c, low, high), x, multiplier, work, index)[0], x, multiplier
 
 
 @kernel

@@ -197,19 +197,14 @@ def sensitivity_of(nodes, position, rows, tangent, by_stretch):
 @kernel
 def increment(good, structure, loads, mode, target, tolerance, limit):
     """Solve from an `AncfState`, which stays; return what is found like it, and how that ended."""
-    nodes, stretch, position, rotation = state = (
-        good[0].copy(),
-        good[1].copy(),
-        good[2].copy(),
-        good[3].copy(),
-    )
-    for leg in range(nodes.shape[0]):
-        for i in range(12):  # clamped, also where a like robot's state is the start
-            nodes[leg, 0, i] = structure[0][leg, i]
+    nodes, stretch = good[0].copy(), good[1].copy()
+    position, rotation = good[2].copy(), good[3].copy()
+    state = nodes, stretch, position, rotation
+    nodes[:, 0] = structure[0]  # clamped, also where a like robot's state is the start
     predict(state, (good[5], good[6]), structure, mode, target)
     work = make_work(nodes.shape[0], nodes.shape[1])
     ended = newton(state, structure, loads, mode, target, tolerance, limit, work)
-    by_nodes, by_platform = good[5], good[6]
+    response = good[5], good[6]
     if ended[0]:
-        by_nodes, by_platform = sensitivity_of(nodes, position, work[0], work[3], work[5])
-    return (nodes, stretch, position, rotation, work[3], by_nodes, by_platform), ended
+        response = sensitivity_of(nodes, position, work[0], work[3], work[5])
+    return (*state, work[3], *response), ended

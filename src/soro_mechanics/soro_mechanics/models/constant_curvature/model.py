@@ -35,6 +35,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 
 BACKBONE = 'backbone'
 Applied = tuple[Array, Array, Array, Array]  # fractions, wrenches, local, weight
+Given = tuple[Array, Applied | None]  # free lengths, and what loads the arm
 _TOLERANCE = 1e-12  # of the generalised force, relative to stiffness times rest length
 _MAX_ITERATIONS = 50
 
@@ -86,23 +87,17 @@ class ConstantCurvature(Model):
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the arc: closed form without load, Newton with load."""
         start = time.perf_counter()
-        free, applied = self.free_lengths(actuation), self._applied(load)
-        first = self.to_arc @ free if guess is None or applied is None else np.array(guess.state)
-        return self._solved(actuation, load, (free, applied), first, start)
+        given = self.free_lengths(actuation), self._applied(load)
+        first = None if guess is None else np.array(guess.state)
+        return self._solved(actuation, load, given, first, start)
 
     def _solved(
-        self,
-        actuation: Array,
-        load: LoadCase,
-        given: tuple[Array, Applied | None],
-        x: Array,
-        start: float,
+        self, actuation: Array, load: LoadCase, given: Given, first: Array | None, start: float
     ) -> Configuration:
-        """Solve for given free lengths and what loads the arm: from x, or it is x."""
         free, applied = given
-        iterations, residual = 0, 0.0
+        x, iterations, residual = self.to_arc @ free, 0, 0.0
         if applied is not None:
-            x, iterations, residual = self._equilibrium(free, applied, x)
+            x, iterations, residual = self._equilibrium(free, applied, x if first is None else first)
         numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')

@@ -45,18 +45,11 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
 
 @kernel
 def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
-    """Solve from a shape (q, F, mu), which stays; return what is found, and how that ended.
+    """Solve from a shape (q, F, mu), which stays.
 
-    Returns
-    -------
-    shape : tuple
-    lengths : ndarray, shape (m, 3)
-        Of the muscles [m].
-    response : tuple
-        See `tip_response`; zero where it has not converged.
-    ended : tuple
-        (converged, iterations, residual, negative eigenvalues): the residual is the norm of
-        moments over A / L and of missed bends over the disk radius.
+    Returns shape, muscle lengths (m, 3) [m], `tip_response` (zero where it has not converged) and
+    (converged, iterations, residual, negative eigenvalues). The residual is the norm of moments
+    over A / L and of missed bends over the disk radius.
     """
     state = q, force, bend = start[0].copy(), start[1].copy(), start[2].copy()
     rod, hold = make_rod_work(q.shape[0]), make_hold_work(force.shape[0])
@@ -78,8 +71,8 @@ def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
             break
         if residual <= tolerance:
             compliance, by_bend, below = tip_response(q, moment, force.shape[0], hold)
-            ended = True, iteration, residual, negative + below
-            return state, hold.lengths, (compliance, by_bend), ended
+            response = compliance, by_bend
+            return state, hold.lengths, response, (True, iteration, residual, negative + below)
         if iteration == limit:
             break
         right_z *= -1.0
@@ -88,8 +81,8 @@ def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
             break
         if not _apply(q, force, bend, right_z, right_e, rod.factor, rod.step):
             break
-    none = np.zeros((6, 6)), np.zeros((6, force.shape[0], 2))
-    return state, hold.lengths, none, (False, limit, residual, 0)
+    response = np.zeros((6, 6)), np.zeros((6, force.shape[0], 2))
+    return state, hold.lengths, response, (False, limit, residual, 0)
 
 
 @kernel

@@ -155,9 +155,7 @@ def rod_rates(rod, weight, e, stage, y, cols, rates):
                 + flow[r, 4] * x4
                 + flow[r, 5] * x5
             )
-        d_cols[stage, 6, c] = 0.0
-        d_cols[stage, 7, c] = 0.0
-        d_cols[stage, 8, c] = 0.0
+        d_cols[stage, 6, c] = d_cols[stage, 7, c] = d_cols[stage, 8, c] = 0.0
         q0 = a + o1 * p2 - o2 * p1
         q1 = b + o2 * p0 - o0 * p2
         q2 = g + o0 * p1 - o1 * p0
@@ -318,9 +316,7 @@ def _keep(nodes, node, y, cols, total):
 def begin(start, y, cols, total):
     """Set the clamped base: identity pose, transmitted wrench `start`, six wrench columns."""
     y[:] = 0.0
-    y[3] = 1.0
-    y[7] = 1.0
-    y[11] = 1.0
+    y[3] = y[7] = y[11] = 1.0
     y[12:] = start
     cols[:] = 0.0
     for c in range(6):
