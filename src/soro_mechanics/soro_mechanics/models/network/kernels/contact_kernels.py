@@ -84,8 +84,7 @@ def nearest_segments(pose, g, below):
     Neighbours are left out: next to a body in which both rods end, or along one rod, where only an
     overlap is a gap, and only of a rod that turns by TURN_TO_TOUCH. pose (m, 4, 4).
     """
-    first = -1
-    second = -1
+    first = second = -1
     turned = _turned(pose, g)
     spheres = _spheres(pose, g)
     for c in range(g.wide.shape[0]):
@@ -152,9 +151,7 @@ def _spheres(pose, g):
 @fused_kernel
 def _may_meet(pose, a, b, width):
     """Whether the spheres around two segments, wider by `width` together, meet."""
-    apart = 0.0
-    along_a = 0.0
-    along_b = 0.0
+    apart = along_a = along_b = 0.0
     for i in range(3):
         a0 = pose[a, i, 3]
         a1 = pose[a + 1, i, 3]

@@ -197,9 +197,7 @@ def _orthonormalise_column(y, z, turned, lanes):
 def _write_column(y, z, out, lanes):
     """Write (v, w, dM): the twist in space of a column's dR and dp."""
     for k in range(lanes):
-        w0 = 0.0
-        w1 = 0.0
-        w2 = 0.0
+        w0 = w1 = w2 = 0.0
         for j in range(3):
             w0 += z[48 + 8 * j + k] * y[24 + 8 * j + k] - z[24 + 8 * j + k] * y[48 + 8 * j + k]
             w1 += z[8 * j + k] * y[48 + 8 * j + k] - z[48 + 8 * j + k] * y[8 * j + k]
@@ -288,12 +286,9 @@ def differentiate_lanes(load, tables, steps, v, work, out, lanes):
     total = work[o + SIZE : o + 2 * SIZE]
     scratch = work[o + 2 * SIZE : o + 5 * SIZE]
     cols = work[o + 5 * SIZE : o + (6 + columns) * SIZE].reshape(columns + 1, SIZE)
-    cols[:] = 0.0
-    y[:] = 0.0
+    cols[:] = y[:] = 0.0
     for k in range(lanes):
-        y[k] = 1.0
-        y[32 + k] = 1.0
-        y[64 + k] = 1.0
+        y[k] = y[32 + k] = y[64 + k] = 1.0
     for i in range(steps):
         _go_through_stages(y, load, tables, i, stages, total, lanes)
         for c in range(columns + 1):

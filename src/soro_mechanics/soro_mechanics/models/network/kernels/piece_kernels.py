@@ -66,9 +66,7 @@ def bracket(f, out):
         x = f[3 * part]
         y = f[3 * part + 1]
         z = f[3 * part + 2]
-        out[3, 3 * part] = 0.0
-        out[4, 3 * part + 1] = 0.0
-        out[5, 3 * part + 2] = 0.0
+        out[3, 3 * part] = out[4, 3 * part + 1] = out[5, 3 * part + 2] = 0.0
         out[3, 3 * part + 1] = -z
         out[3, 3 * part + 2] = y
         out[4, 3 * part] = z
@@ -186,8 +184,7 @@ def _growth(y, load, table, lane, force, strain, out):
     for i in range(6):
         strain[i] = table[i * 8 + lane] + table[(6 + i) * 8 + lane] * force[6 + i]
     for i in range(3):
-        v = 0.0
-        w = 0.0
+        v = w = 0.0
         for j in range(3):
             r = y[(3 * i + j) * 8 + lane]
             v += r * strain[j]
@@ -245,8 +242,7 @@ def _condensed(p, work, force, tangent, params):
         for j in range(6):
             tangent[6 + i, 6 + j] += b_f[i, j]
         for j in range(3):
-            s = 0.0
-            t = 0.0
+            s = t = 0.0
             for k in range(3):
                 s += b_f[i, k] * ad[j, k]
                 t += b_f[i, k] * ad[j, 3 + k] + b_f[i, 3 + k] * ad[j, k]

@@ -158,8 +158,7 @@ def inner_columns(s, w, r, left, right, columns, work):
     rhs = work[:, 6:]
     for j in range(many):
         for i in range(6):
-            columns[0, i, j] = 0.0
-            columns[count, i, j] = 0.0
+            columns[0, i, j] = columns[count, i, j] = 0.0
     for k in range(2, count):
         _forward_block(w.tangent[p0 + k - 1], left[k - 1], block)
         for i in range(6):

@@ -138,8 +138,7 @@ def _take(s, x, state, w, k, p):
             strain[i, 6 + j] = e.half[RIGHT + o]
             strain[3 + i, 9 + j] = e.half[RIGHT + o]
             strain[i, 9 + j] = e.half[RIGHT_CORNER + o]
-            strain[3 + i, j] = 0.0
-            strain[3 + i, 6 + j] = 0.0
+            strain[3 + i, j] = strain[3 + i, 6 + j] = 0.0
     for i in range(6):
         d[i] = e.twist[8 * i + k]
         for j in range(6):
