@@ -97,7 +97,8 @@ class ConstantCurvature(Model):
         free, applied = given
         x, iterations, residual = self.to_arc @ free, 0, 0.0
         if applied is not None:
-            x, iterations, residual = self._equilibrium(free, applied, x if first is None else first)
+            first = x if first is None else first
+            x, iterations, residual = self._equilibrium(free, applied, first)
         numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')
