@@ -77,13 +77,13 @@ def hold(
     start: Array,
     wanted: Array,
     tolerance: float,
-) -> tuple[Any, Outcome]:
+) -> tuple[tuple[Shape, Array, tuple[Array, Array]], Outcome]:
     """Move a shape (q, F, mu) from bends `start` to bends `wanted`, (m, 2) each.
 
     Returns state, muscle lengths (m, 3) and `tip_response`, as `hold_newton` does, and the
     outcome, with all negative eigenvalues.
     """
-    first = state, None, None
+    first: Any = state, None, None
 
     def attempt(good: Any, goal: float) -> tuple[Any, Any]:
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)
