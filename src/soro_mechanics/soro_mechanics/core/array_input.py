@@ -88,10 +88,9 @@ def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def all_finite(array: Array) -> bool:
-    """Whether every number of an array is finite; for few numbers in a tenth of numpy's time."""
+    """Whether every number of an array is finite; for few numbers in a fifth of numpy's time."""
     # A sum of squares is finite only of finite numbers. It may overflow with them: then look.
-    flat = array.ravel()
-    return math.isfinite(flat.dot(flat)) or bool(np.isfinite(flat).all())
+    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
 
 
 def rotation_array(name: str, value: Any) -> Array:
