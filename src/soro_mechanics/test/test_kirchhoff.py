@@ -211,7 +211,7 @@ def test_a_way_that_leads_nowhere_is_left_soon(robot, monkeypatch):
     monkeypatch.setattr(
         steps,
         'hold_newton',
-        lambda *args: (False, args[5], 1.0, 0),  # no equilibrium anywhere
+        lambda *args: (args[0], None, None, (False, args[5], 1.0, 0)),  # no equilibrium anywhere
     )
     q = robot.forward(np.linspace(0.09, 0.11, 30))
     assert q.status.code is Code.NOT_CONVERGED

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, Load, load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.kirchhoff.compliance import full_system, station_port
+from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton
 from soro_mechanics.models.kirchhoff.model import Kirchhoff
 
 
@@ -81,3 +83,19 @@ def test_compliance_along_the_backbone(robot, model):
     turns = np.array([g[:3, :3] for g in q.backbones[0]])
     assert full.shape == (680, 680)
     assert station_port(0, turns, 0.005, 680).any() == np.False_
+
+
+@pytest.mark.parametrize('bent', [0.0, 0.003, 0.012, 0.06])
+def test_the_inertia_is_that_of_the_full_system(robot, model, bent):
+    """Also of the straight robot, whose modules have neither stiffness nor give along the rod."""
+    lengths = 0.1 + bent * np.sin(np.arange(30.0)).reshape(10, 3)
+    wrench = np.zeros(6) if bent == 0.0 else WRENCH
+    q = model.forward(lengths.ravel(), LoadCase(wrench), None)
+    assert q.status.converged
+    s = q.state
+    shape, loads = (s.q, s.force, s.bend), (s.dead, s.moment)
+    ended = hold_newton(shape, model.rod.rod_data, loads, s.bends, 1e-9, 25)[3]
+    full = full_system(shape, model.rod.rod_data, *loads)
+    below = np.count_nonzero(np.linalg.eigvalsh(0.5 * (full + full.T)) < 0.0)
+    assert ended[0] and ended[3] == below
+    assert (q.status.code is Code.NONE) == (below == 50)

@@ -32,6 +32,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import (
+    convex,
     extreme_eigenvalues,
     factorise_six,
     larger,
@@ -317,6 +318,19 @@ def test_extreme_eigenvalues_are_exact_also_where_they_lie_close_together():
     for wrong in (np.nan, np.inf, 1e200):  # of the last the squares are not finite
         with pytest.raises(np.linalg.LinAlgError):
             extreme_eigenvalues(np.full((6, 6), wrong), np.ones((6, 6)))
+        with pytest.raises(np.linalg.LinAlgError):
+            convex(np.full((6, 6), wrong))
+
+
+@pytest.mark.parametrize('n', [1, 3, 6, 30])
+def test_convex_sets_negative_eigenvalues_to_zero(n):
+    rng = np.random.default_rng(n)
+    rows = rng.normal(size=(6, n))
+    for bend in (0.0, 1.0, 1e3):  # the first: as many zeros as the rank leaves
+        h = rows.T @ rows - bend * np.outer(rows[0], rows[0] + 0.1 * rows[1])
+        values, vectors = np.linalg.eigh(0.5 * (h + h.T))
+        wanted = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        np.testing.assert_allclose(convex(h), wanted, atol=1e-14 * n * np.abs(values).max())
 
 
 def dense_elimination(s, w, r):

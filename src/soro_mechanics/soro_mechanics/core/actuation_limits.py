@@ -43,7 +43,10 @@ class Limits:
     def kept(self, z: Array, slack: float = LIMIT_SLACK) -> bool:
         """Whether z keeps every limit, but for rounding."""
         ends = zip(self.low.tolist(), (self.rows @ z).tolist(), self.high.tolist(), strict=True)
-        return all(low - slack <= value <= high + slack for low, value, high in ends)
+        for low, value, high in ends:
+            if not low - slack <= value <= high + slack:
+                return False
+        return True
 
     def within(self, z: Array, trust: float) -> tuple[Array, Array, Array]:
         """Return rows of steps from z with their bounds: no actuator goes beyond `trust`."""

@@ -62,8 +62,9 @@ class LoadCase:
 
     def like(self, other: LoadCase) -> bool:
         """Whether two load cases without further loads are the same."""
-        mine, its = (x.wrench.tobytes() + x.gravity.tobytes() for x in (self, other))
-        return not (self.loads or other.loads) and mine == its
+        if self.loads or other.loads or self.wrench.tobytes() != other.wrench.tobytes():
+            return False
+        return self.gravity.tobytes() == other.gravity.tobytes()
 
     def mixed(self, other: LoadCase, share: float) -> LoadCase:
         """Return the load case that has a share of another one and the rest of this one."""

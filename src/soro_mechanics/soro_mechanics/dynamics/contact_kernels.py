@@ -99,8 +99,7 @@ def _touch(body, follower, m, i, k):
     for j in range(3):
         v[j] -= arm[j, 0] * v[3] + arm[j, 1] * v[4] + arm[j, 2] * v[5]
         apart += n[j] * v[j]
-    square = 0.0
-    changed = 0.0
+    square = changed = 0.0
     for j in range(3):
         v[j] -= apart * n[j]
         square += v[j] * v[j]

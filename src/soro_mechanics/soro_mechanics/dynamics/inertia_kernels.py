@@ -92,8 +92,7 @@ def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
     for i in range(6):
         v[i] = law[0, 0] * move[i] + free[0, i]
     for i in range(6):
-        momentum = 0.0
-        change = 0.0
+        momentum = change = 0.0
         for j in range(6):
             momentum += mass[i, j] * v[j]
             change += mass[i, j] * (law[2, 0] * move[j] + free[2, j])

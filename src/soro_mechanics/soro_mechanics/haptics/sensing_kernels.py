@@ -237,8 +237,7 @@ def effector_state(p, s):
     w, axes, scratch = p.compliance, p.axes, s.scratch
     twist, rotation = scratch[0, :6], scratch[1:5, :3]
     for i in range(6):
-        twist[i] = 0.0
-        s.wrench[i] = 0.0
+        twist[i] = s.wrench[i] = 0.0
         for e in range(ne):
             motion = 0.0
             for j in range(nz):

@@ -134,8 +134,7 @@ class Search:
         left: Left | None = None if guess is None else guess.search
         if guess is not None and left is not None and within:
             if left.model is self.model and guess.load.like(self.load):
-                found = self._point(z, guess)
-                return found._replace(**left.known) if left.asked == self._asked else found
+                return self._point(z, guess, left.known if left.asked == self._asked else None)
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
@@ -167,11 +166,11 @@ class Search:
         """Solve an actuation in units of the ranges."""
         return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
-    def _point(self, z: Array, q: Configuration) -> Point:
+    def _point(self, z: Array, q: Configuration, known: dict[str, Any] | None = None) -> Point:
         error = task_error(q.tip, self.target)
         errors, residual = sizes(error), error / self._unit
         size = math.sqrt(residual @ residual)
-        return Point(z, q, residual, errors, self._meets(q, errors), size)
+        return Point(z, q, residual, errors, self._meets(q, errors), size, **(known or {}))
 
     def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
         near, turned = self._aim.tolerances

@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.numerics.dense_kernels import least_squares
+from soro_mechanics.numerics.dense_kernels import convex, least_squares
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
@@ -55,7 +55,7 @@ def least_energy(
     c, low, high = within
     status, step, force = solve_qp(*energy, rows, residual, residual)
     # Mostly the task's rows alone say it.
-    if status == OPTIMAL and not (np.all(c @ step <= high) and np.all(c @ step >= low)):
+    if status == OPTIMAL and not ((ahead := c @ step) <= high).all() & (ahead >= low).all():
         low, high = np.concatenate([residual, low]), np.concatenate([residual, high])
         status, step, force = solve_qp(*energy, np.concatenate([rows, c]), low, high)
     return step if status == OPTIMAL else None, force[: residual.size]
@@ -66,7 +66,9 @@ def approach_step(
 ) -> Array:
     """Return the step within limits and trust region that leaves the least; see `learn_bend`."""
     size = z.size
-    gain = convex(rows.T @ rows + bend)
+    gain = rows.T @ rows
+    if np.any(bend):
+        gain = convex(gain + bend)
     largest = float(np.diag(gain).max())
     if not largest > 0.0:
         return np.zeros(size)
@@ -92,12 +94,6 @@ def learn_bend(bend: Array, step: Array, rows: Array, before: Array, residual: A
         bend -= float(gap @ step) / along * np.outer(slope, slope)
 
 
-def convex(h: Array) -> Array:
-    """Return h with its eigenvalues below zero set to zero."""
-    value, vector = np.linalg.eigh(h)
-    return h if value[0] >= 0.0 else np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
-
-
 def nearest_allowed(limits: Limits, z: Array) -> Array | None:
     """Return the nearest actuation that keeps every limit, None where there is none."""
     status, x, _ = solve_qp(np.eye(z.size), -z, limits.rows, limits.low, limits.high)
@@ -106,6 +102,6 @@ def nearest_allowed(limits: Limits, z: Array) -> Array | None:
 
 def inside(limits: Limits, z: Array) -> Array:
     """Return the nearest actuation within the limits: z, wherever a step has left none."""
-    clipped = np.clip(z, limits.low[: z.size], limits.high[: z.size])
+    clipped = np.minimum(np.maximum(z, limits.low[: z.size]), limits.high[: z.size])
     nearest = None if limits.kept(clipped) else nearest_allowed(limits, z)
     return clipped if nearest is None else nearest

@@ -26,8 +26,7 @@ NEXT_6 = tuple(1.0 / ((n + 7.0) * (n + 8.0)) for n in range(0, 22, 2))
 def stumpff(x):
     """Return c_0 ... c_6 at x = angle^2 (c_0 = cos, c_1 = sin / angle)."""
     if x < SERIES_BELOW:
-        c5 = 0.0
-        c6 = 0.0
+        c5 = c6 = 0.0
         for k in range(4 if x < FEW_BELOW else 10, -1, -1):
             c5 = 1.0 - x * NEXT_5[k] * c5
             c6 = 1.0 - x * NEXT_6[k] * c6
@@ -169,9 +168,7 @@ def se3_exp(xi, out):
     out[0, 3] = xi[0] + c2 * a0 + c3 * (w1 * a2 - w2 * a1)
     out[1, 3] = xi[1] + c2 * a1 + c3 * (w2 * a0 - w0 * a2)
     out[2, 3] = xi[2] + c2 * a2 + c3 * (w0 * a1 - w1 * a0)
-    out[3, 0] = 0.0
-    out[3, 1] = 0.0
-    out[3, 2] = 0.0
+    out[3, 0] = out[3, 1] = out[3, 2] = 0.0
     out[3, 3] = 1.0
 
 

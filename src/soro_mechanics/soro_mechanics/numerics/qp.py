@@ -16,9 +16,6 @@ def solve_qp(h: Array, g: Array, c: Array, low: Array, high: Array) -> tuple[int
     Returns status (`qp_kernels.OPTIMAL` or why not), x (n,) and the multipliers (m,) that prove
     it: ``h x + g = c.T multiplier``, positive where the lower bound holds x, negative the upper.
     """
-    x, multiplier = np.full(g.size, np.nan), np.zeros(low.size)
-    work, index = np.zeros(kernels.workspace_size(g.size, low.size)), np.zeros(g.size, np.int64)
-    bounds = kernels.Bounds(np.ascontiguousarray(c), low, high)
-    h = np.ascontiguousarray(h)
-    status, _ = kernels.solve_qp(h, np.ascontiguousarray(g), bounds, x, multiplier, work, index)
-    return status, x, multiplier
+    found: tuple[int, Array, Array]
+    found = kernels.solved(*map(np.ascontiguousarray, (h, g, c, low, high)))
+    return found

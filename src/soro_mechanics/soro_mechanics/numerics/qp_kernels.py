@@ -204,6 +204,14 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
 
 
 @kernel
+def solved(h, g, c, low, high):
+    """Return status, x and multiplier of `solve_qp`, in new arrays."""
+    x, multiplier, index = np.full(g.size, np.nan), np.zeros(low.size), np.zeros(g.size, np.int64)
+    work = np.zeros(workspace_size(g.size, low.size))
+    return solve_qp(h, g, Bounds(c, low, high), x, multiplier, work, index)[0], x, multiplier
+
+
+@kernel
 def _climb(c):
     """Add violated rows one by one, dropping rows whose force would turn round."""
     n, m = c.y.shape[0], c.rows.shape[0]

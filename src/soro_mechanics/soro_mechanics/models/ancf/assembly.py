@@ -11,7 +11,7 @@ from soro_mechanics.core.errors import SoroError
 from soro_mechanics.models.ancf import solve_kernels as kernels
 from soro_mechanics.models.ancf.kernels import place_ends
 from soro_mechanics.models.ancf.schema import SoftLegs
-from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, make_work
+from soro_mechanics.models.ancf.steps import AncfLoads, AncfState
 
 TOLERANCE = 1e-9  # of the scaled residual: forces below 1e-9 EI / L^2
 _ROUND_OFF = 16.0 * np.finfo(float).eps  # of EA per element: what the residual cannot undercut
@@ -65,7 +65,7 @@ def assemble(legs: SoftLegs) -> AncfState:
     loads = AncfLoads(on_legs, (np.zeros((0, 3)), np.zeros((0, 6)), np.zeros(0, np.bool_)))
     state = _straight(legs)
     done, part = 0.0, 0.5
-    work = make_work(count, legs.elements + 1)
+    work = kernels.make_work(count, legs.elements + 1)
     while done < 1.0:
         goal = min(1.0, done + part)
         radius = legs.base_radius + goal * (legs.platform_radius - legs.base_radius)

@@ -9,7 +9,8 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.ancf import kernels
 from soro_mechanics.models.ancf.shape_kernels import station_motion
-from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, make_work, Structure
+from soro_mechanics.models.ancf.solve_kernels import make_work
+from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, Structure
 
 
 def full_system(

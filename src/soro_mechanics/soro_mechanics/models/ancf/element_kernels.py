@@ -131,9 +131,7 @@ def add_element(q1, q2, length, rigidity, first, second, work):
             second[3 + i, 3 + j] += x2
     for i in range(3):
         # total derivative of (g_d, g_x1, g_x2) by the length: d = (r2 - r1) / L moves too
-        moved_d = 0.0
-        moved_1 = 0.0
-        moved_2 = 0.0
+        moved_d = moved_1 = moved_2 = 0.0
         for j in range(3):
             d = (q2[j] - q1[j]) * inverse
             moved_d += hess[0, 0, i, j] * d
@@ -199,8 +197,7 @@ def _add_torsion(q1, q2, length, gi, first, second):
 @kernel
 def constraints(q, out):
     """Write F of eq (24) for one node: y.y - 1, z.z - 1, y.z, y x z - x."""
-    out[0] = -1.0
-    out[1] = -1.0
+    out[0] = out[1] = -1.0
     out[2] = 0.0
     for i in range(3):
         out[0] += q[6 + i] * q[6 + i]

@@ -102,8 +102,7 @@ def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradie
     itself (rotation increments on the left), so it is not symmetric under dead moments.
     """
     points, wrenches, local = body_loads
-    tangent[:] = 0.0
-    gradient[:] = 0.0
+    tangent[:] = gradient[:] = 0.0
     last = nodes.shape[1] - 1
     arm = np.empty(3)
     force = np.empty(3)
@@ -226,8 +225,7 @@ def condense(nodes, position, rows, ends, tangent, gradient, by_stretch):
                 for k in range(12):
                     total += motion[k, i] * product[k, j]
                 tangent[i, j] += total
-            force = 0.0
-            slope = 0.0
+            force = slope = 0.0
             for k in range(12):
                 force += motion[k, i] * (end[k, 24] - ends[leg, k])
                 slope += motion[k, i] * end[k, 25]

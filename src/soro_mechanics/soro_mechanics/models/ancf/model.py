@@ -58,6 +58,8 @@ class Ancf(Model):
         self.tolerance = tolerance_of(self.legs)
         self.rest = assemble(self.legs)
         self._platform_points = np.array([self.legs.platform_centre - self.legs.tip, np.zeros(3)])
+        none = np.zeros(0, np.int64)
+        self._no_forces = none, none, np.zeros(0), np.zeros((0, 3))  # on legs
         count = self.legs.elements * self.legs.stations_per_element + 1
         arc = np.linspace(0.0, self.legs.length, count)
         radii = np.full(count, self.legs.radius)
@@ -186,10 +188,10 @@ class Ancf(Model):
 
     def kernel_loads(self, load: LoadCase) -> AncfLoads:
         """Collect tip wrench, further loads and weight for the kernels."""
-        weight = np.zeros((2, 6))
-        weight[0, :3] = self.legs.platform_mass * load.gravity
-        weight[1] = load.wrench
-        points, wrenches, local = self._platform_points, weight, np.zeros(2, np.bool_)
+        wrenches = np.zeros((2, 6))
+        wrenches[0, :3] = self.legs.platform_mass * load.gravity
+        wrenches[1] = load.wrench
+        points, local = self._platform_points, np.zeros(2, np.bool_)
         places: list[tuple[int, int, float]] = []
         forces: list[Array] = []
         for one in load.loads:
@@ -201,15 +203,12 @@ class Ancf(Model):
                 continue
             places.append(self._place(one))
             forces.append(one.wrench[:3])
-        at = np.array(places, float).reshape(-1, 3)
-        on_legs = (
-            self.legs.leg_mass * load.gravity,
-            at[:, 0].astype(np.int64),
-            at[:, 1].astype(np.int64),
-            at[:, 2].copy(),
-            np.array(forces).reshape(-1, 3),
-        )
-        return AncfLoads(on_legs, (points, wrenches, local))
+        on_legs = self._no_forces
+        if places:
+            leg, element, xi = (np.array(column) for column in zip(*places, strict=True))
+            on_legs = leg, element, xi, np.array(forces)
+        weight = self.legs.leg_mass * load.gravity
+        return AncfLoads((weight, *on_legs), (points, wrenches, local))
 
     def _place(self, load: Load) -> tuple[int, int, float]:
         """Return (leg, element, place in it) of a load on a leg."""
@@ -240,15 +239,12 @@ class Ancf(Model):
         legs = self.legs
         poses = np.empty((len(legs.names), len(self._arc_lengths[0]), 4, 4))
         leg_poses(state.nodes, state.stretch, self.structure[4], legs.stations_per_element, poses)
-        tip = np.eye(4)
-        tip[:3, :3] = state.rotation
-        tip[:3, 3] = state.position
-        platform = tip.copy()
+        tip, platform = both = np.zeros((2, 4, 4))
+        both[:, :3, :3], both[:, :3, 3], both[:, 3, 3] = state.rotation, state.position, 1.0
         platform[:3, 3] -= state.rotation @ legs.tip
         if not status.converged:
             # no solution: nothing that could be taken for one
-            for array in (poses, tip, platform):
-                array[:] = np.nan
+            poses[:] = both[:] = np.nan
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),

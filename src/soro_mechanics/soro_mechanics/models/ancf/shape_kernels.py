@@ -18,8 +18,7 @@ def station(q1, q2, length, t, pose, slope):
     c0 = 6.0 * t * (1.0 - t) / length
     c1 = 1.0 - 4.0 * t + 3.0 * t * t
     c2 = 3.0 * t * t - 2.0 * t
-    norm = 0.0
-    along = 0.0
+    norm = along = 0.0
     for i in range(3):
         pose[i, 3] = s1 * q1[i] + (1.0 - s1) * q2[i] + s2 * q1[3 + i] + s6 * q2[3 + i]
         slope[i] = c0 * (q2[i] - q1[i]) + c1 * q1[3 + i] + c2 * q2[3 + i]
@@ -38,9 +37,7 @@ def station(q1, q2, length, t, pose, slope):
     pose[0, 1] = pose[1, 2] * pose[2, 0] - pose[2, 2] * pose[1, 0]
     pose[1, 1] = pose[2, 2] * pose[0, 0] - pose[0, 2] * pose[2, 0]
     pose[2, 1] = pose[0, 2] * pose[1, 0] - pose[1, 2] * pose[0, 0]
-    pose[3, 0] = 0.0
-    pose[3, 1] = 0.0
-    pose[3, 2] = 0.0
+    pose[3, 0] = pose[3, 1] = pose[3, 2] = 0.0
     pose[3, 3] = 1.0
     return norm, along
 
@@ -53,19 +50,10 @@ def leg_poses(nodes, stretch, rest, per_element, poses):
     for leg in range(nodes.shape[0]):
         length = stretch[leg] * rest
         for e in range(elements):
-            for k in range(per_element):
-                station(
-                    nodes[leg, e],
-                    nodes[leg, e + 1],
-                    length,
-                    k / per_element,
-                    poses[leg, e * per_element + k],
-                    slope,
-                )
-        last = elements * per_element
-        station(
-            nodes[leg, elements - 1], nodes[leg, elements], length, 1.0, poses[leg, last], slope
-        )
+            first, second = nodes[leg, e], nodes[leg, e + 1]
+            for k in range(per_element + (e == elements - 1)):
+                pose = poses[leg, e * per_element + k]
+                station(first, second, length, k / per_element, pose, slope)
 
 
 @kernel

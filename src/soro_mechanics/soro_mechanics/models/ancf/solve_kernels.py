@@ -30,6 +30,22 @@ _HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attracti
 
 
 @kernel
+def make_work(legs, nodes):
+    """Return the scratch arrays of `newton` for a robot of this size."""
+    element = (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3, 3)))
+    return (
+        np.empty((legs, nodes, 12, 26)),
+        np.empty((legs, 12)),
+        (np.empty(6), element),
+        np.empty((6, 6)),
+        np.empty(6),
+        np.empty((6, legs)),
+        np.zeros((legs, nodes, 12)),
+        np.empty((2, 3, 3)),
+    )
+
+
+@kernel
 def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step):
     """Solve the platform's six equations; `move` is the known change of stretches or position."""
     legs = by_stretch.shape[1]
@@ -176,3 +192,19 @@ def sensitivity_of(nodes, position, rows, tangent, by_stretch):
         unit[j] = 1.0
         back_substitute(nodes, position, rows, by_platform[:, j].copy(), unit, 0.0, by_nodes[j])
     return by_nodes, by_platform
+
+
+@kernel
+def increment(good, structure, loads, mode, target, tolerance, limit):
+    """Solve from an `AncfState`, which stays; return what is found like it, and how that ended."""
+    nodes, stretch = good[0].copy(), good[1].copy()
+    position, rotation = good[2].copy(), good[3].copy()
+    state = nodes, stretch, position, rotation
+    nodes[:, 0] = structure[0]  # clamped, also where a like robot's state is the start
+    predict(state, (good[5], good[6]), structure, mode, target)
+    work = make_work(nodes.shape[0], nodes.shape[1])
+    ended = newton(state, structure, loads, mode, target, tolerance, limit, work)
+    response = good[5], good[6]
+    if ended[0]:
+        response = sensitivity_of(nodes, position, work[0], work[3], work[5])
+    return (*state, work[3], *response), ended

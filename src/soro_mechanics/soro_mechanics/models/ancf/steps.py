@@ -38,21 +38,6 @@ class AncfLoads(NamedTuple):
     body: tuple[Array, Array, NDArray[np.bool_]]
 
 
-def make_work(legs: int, nodes: int) -> tuple[Any, ...]:
-    """Return the scratch arrays of `newton` for a robot of this size."""
-    element = (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3, 3)))
-    return (
-        np.empty((legs, nodes, 12, 26)),
-        np.empty((legs, 12)),
-        (np.empty(6), element),
-        np.empty((6, 6)),
-        np.empty(6),
-        np.empty((6, legs)),
-        np.zeros((legs, nodes, 12)),
-        np.empty((2, 3, 3)),
-    )
-
-
 def solve_equations(
     first: AncfState,
     structure: Structure,
@@ -67,18 +52,11 @@ def solve_equations(
     tolerance: of the scaled residual.
     """
     start = first.stretch if mode == kernels.FORWARD else first.position
-    work = make_work(*first.nodes.shape[:2])
 
     def attempt(good: AncfState, goal: float) -> tuple[AncfState, Any]:
         aim = target if goal == 1.0 else start + goal * (target - start)
-        nodes, stretch, position, rotation = trial = tuple(part.copy() for part in good[:4])
-        nodes[:, 0] = structure[0]  # clamped, also where a like robot's state is the start
-        kernels.predict(trial, (good.by_nodes, good.by_platform), structure, mode, aim)
-        found = kernels.newton(trial, structure, loads, mode, aim, tolerance, NEWTON_LIMIT, work)
-        if not found[0]:
-            return good, found
-        responses = kernels.sensitivity_of(nodes, position, work[0], work[3], work[5])
-        tangent = work[3].copy()
-        return AncfState(nodes, stretch, position, rotation, tangent, *responses), found
+        asked = mode, aim, tolerance, NEWTON_LIMIT
+        found, ended = kernels.increment(good, structure, loads, *asked)
+        return AncfState(*found), ended
 
     return advance(first, attempt, HALVINGS)

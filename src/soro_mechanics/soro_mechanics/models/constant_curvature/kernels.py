@@ -65,9 +65,7 @@ def arc_pose(u, v, s, pose):
     pose[2, 1] = -a * v
     pose[2, 2] = 1.0 - b * q
     pose[2, 3] = s * a
-    pose[3, 0] = 0.0
-    pose[3, 1] = 0.0
-    pose[3, 2] = 0.0
+    pose[3, 0] = pose[3, 1] = pose[3, 2] = 0.0
     pose[3, 3] = 1.0
 
 

@@ -35,6 +35,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 
 BACKBONE = 'backbone'
 Applied = tuple[Array, Array, Array, Array]  # fractions, wrenches, local, weight
+Given = tuple[Array, Applied | None]  # free lengths, and what loads the arm
 _TOLERANCE = 1e-12  # of the generalised force, relative to stiffness times rest length
 _MAX_ITERATIONS = 50
 
@@ -85,23 +86,25 @@ class ConstantCurvature(Model):
 
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the arc: closed form without load, Newton with load."""
+        start = time.perf_counter()
+        given = self.free_lengths(actuation), self._applied(load)
         first = None if guess is None else np.array(guess.state)
-        return self._solved(actuation, load, first, time.perf_counter())
+        return self._solved(actuation, load, given, first, start)
 
     def _solved(
-        self, actuation: Array, load: LoadCase, first: Array | None, start: float
+        self, actuation: Array, load: LoadCase, given: Given, first: Array | None, start: float
     ) -> Configuration:
-        free, applied = self.free_lengths(actuation), self._applied(load)
-        x = self.to_arc @ free
-        iterations, residual = 0, 0.0
+        free, applied = given
+        x, iterations, residual = self.to_arc @ free, 0, 0.0
         if applied is not None:
             first = x if first is None else first
             x, iterations, residual = self._equilibrium(free, applied, first)
         numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
-        status = SolverStatus(Code.NONE, '', *numbers)
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')
-        elif self.arm.axial_stiffness is not None:
+        elif self.arm.axial_stiffness is None:
+            status = SolverStatus(Code.NONE, '', *numbers)
+        else:
             least = float(extreme_eigenvalues(self._tangent(x, applied), self._per_unit)[0])
             said = 'the arm would leave this equilibrium'
             status = status_of(numbers, '', least > 0.0, least, said)
@@ -146,8 +149,8 @@ class ConstantCurvature(Model):
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
         start, spent = time.perf_counter(), 0
-        point = target.pose[:3, 3]
-        if any(point.tolist()):
+        point = target.pose[:3, 3].tolist()
+        if any(point):
             x = np.array(kernels.arc_through(*point))
             applied = self._applied(load)
             free = self.to_lengths @ x
@@ -156,7 +159,7 @@ class ConstantCurvature(Model):
                 free = free - pull / self.arm.axial_stiffness
             actuation = self.actuation_for(free)
             if self.within_limits(actuation):
-                q = self._solved(actuation, load, x, start)
+                q = self._solved(actuation, load, (free, applied), x, start)
                 spent = q.status.iterations
                 error, turn = task_errors(q.tip, target)
                 # Only one arc ends there: where geometry excludes it, no search finds another.
@@ -169,8 +172,8 @@ class ConstantCurvature(Model):
 
     def _excluded(self, x: Array) -> str:
         """Return why no arm can be like this (Akbari 2021, section 4), empty where one can."""
-        lengths = self.to_lengths @ x
-        if not (lengths.min() > self.arm.shortest and lengths.max() < self.arm.longest):
+        lengths = (self.to_lengths @ x).tolist()
+        if not all(self.arm.shortest < length < self.arm.longest for length in lengths):
             return 'an actuator is shorter or longer than the arm allows'
         u, v, s = x.tolist()
         theta = math.hypot(u, v)
@@ -190,7 +193,7 @@ class ConstantCurvature(Model):
         """Return (fractions, wrenches, local, weight), or None where nothing loads the arm."""
         weight, wrench = self.arm.mass * load.gravity, load.wrench
         pulls = [pull for pull in load.loads if pull.wrench.any()]
-        if not (pulls or any(wrench.tolist()) or any(weight.tolist())):
+        if not (pulls or any(wrench.tolist() + weight.tolist())):
             return None
         if self.arm.axial_stiffness is None:
             remedy = 'add axial_stiffness to body.segments[0]: the published model has no loads'
@@ -249,8 +252,8 @@ class ConstantCurvature(Model):
     def _configuration(
         self, actuation: Array, x: Array, load: LoadCase, status: SolverStatus
     ) -> Configuration:
-        poses = np.empty((self.arm.stations, 4, 4))
-        kernels.arc_poses(*x, poses)
+        poses, state = np.empty((self.arm.stations, 4, 4)), tuple(x.tolist())
+        kernels.arc_poses(*state, poses)
         if not status.converged:
             poses[:] = np.nan  # no solution: nothing that could be taken for one
         return Configuration(
@@ -263,5 +266,5 @@ class ConstantCurvature(Model):
             arc_lengths=(self._arc,),
             radii=(self._radii,),
             status=status,
-            state=tuple(float(value) for value in x),
+            state=state,
         )

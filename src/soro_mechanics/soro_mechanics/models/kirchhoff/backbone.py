@@ -50,6 +50,7 @@ class KirchhoffBackbone:
         self.rod_data = (body.stiffness, self.element, body.muscle_radius, body.bend_give)
         self._simpson = self._weights_before(body.length)
         self.arc = np.linspace(0.0, body.length, body.elements + 1)  # of the nodes [m]
+        self._beyond = (body.length - self.arc)[:, None]  # length there is, of every node [m]
         # nodes from one station to the next
         self.every = body.elements // (body.modules * body.stations_per_module)
         turned = np.stack([np.cos(body.muscle_angles), np.sin(body.muscle_angles)], axis=1)
@@ -67,8 +68,7 @@ class KirchhoffBackbone:
         """
         body = self.body
         weight = body.mass * load.gravity / body.length
-        beyond = np.outer(body.length - self.arc, weight) + load.wrench[:3]
-        dead = self._simpson[:, None] * beyond
+        dead = self._simpson[:, None] * (self._beyond * weight + load.wrench[:3])
         moment = load.wrench[3:].copy()
         for one in load.loads:
             if one.axes is LoadAxes.LOCAL:

@@ -22,12 +22,12 @@ _CORRECTIONS = 8
 _UNIT = np.outer([1.0, 1.0, 1.0, 0.1, 0.1, 0.1], [1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # 0.1 m of arm
 
 InverseShape = tuple[Array, Array, Array]
-Settled = tuple[RodState, Array, Outcome, tuple[Array, Array]]
+Settled = tuple[RodState, Array, Outcome]
 
 
 def settle(rod: KirchhoffBackbone, first: RodState, loads: Loads, wanted: Array) -> Settled:
     """Solve for bends (modules, 2): state, muscle lengths, and what `examined` takes."""
-    shape, lengths, outcome, response = hold(
+    (shape, lengths, response), outcome = hold(
         (first.q, first.force, first.bend),
         rod.rod_data,
         (first.dead, first.moment),
@@ -36,23 +36,17 @@ def settle(rod: KirchhoffBackbone, first: RodState, loads: Loads, wanted: Array)
         wanted,
         TOLERANCE,
     )
-    compliance, by_bend, local, disks = response
-    state = first._replace(compliance=compliance, by_bend=by_bend)
-    if outcome.converged:
-        state = RodState(*shape, *loads, wanted, compliance, by_bend)
-    return state, lengths, outcome, (local, disks)
+    state = RodState(*shape, *loads, wanted, *response) if outcome.converged else first
+    return state, lengths, outcome
 
 
 def examined(rod: KirchhoffBackbone, settled: Settled, start: float) -> SolverStatus:
     """Return the status with stability: one negative pivot per multiplier is a minimum."""
-    state, _, outcome, (local, disks) = settled
+    state, _, outcome = settled
     numbers = outcome.numbers(TOLERANCE, time.perf_counter() - start)
     if not outcome.converged:
         return status_of(numbers, FAILURE)
-    below = int(np.count_nonzero(np.linalg.eigvalsh(local) < 0.0))
-    blocks = 0.5 * (disks[1:] + disks[1:].transpose(0, 2, 1))
-    below += int(np.count_nonzero(np.linalg.eigvalsh(blocks) < 0.0))
-    stable = outcome.negative + below == 5 * rod.body.modules
+    stable = outcome.negative == 5 * rod.body.modules
     softest = max(map(abs, extreme_eigenvalues(state.compliance, _UNIT)))
     smallest = (1.0 if stable else -1.0) / softest
     said = 'the backbone would leave this shape'
@@ -72,7 +66,7 @@ def correct(
     bends = np.einsum('tci,ti->tc', rod.combine, lengths)
     state = unsolved(shape, np.tile(reaction, (modules, 1)), *loads, bends)
     for left in reversed(range(1 + _CORRECTIONS)):
-        settled = state, _, outcome, _ = settle(rod, state, loads, bends)
+        settled = state, _, outcome = settle(rod, state, loads, bends)
         used += outcome.iterations
         tip = rod.tip(state)
         missing = task_error(tip, target)

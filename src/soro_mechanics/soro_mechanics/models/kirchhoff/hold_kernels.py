@@ -157,8 +157,7 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
     slope, second = np.empty((2, 9)), np.empty((9, 9))
     start, end = np.empty((3, 3)), np.empty((3, 3))
     disks = np.zeros((modules + 1, 3))
-    pivots[:] = 0.0
-    right_e[:] = 0.0
+    pivots[:] = right_e[:] = 0.0
     balance = _interior_balance(gradient, diagonal, per, pivots, right_e)
     negative = 0
     missed = 0.0

@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 
-from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system
+from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system, make_hold_work
+from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     in_axes,
     rotation_of,
     turn_nodes,
 )
+from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.kernels import kernel
 
 
@@ -42,12 +44,15 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
 
 
 @kernel
-def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
-    """Iterate in place; return (converged, iterations, residual, negative interior pivots).
+def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
+    """Solve from a shape (q, F, mu), which stays.
 
-    The residual is the norm of moments over A / L and of missed bends over the disk radius.
+    Returns shape, muscle lengths (m, 3) [m], `tip_response` (zero where it has not converged) and
+    (converged, iterations, residual, negative eigenvalues). The residual is the norm of moments
+    over A / L and of missed bends over the disk radius.
     """
-    q, force, bend = state
+    state = q, force, bend = start[0].copy(), start[1].copy(), start[2].copy()
+    rod, hold = make_rod_work(q.shape[0]), make_hold_work(force.shape[0])
     stiffness, h, radius, _ = rod_data
     dead, moment = loads
     unit = stiffness[0] / (h * (q.shape[0] - 1))
@@ -65,7 +70,9 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
         if singular or not residual < 1e12:
             break
         if residual <= tolerance:
-            return True, iteration, residual, negative
+            compliance, by_bend, below = tip_response(q, moment, force.shape[0], hold)
+            response = compliance, by_bend
+            return state, hold.lengths, response, (True, iteration, residual, negative + below)
         if iteration == limit:
             break
         right_z *= -1.0
@@ -74,7 +81,8 @@ def hold_newton(state, rod_data, loads, wanted, tolerance, limit, rod, hold):
             break
         if not _apply(q, force, bend, right_z, right_e, rod.factor, rod.step):
             break
-    return False, limit, residual, 0
+    response = np.zeros((6, 6)), np.zeros((6, force.shape[0], 2))
+    return state, hold.lengths, response, (False, limit, residual, 0)
 
 
 @kernel
@@ -87,8 +95,8 @@ def tip_response(q, moment, modules, scratch):
         Tip twist per tip wrench.
     by_bend : ndarray, shape (6, m, 2)
         Tip twist per commanded bend.
-    local, disk_pivots : ndarray, shapes (m, 6, 6), (m + 1, 5, 5)
-        Pivot blocks: with the interior ones they carry the inertia.
+    below : int
+        Negative eigenvalues of the pivot blocks: with the interior ones they are the inertia.
     """
     rotation, body = np.empty((3, 3)), np.empty(3)
     rotation_of(q[q.shape[0] - 1], rotation)
@@ -117,4 +125,31 @@ def tip_response(q, moment, modules, scratch):
                 for t in range(modules):
                     by_bend[c, t, 0] = right_e[t + 1, 3, c]
                     by_bend[c, t, 1] = right_e[t + 1, 4, c]
-    return compliance, by_bend, scratch.local, disk_pivots
+    below, work = 0, np.empty((5, 5))
+    for t in range(modules):
+        below += _negative_pairs(scratch.local[t])
+        below += negative_pivots(disk_pivots[t + 1], 5, work)
+    return compliance, by_bend, below
+
+
+@kernel
+def _negative_pairs(local):
+    """Count the negative eigenvalues of a module's symmetric matrix, by inertia; it is destroyed.
+
+    A pivot is a pair of rho and F: alone neither has one in a straight module without load.
+    """
+    count = 0
+    for i in range(3):
+        rho, both, force = local[i, i], local[i, 3 + i], local[3 + i, 3 + i]
+        determinant = rho * force - both * both
+        if not determinant > 0.0:
+            count += 1
+        elif rho < 0.0:
+            count += 2
+        for r in range(6):
+            if r % 3 > i:
+                x = (force * local[r, i] - both * local[r, 3 + i]) / determinant
+                y = (rho * local[r, 3 + i] - both * local[r, i]) / determinant
+                for k in range(6):
+                    local[r, k] -= x * local[i, k] + y * local[3 + i, k]
+    return count

@@ -9,6 +9,7 @@ Forward: the rod of least energy whose muscles have the bends that the lengths c
 from __future__ import annotations
 
 from dataclasses import replace
+import math
 import time
 
 import numpy as np
@@ -34,6 +35,7 @@ from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 from soro_mechanics.models.muscle_means import mean_remark
 from soro_mechanics.robot_file.reader import RobotDescription
 
+_MEAN = np.full(3, 1.0 / 3.0)
 _NEAREST = 0.995  # of the length: beyond it a rod through the point is nearly straight
 FAR = 'further away than the backbone is long'
 _ROUND_OFF = 1e-9  # of the length: the straight robot's own tip is within reach
@@ -85,8 +87,8 @@ class Kirchhoff(Model):
             settled = settle(self.rod, self.rod.straight, loads, wanted)
         status = examined(self.rod, settled, start)
         if status.code is Code.NONE:
-            slack = float(np.abs((settled[1] - lengths).mean(axis=1)).max())
-            status = amended(status, message=mean_remark(slack))
+            slack = (settled[1] - lengths) @ _MEAN
+            status = amended(status, message=mean_remark(max(map(abs, slack.tolist()))))
         return judged(self._configuration(actuation, load, settled[0], status))
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
@@ -98,7 +100,7 @@ class Kirchhoff(Model):
         """
         start = time.perf_counter()
         near = target
-        distance = float(np.linalg.norm(target.pose[:3, 3]))
+        distance = math.hypot(*target.pose[:3, 3].tolist())
         outside = distance > (1.0 + _ROUND_OFF) * self.backbone.length
         if not outside and distance > _NEAREST * self.backbone.length:
             # nearly straight the end point hardly determines the shape; the lengths still do

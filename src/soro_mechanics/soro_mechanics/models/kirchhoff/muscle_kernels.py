@@ -52,8 +52,7 @@ def shape_lengths(q, h, radius, lengths):
 @kernel
 def bends_of(lengths, module):
     """Return (c1, c2) of three lengths."""
-    c1 = 0.0
-    c2 = 0.0
+    c1 = c2 = 0.0
     for i in range(3):
         beta = muscle_angle(module, i)
         c1 += lengths[i] * math.cos(beta)
@@ -70,8 +69,7 @@ def bend_constraints(rho, start, end, module, radius, multiplier, lengths, out):
     Variables: rho in base axes, then the body increments of the first and of the last disk.
     """
     gradient, hessian = out
-    gradient[:] = 0.0
-    hessian[:] = 0.0
+    gradient[:] = hessian[:] = 0.0
     d = np.empty(3)
     motion = np.zeros((3, 9))
     along = np.empty(9)

@@ -104,8 +104,7 @@ def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
     matrix[1, 2] += 0.5 * body[0]
     matrix[2, 0] += 0.5 * body[1]
     matrix[2, 1] -= 0.5 * body[0]
-    turned = 0.0
-    unbalanced = 0.0
+    turned = unbalanced = 0.0
     for i in range(3):
         if i < rows:
             for j in range(6):

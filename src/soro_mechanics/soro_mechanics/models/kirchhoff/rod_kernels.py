@@ -104,9 +104,7 @@ def module_vectors(q, h, modules, rho):
     """Write rho (modules, 3): the Simpson sums of R e3 over every module."""
     per = (q.shape[0] - 1) // modules
     for t in range(modules):
-        x = 0.0
-        y = 0.0
-        z = 0.0
+        x = y = z = 0.0
         for k in range(per + 1):
             n = t * per + k
             weight = 1.0 if k == 0 or k == per else simpson_weight(k)
@@ -169,8 +167,7 @@ def rod_system(q, stiffness, h, dead, force, work):
     count = q.shape[0]
     modules = force.shape[0]
     per = (count - 1) // modules
-    gradient[:] = 0.0
-    diagonal[:] = 0.0
+    gradient[:] = diagonal[:] = 0.0
     for e in range(count - 1):
         _add_element(q[e], q[e + 1], stiffness, h, e, gradient, diagonal, coupling)
     r = np.empty((3, 3))
@@ -244,8 +241,7 @@ def eliminate_module(first, per, work, matrix, right):
     nodes. Returns the negative pivots.
     """
     gradient, diagonal, coupling, lever, factor, _ = work
-    matrix[:] = 0.0
-    right[:] = 0.0
+    matrix[:] = right[:] = 0.0
     pivot = diagonal[first + 1].copy()
     inverse = np.empty((3, 3))
     row = np.zeros((3, 10))

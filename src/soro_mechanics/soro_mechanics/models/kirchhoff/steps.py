@@ -10,8 +10,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.increments import advance, Outcome
-from soro_mechanics.models.kirchhoff.hold_kernels import make_hold_work
-from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton, tip_response
+from soro_mechanics.models.kirchhoff.hold_solve_kernels import hold_newton
 from soro_mechanics.models.kirchhoff.reach_kernels import Goal, make_rod_work, reach_newton
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
 from soro_mechanics.numerics.lie import so3_exp, so3_log
@@ -78,20 +77,19 @@ def hold(
     start: Array,
     wanted: Array,
     tolerance: float,
-) -> tuple[Shape, Array, Outcome, tuple[Array, Array, Array, Array]]:
+) -> tuple[tuple[Shape, Array, tuple[Array, Array]], Outcome]:
     """Move a shape (q, F, mu) from bends `start` to bends `wanted`, (m, 2) each.
 
-    Returns the state, the muscle lengths (m, 3), the outcome, and `tip_response`.
+    Returns state, muscle lengths (m, 3) and `tip_response`, as `hold_newton` does, and the
+    outcome, with all negative eigenvalues.
     """
-    modules = len(wanted)
-    rod, scratch = make_rod_work(len(state[0])), make_hold_work(modules)
+    first: Any = state, None, None
 
-    def attempt(good: Shape, goal: float) -> tuple[Shape, Any]:
+    def attempt(good: Any, goal: float) -> tuple[Any, Any]:
         aim = wanted if goal == 1.0 else start + goal * (wanted - start)
         loads = _between(before, after, goal)
-        trial = good[0].copy(), good[1].copy(), good[2].copy()
-        limit = _NEWTON_LIMIT if goal == 1.0 and good is state else _OF_A_PART
-        return trial, hold_newton(trial, rod_data, loads, aim, tolerance, limit, rod, scratch)
+        limit = _NEWTON_LIMIT if goal == 1.0 and good is first else _OF_A_PART
+        *found, ended = hold_newton(good[0], rod_data, loads, aim, tolerance, limit)
+        return found, ended
 
-    good, outcome = advance(state, attempt, _HALVINGS)
-    return good, scratch.lengths, outcome, tip_response(good[0], after[1], modules, scratch)
+    return advance(first, attempt, _HALVINGS)

@@ -43,7 +43,8 @@ def driven_slopes(drives: Sequence[DriveSpec], actuation: Array) -> Array:
 
 
 def _by_actuator(drives: Sequence[DriveSpec], actuation: Array) -> Array:
-    out = np.array([actuation, np.ones(len(actuation))])
+    out = np.empty((2, len(actuation)))
+    out[0], out[1] = actuation, 1.0
     for d in drives:
         if d.curve is not None:
             out[:, d.actuator] = driven_range(d, actuation[d.actuator])

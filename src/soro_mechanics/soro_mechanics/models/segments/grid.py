@@ -61,11 +61,8 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
             for s in segments
         ]
     )
-    links = np.zeros(len(lengths))
-    link_masses = np.zeros(len(lengths))
-    for segment, element in zip(segments, last, strict=True):
-        links[element] = segment.link
-        link_masses[element] = segment.link_mass
+    links, link_masses = np.zeros((2, len(lengths)))
+    links[last], link_masses[last] = np.array([(s.link, s.link_mass) for s in segments]).T
     masses = np.empty((len(lengths), 3))
     beyond = structure.tip_mass
     for e in range(len(lengths) - 1, -1, -1):
@@ -112,9 +109,8 @@ def load_arrays(structure: SegmentChain, grid: Grid, load: LoadCase) -> PointLoa
     segments = structure.segments
     for segment, element in zip(segments, grid.last_elements, strict=True):
         if segment.link_mass > 0.0:
-            rows.append(
-                (element, 0.5 * segment.link, _force(segment.link_mass * gravity), False, False)
-            )
+            weight = _force(segment.link_mass * gravity)
+            rows.append((element, 0.5 * segment.link, weight, False, False))
     tip = grid.last_elements[-1]
     if structure.tip_mass > 0.0:
         rows.append((tip, 0.0, _force(structure.tip_mass * gravity), False, False))

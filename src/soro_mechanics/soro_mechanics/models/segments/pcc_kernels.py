@@ -37,8 +37,7 @@ class Arcs(NamedTuple):
 def _place_strains(chain, x, record, d_record):
     """Write the strains x (segments, 3) and their unit variations into the record."""
     segments = chain.segments
-    record[:] = 0.0
-    d_record[:] = 0.0
+    record[:] = d_record[:] = 0.0
     for e in range(segments.shape[0]):
         i = segments[e]
         for point in range(3):
@@ -46,8 +45,7 @@ def _place_strains(chain, x, record, d_record):
             record[e, point, 5] = x[i, 1]
             record[e, point, 6] = x[i, 2]
             d_record[e, point, 0, 3 * i] = 1.0
-            d_record[e, point, 5, 3 * i + 1] = 1.0
-            d_record[e, point, 6, 3 * i + 2] = 1.0
+            d_record[e, point, 5, 3 * i + 1] = d_record[e, point, 6, 3 * i + 2] = 1.0
 
 
 @kernel
@@ -55,8 +53,7 @@ def _means(chain, at, d_at, mean, d_mean):
     """Write the means of (N, Mx, My) of the weight over every segment, by Simpson's rule."""
     lengths, segments, _, masses, _, _ = chain
     whole = np.zeros(mean.shape[0])
-    mean[:] = 0.0
-    d_mean[:] = 0.0
+    mean[:] = d_mean[:] = 0.0
     for e in range(lengths.shape[0]):
         i = segments[e]
         whole[i] += lengths[e]
@@ -86,8 +83,7 @@ def _fill_system(whole, part, arcs, tip, d_tip, a, b):
     sections = whole.chain.sections
     size = a.shape[0]
     parameters = whole.d_press.shape[2]
-    a[:] = 0.0
-    b[:] = 0.0
+    a[:] = b[:] = 0.0
     for r in range(3):
         b[r, 0] = -tip[3 + r]
         for c in range(size):
@@ -225,8 +221,7 @@ def _final_record(whole, x, at, d_at, b):
     segments, masses = chain.segments, chain.masses
     parameters = d_record.shape[3]
     size = d_at.shape[3]
-    record[:] = 0.0
-    d_record[:] = 0.0
+    record[:] = d_record[:] = 0.0
     d_y = np.empty(6)
     for e in range(segments.shape[0]):
         i = segments[e]

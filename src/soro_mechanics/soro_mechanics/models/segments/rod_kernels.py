@@ -259,9 +259,7 @@ def _keep(nodes, node, y, cols, total):
 def begin(start, y, cols, total):
     """Set the clamped base: identity pose, transmitted wrench `start`, six wrench columns."""
     y[:] = 0.0
-    y[3] = 1.0
-    y[7] = 1.0
-    y[11] = 1.0
+    y[3] = y[7] = y[11] = 1.0
     y[12:] = start
     cols[:] = 0.0
     for c in range(6):

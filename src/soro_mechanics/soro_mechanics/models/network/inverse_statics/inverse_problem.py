@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, Target, Task
-from soro_mechanics.inverse.steps import convex, learn_bend, least_energy
+from soro_mechanics.inverse.steps import learn_bend, least_energy
 from soro_mechanics.inverse.task_error import axis_turn, sizes, task_error, task_rows
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
@@ -45,6 +45,7 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics import lie
+from soro_mechanics.numerics.dense_kernels import convex
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
 

@@ -85,8 +85,7 @@ def nearest_segments(pose, g, below):
     Neighbours are left out: next to a body in which both rods end, or along one rod, where only an
     overlap is a gap, and only of a rod that turns by TURN_TO_TOUCH. pose (m, 4, 4).
     """
-    first = -1
-    second = -1
+    first = second = -1
     turned = _turned(pose, g)
     spheres = _spheres(pose, g)
     for c in range(g.wide.shape[0]):

@@ -58,8 +58,7 @@ def log_coefficients(x):
         return small_log_coefficients(x)
     _, _, c2, c3, c4, c5, c6 = stumpff(x)
     if x < SERIES_BELOW:
-        c7 = 0.0
-        c8 = 0.0
+        c7 = c8 = 0.0
         for k in range(10, -1, -1):
             n = 2.0 * k
             c7 = 1.0 - x * c7 / ((n + 8.0) * (n + 9.0))

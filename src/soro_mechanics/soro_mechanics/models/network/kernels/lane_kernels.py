@@ -178,9 +178,7 @@ def integrate_lanes(load, tables, steps, v, work, path, lanes):
     total = work[3, :size]
     y[:] = 0.0
     for k in range(lanes):
-        y[k] = 1.0
-        y[32 + k] = 1.0
-        y[64 + k] = 1.0
+        y[k] = y[32 + k] = y[64 + k] = 1.0
     keep = path.shape[1]
     for j in range(keep):
         path[0, j] = y[j]

@@ -217,12 +217,9 @@ def differentiate_lanes(load, tables, steps, v, work, out, lanes):
     total = work[o + SIZE : o + 2 * SIZE]
     scratch = work[o + 2 * SIZE : o + 5 * SIZE]
     cols = work[o + 5 * SIZE : o + (6 + columns) * SIZE].reshape(columns + 1, SIZE)
-    cols[:] = 0.0
-    y[:] = 0.0
+    cols[:] = y[:] = 0.0
     for k in range(lanes):
-        y[k] = 1.0
-        y[32 + k] = 1.0
-        y[64 + k] = 1.0
+        y[k] = y[32 + k] = y[64 + k] = 1.0
     for i in range(steps):
         _go_through_stages(y, load, tables, i, stages, total, lanes)
         for c in range(columns + 1):

@@ -42,8 +42,7 @@ def doubt(pose, wrench, stress, length, g):
                     turn += part * part
                 total += TURNED * turn * math.sqrt(turn)
                 continue
-            trace = 0.0
-            force = 0.0
+            trace = force = 0.0
             for i in range(3):
                 force += wrench[k, i] * wrench[k, i]
                 for j in range(3):

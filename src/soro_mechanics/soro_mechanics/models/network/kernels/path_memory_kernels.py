@@ -137,10 +137,7 @@ def correct_step(memory, pairs, stepped):
 @merged_kernel
 def _dot(a, b):
     # four sums, because a single one waits for each addition
-    s0 = 0.0
-    s1 = 0.0
-    s2 = 0.0
-    s3 = 0.0
+    s0 = s1 = s2 = s3 = 0.0
     for i in range(POSE, a.shape[0], 4):
         s0 += a[i] * b[i]
         s1 += a[i + 1] * b[i + 1]

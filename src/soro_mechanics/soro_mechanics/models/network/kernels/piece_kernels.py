@@ -217,8 +217,7 @@ def _condensed(p, work, force, tangent, params):
         for j in range(6):
             tangent[6 + i, 6 + j] += b_f[i, j]
         for j in range(3):
-            s = 0.0
-            t = 0.0
+            s = t = 0.0
             for k in range(3):
                 s += b_f[i, k] * ad[j, k]
                 t += b_f[i, k] * ad[j, 3 + k] + b_f[i, 3 + k] * ad[j, k]

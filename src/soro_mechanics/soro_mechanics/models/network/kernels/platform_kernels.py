@@ -148,8 +148,7 @@ def renew(s, x, state, w, maps, lanes):
         maps.d[r] = 0.0
         if kind == 0:
             continue
-        stiffness = 0.0
-        drive = 0.0
+        stiffness = drive = 0.0
         for i in range(6):
             drive += basis[i, 7] * w.params[r, 6 + i, 0]
             for j in range(6):
@@ -298,8 +297,7 @@ def reach_platform(of, maps, target, search, pose, lanes):
     if not search.resume:
         row = memory[POINTS + 2 * pairs, POSE:]
         _predict(s, x, state, of.work, target, memory, search.count, row)
-    before = 0.0
-    error = 0.0
+    before = error = 0.0
     for step in range(most + 1):
         error = shape_residual(of, lanes)
         reached = error <= search.tolerance

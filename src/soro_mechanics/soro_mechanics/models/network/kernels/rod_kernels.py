@@ -136,8 +136,7 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
 @merged_kernel
 def assemble_elements(s, x, state, w, exact, lanes):
     """Write force, tangent, twist and strain operator of all two-node elements, without weight."""
-    full = 0
-    left = 0
+    full = left = 0
     for r in range(s.counts[1]):
         if s.rod_macro[r] == 0:
             left += s.rod_piece[r + 1] - s.rod_piece[r]

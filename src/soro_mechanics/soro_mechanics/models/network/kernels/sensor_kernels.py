@@ -185,9 +185,7 @@ def sensor_response(s, x, state, w, q):
     row_b = w.scratch[41, 0:3]
     turning = w.scratch[42:46, 0:3]
     count = rod.shape[0]
-    q.bodies[:] = 0.0
-    q.actuators[:] = 0.0
-    inner[:] = 0.0
+    q.bodies[:] = q.actuators[:] = inner[:] = 0.0
     i = 0
     while i < count:
         r = rod[i]

@@ -346,8 +346,7 @@ def move(s, old, w, part, new):
 @kernel
 def largest_step(s, w):
     """Return what part of a step is taken at once, and its largest turn [rad] and move [m]."""
-    turn = 0.0
-    shift = 0.0
+    turn = shift = 0.0
     for k in range(s.counts[2]):
         for i in range(3):
             shift = max(shift, abs(w.step_node[k, i]))
