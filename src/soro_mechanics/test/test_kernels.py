@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large kernels are compiled once and called, also out of a cache of which parts are lost."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
 import subprocess
 import sys
+import time
 
 from numba.core.errors import NumbaError
 from numba.core.runtime import _nrt_python, rtsys
 import numpy as np
 import pytest
 
+from soro_mechanics.numerics import kernels
 from soro_mechanics.numerics.kernels import kernel, makes_arrays
 
 MODULE = """
@@ -181,6 +184,43 @@ def _shifted(value, by):
 @kernel
 def _shifted_twice(value):
     return _shifted(_shifted(value, 1), by=2)
+
+
+HOLDER = """
+import os, sys
+from soro_mechanics.numerics import kernels
+os.nice(int(sys.argv[2]))
+lock = open(sys.argv[1], 'a+')
+kernels._take(lock)
+print('held', flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(('nice', 'waited'), [('19', 0.1), ('0', 0.6)])
+def test_one_that_gets_less_of_the_processor_is_not_waited_for(
+    tmp_path, monkeypatch, nice, waited
+):
+    monkeypatch.setattr(kernels, 'PATIENCE', 0.1)
+    monkeypatch.setattr(kernels, 'MAX_WAIT', 0.6)
+    path = tmp_path / 'kernel.lock'
+    with subprocess.Popen(
+        [sys.executable, '-c', HOLDER, str(path), nice],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout.readline() == 'held\n'
+        with path.open('a+') as lock:
+            begin = time.monotonic()
+            kernels._take(lock)
+            took = time.monotonic() - begin
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            assert waited <= took and (nice == '0' or took < 0.6)
+            holder.communicate()
+            kernels._take(lock)
+            assert path.read_text() == f'{os.nice(0)}\n'
 
 
 def test_literals_of_one_type_share_a_signature():

@@ -212,8 +212,8 @@ class BagReader(AbstractContextManager['BagReader']):
     def namespaces(self) -> list[str]:
         """Namespaces of robots: those recorded with a file, else those with an actuator_state."""
         with_file = [robot.namespace for robot in self.robots]
-        suffix = '/actuator_state'
-        return with_file or [t.removesuffix(suffix) or '/' for t in self.topics if t.endswith(suffix)]
+        end = '/actuator_state'
+        return with_file or [t.removesuffix(end) or '/' for t in self.topics if t.endswith(end)]
 
     def messages(
         self,

@@ -12,7 +12,8 @@ of arrays a third of what there is to compile, only those have that Python calls
 arrays, a fifth of it, are counted only in a kernel that makes one: otherwise its caller has them.
 
 Of several processes that need a kernel which is not compiled yet, one compiles it and the others
-wait for that, instead of compiling the same beside it.
+wait for that, instead of compiling the same beside it. Not for long where it stands back, as the
+process that compiles for later does: on a busy computer it may get no processor for minutes.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ import dataclasses
 import fcntl
 import gc
 import hashlib
+import os
 from pathlib import Path
 import sys
 import time
-from typing import Any
+from typing import Any, IO
 
 from soro_mechanics.numerics.numba_start import import_numba
 
@@ -43,6 +45,7 @@ from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.targetconfig import ConfigStack  # noqa: E402
 
 MAX_WAIT = 300.0  # s for another process, several times the longest compilation seen
+PATIENCE = 5.0  # s for one that gets less of a busy processor: it may get none
 SELDOM = 50_000  # objects made between two looks for garbage, while something is compiled
 MAKERS = {'array', 'astype', 'copy', 'empty', 'eye', 'full', 'ones', 'ravel', 'sum', 'zeros'}
 VIEW = 'only kernels that count no references may call it; Python calls its py_func'
@@ -207,8 +210,8 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
                 text = f'{function.__module__} {function.__qualname__} {sig}'
                 name = hashlib.sha256(text.encode()).hexdigest()[:32]
                 folder.mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context((folder / f'{name}.lock').open('w'))
-                _take(lock.fileno())
+                lock = stack.enter_context((folder / f'{name}.lock').open('a+'))
+                _take(lock)
                 stack.callback(fcntl.flock, lock, fcntl.LOCK_UN)  # forked processes hold it too
         yield
 
@@ -229,13 +232,28 @@ def _collecting_seldom() -> Iterator[None]:
         gc.set_threshold(*often)
 
 
-def _take(descriptor: int) -> None:
-    """Take an exclusive lock; compile as well if its holder stands still."""
-    end = time.monotonic() + MAX_WAIT
-    while time.monotonic() < end:
-        with contextlib.suppress(BlockingIOError):
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        time.sleep(0.02)
+def _take(lock: IO[str]) -> None:
+    """Take an exclusive lock and say who has it; compile as well if its holder stands still."""
+    rank, begin = _rank(), time.monotonic()
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            behind = int(lock.read() or rank) > rank
+            if time.monotonic() - begin > (PATIENCE if behind else MAX_WAIT):
+                return
+            time.sleep(0.02)
+        else:
+            lock.truncate(0)
+            print(rank, file=lock, flush=True)
+            return
+
+
+def _rank() -> int:
+    """Return how far this thread stands back: its nice value, 20 where it takes leftovers only."""
+    leftovers = sys.platform == 'linux' and os.sched_getscheduler(0) == os.SCHED_IDLE
+    return 20 if leftovers else os.nice(0)
 
 
 @dataclasses.dataclass(frozen=True)
