@@ -35,6 +35,12 @@ class RunningRobot:
         """What stands before the slash of its names: nothing in the root namespace."""
         return self.namespace.rstrip('/')
 
+    def demand_haptics(self) -> None:
+        """UserError: it is no haptic device, and has no flex sensors."""
+        if 'haptic' not in self.description.structure:
+            name = self.description.name
+            raise UserError(f'{name} is no haptic device: its file has no control.haptic')
+
 
 def add_robot_options(
     parser: argparse.ArgumentParser, offline: bool, default: str = 'the one robot that runs'

@@ -148,3 +148,10 @@ def test_without_state_or_tip_nothing_is_sent_and_what_is_missing_is_said(
     assert main(('move', '--actuation', '0.5bar', '0', '0')) == 1
     assert said in capsys.readouterr().err
     assert not robot.targets
+
+
+@pytest.mark.parametrize('words', [('calibrate',), ('haptics', 'free')])
+def test_verbs_of_a_haptic_device_say_that_a_robot_is_none(make_robot, capsys, words):
+    make_robot('position')
+    assert main(words) == 1
+    assert 'stiff_flop is no haptic device' in capsys.readouterr().err

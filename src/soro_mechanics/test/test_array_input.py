@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of arrays at the public edge."""
 
+from array import array
+import math
+
 import numpy as np
 import pytest
 
@@ -91,3 +94,16 @@ def test_nothing_that_is_not_real_comes_in_anywhere():
             except InvalidInput:
                 continue
             pytest.fail(f'{name} takes {value!r}')
+
+
+def test_numbers_that_are_refused_are_shown_as_numbers():
+    for value in (array('d', [math.nan, 1.5]), np.array([math.nan, 1.5])):
+        assert str(InvalidInput('x', value, 'numbers')) == 'x = [nan, 1.5]: expected numbers'
+
+
+def test_pressures_that_crush_a_robot_end_in_a_status():
+    for name, model in (('stiff_flop', 'npcc'), ('stiff_flop', 'ncm')):
+        robot = load_robot(name, model)
+        for pressure in (-1e12, -1e30, -1e308, 1e308):
+            status = robot.forward([pressure] * 3).status
+            assert status.warnings or not status.converged

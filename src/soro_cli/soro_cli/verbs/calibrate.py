@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     weight = None if arguments.weight is None else number(arguments.weight, 'kg', '--weight')
 
     def prepared(robot: RunningRobot) -> CalibrateFlexSensors.Goal:
+        robot.demand_haptics()
         if weight is not None:
             robot.session.set_parameter(f'{robot.prefix}/flex_calibration', 'weight', weight)
         return goal

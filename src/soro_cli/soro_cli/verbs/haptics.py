@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = arguments.environment in ENVIRONMENTS
     from_file = () if known else _objects_of_file(arguments)
     with running_robot(arguments) as robot:
+        robot.demand_haptics()
         objects = _objects(arguments, robot) if known else from_file
         request = SetVirtualEnvironment.Request(objects=[object_to_message(o) for o in objects])
         name = f'{robot.prefix}/haptic_renderer/set_environment'

@@ -97,7 +97,7 @@ class UnknownKey(RobotFileError):
 def shown(value: object) -> str:
     """Return a value as a message shows it; whatever it is, short enough for one."""
     try:
-        text = repr(value)
+        text = repr(value.tolist() if hasattr(value, 'tolist') else value)
     except ValueError:  # Python writes no whole number of more than some thousand digits
         text = 'a number of too many digits'
     return text if len(text) <= MAX_SHOWN else f'{text[:MAX_SHOWN]}...'

@@ -286,8 +286,8 @@ class SegmentModel(Model):
         scale = np.repeat([1.0, length], 3) / math.sqrt(self._units[1] * length)
         least, largest = extreme_eigenvalues(compliance, 1.0 / np.outer(scale, scale))
         positive = least > 0.0
-        smallest = 1.0 / largest if positive else 1.0 / least
-        return bool(inner and positive), float(smallest)
+        softest = largest if positive else least
+        return bool(inner and positive), 1.0 / softest if softest else math.inf
 
     def _configuration(
         self, state: RodState, actuation: Array, load: LoadCase, status: SolverStatus
