@@ -88,9 +88,7 @@ def test_a_stop_of_a_stopped_robot_ends_what_was_sent_just_before_it(running):
 def test_an_emergency_stop_is_latched(running):
     running.move(TARGET)
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    estop = running.session.node.create_publisher(
-        Bool, f'{running.robot.prefix}/estop', latched
-    )
+    estop = running.session.node.create_publisher(Bool, f'{running.robot.prefix}/estop', latched)
     estop.publish(Bool(data=True))
     running.wait(lambda: running.state() == ActuatorState.ESTOP, NOTICED, 'emergency stop')
     running.wait(lambda: max(running.watch.measured) < 5e3, 2.0, 'venting')
