@@ -45,7 +45,7 @@ def said_of_the_body(robot):
     said: list[str] = []
 
     def listen(message: DiagnosticArray) -> None:
-        name = f'{robot.prefix}/emulator: body'
+        name = f'{robot.namespace}/emulator: body'
         said.extend(s.message for s in message.status if s.name == name)
 
     robot.node.create_subscription(DiagnosticArray, '/diagnostics', listen, 50)
