@@ -15,14 +15,7 @@ import numpy as np
 from std_msgs.msg import Header
 
 from soro_mechanics.core.array_input import finite_array
-from soro_mechanics.core.configuration import (
-    Array,
-    Configuration,
-    InverseSolution,
-    Load,
-    rotation_angle,
-    Task,
-)
+from soro_mechanics.core.configuration import Array, Configuration, Load, rotation_angle, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
@@ -153,7 +146,8 @@ class Services:
         response.position_error = float(solution.position_error)
         response.orientation_error = float(solution.orientation_error)
         response.at_limit = list(solution.at_limit)
-        return fill_code(response, solution.status.code, _sentence(solution))
+        status = solution.status
+        return fill_code(response, status.code, status.message or status.doubt)
 
     def _target(self, request: Any) -> tuple[Array, Task]:
         if request.task not in list(Task):
@@ -192,12 +186,3 @@ class Services:
         return configuration_to_message(
             q, robot, self.binding.frames.base_link, self.now(), ConfigurationMessage.FROM_REQUEST
         )
-
-
-def _sentence(solution: InverseSolution) -> str:
-    if solution.status.code is Code.NONE:
-        return solution.status.message
-    miss = f'{solution.position_error * 1e3:.3g} mm'
-    if solution.orientation_error:
-        miss += f', {np.degrees(solution.orientation_error):.3g} deg'
-    return f'{solution.status.doubt} ({miss} away at best)'

@@ -369,7 +369,7 @@ def test_solve_path_names_every_unreachable_point_and_goes_on():
     result = solve_path(robot, path)
     assert result.failed == (6, 7)
     assert result.codes[6] is Code.UNREACHABLE
-    assert result.message.startswith('point 6 at (0.0600, 0.0000, 0.0000) m: too far; 10.00 mm')
+    assert result.message == 'point 6 at (0.0600, 0.0000, 0.0000) m: too far'
     assert result.complete
     assert result.actuation[5] == pytest.approx([0.05, 0, 0])
     # warm starts come from the last point that was reached, never from a failed one

@@ -149,5 +149,4 @@ def _tips(robot: Robot, rest: Array, share: float, ways: Sequence[Array]) -> Arr
 
 def _refusal(pose: Array, solution: InverseSolution) -> str:
     x, y, z = pose[:3, 3]
-    text = f'({x:.4f}, {y:.4f}, {z:.4f}) m: {solution.status.doubt}'
-    return f'{text}; nearest is {solution.position_error * 1e3:.2f} mm away'
+    return f'({x:.4f}, {y:.4f}, {z:.4f}) m: {solution.status.doubt}'

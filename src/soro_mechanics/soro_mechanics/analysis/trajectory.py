@@ -256,8 +256,7 @@ def _bad(codes: Sequence[Code]) -> tuple[int, ...]:
 
 def _reason(index: int, pose: Array, solution: InverseSolution) -> str:
     x, y, z = pose[:3, 3]
-    where = f'point {index} at ({x:.4f}, {y:.4f}, {z:.4f}) m'
-    return f'{where}: {solution.status.doubt}; {solution.position_error * 1e3:.2f} mm away at best'
+    return f'point {index} at ({x:.4f}, {y:.4f}, {z:.4f}) m: {solution.status.doubt}'
 
 
 def schedule(
