@@ -229,7 +229,7 @@ def _inverse3(p, out):
 @merged_kernel
 def _inner(a, i, b, j):
     """Return the product of two columns of three numbers."""
-    return a[0, i] * b[0, j] + a[1, i] * b[1, j] + a[2, i] * b[2, j]
+    return dot(column_at(a, 0, i), column_at(b, 0, j))
 
 
 @kernel
