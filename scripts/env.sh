@@ -41,10 +41,14 @@ _soro_prepend() { # variable, entry: put in front, and take away where it was be
 }
 
 if [ -d "$_soro_root/install" ]; then
+  _soro_libraries="$(find "$_soro_root/install" -mindepth 3 -maxdepth 3 -name 'lib*.so*')"
   for _soro_prefix in $(find "$_soro_root/install" -mindepth 1 -maxdepth 1 -type d | sort); do
     _soro_name="${_soro_prefix##*/}"
     _soro_prepend AMENT_PREFIX_PATH "$_soro_prefix"
-    [ -d "$_soro_prefix/lib" ] && _soro_prepend LD_LIBRARY_PATH "$_soro_prefix/lib"
+    # Only these: a node loads a hundred libraries, each of which is looked for in every folder.
+    case "$_soro_libraries" in
+      *"$_soro_prefix/lib/"*) _soro_prepend LD_LIBRARY_PATH "$_soro_prefix/lib" ;;
+    esac
     # --symlink-install leaves links to the sources of a Python package in its build folder, and in
     # its install folder nothing to import: every import would look there all the same.
     if [ -e "$_soro_root/build/$_soro_name/setup.py" ]; then
@@ -76,4 +80,4 @@ export SORO_KERNELS="${SORO_KERNELS:-compiled}"
 # how, and does the same in every process of ours. Here for `ros2`, RViz and your own programs.
 _soro_file="$SORO_WORKSPACE/src/soro_node/soro_node/middleware.py"
 [ -e "$_soro_file" ] && eval "$(python3 -S "$_soro_file")"
-unset _soro_script _soro_venv _soro_root _soro_prefix _soro_name _soro_site _soro_old _soro_file
+unset _soro_script _soro_venv _soro_root _soro_libraries _soro_prefix _soro_name _soro_site _soro_old _soro_file
