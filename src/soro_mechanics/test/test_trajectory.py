@@ -11,6 +11,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.trajectory import (
+    TOO_MANY,
     sample_curve,
     SampledPath,
     schedule,
@@ -375,6 +376,15 @@ def test_solve_path_names_every_unreachable_point_and_goes_on():
     # warm starts come from the last point that was reached, never from a failed one
     assert robot.guesses[8].actuation == pytest.approx([0.05, 0, 0])
     assert robot.guesses[0] is None
+
+
+def test_a_path_that_is_nowhere_in_reach_is_given_up():
+    robot = LinearRobot()
+    path = straight_path(4001, 4000.0)  # in millimetres
+    result = solve_path(robot, path)
+    assert len(robot.guesses) == len(result.codes) == len(result.tip) < 120
+    assert result.failed == tuple(range(1, 1 + TOO_MANY)) and result.complete
+    assert 'point 1 at' in result.message
 
 
 class Counting:

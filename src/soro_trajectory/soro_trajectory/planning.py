@@ -69,7 +69,10 @@ class Plan:
         count = len(self.solution.failed)
         if not count:
             return ''
+        tried = len(self.solution.codes)
         share = f'{count} of {len(self.path.poses)}'
+        if tried < len(self.path.poses):
+            share = f'{count} of the first {tried}'
         return f'{share} points are not reachable, nothing moved; {self.solution.message}'
 
     def desired_after(self, start: Callable[[], int]) -> Callable[[int], Array]:
@@ -105,7 +108,8 @@ def curve_of_goal(goal: Any, to_base: ToBase) -> Curve:
         if frame not in found:  # once: a frame that moves is in one place for all points
             header = Header(frame_id=frame, stamp=whole.stamp)
             found[frame] = to_base(header, f'{field}.header' if own else 'path.header')
-        poses.append(found[frame] @ pose_from_message(stamped.pose, field))
+        oriented = goal.task != Task.POSITION
+        poses.append(found[frame] @ pose_from_message(stamped.pose, field, oriented))
     return curve_from_poses(np.array(poses))
 
 
