@@ -20,10 +20,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import functools
+import math
 import sys
+import time
 from typing import Any
 
 BLAS = 'scipy.linalg'
+SILENT = 1.0  # s of compiling, before a person who waits is told
+PAUSE = 5.0  # s without any, after which it is told again
 
 
 def import_numba() -> None:
@@ -55,8 +59,31 @@ def _without(package: str) -> Iterator[None]:
         del sys.modules[package]
 
 
+class _Told:
+    """Says on a terminal, or in a notebook, that kernels of ours are being compiled for long."""
+
+    def __init__(self) -> None:
+        self._last, self._due = -math.inf, math.inf
+
+    def notify(self, event: Any) -> None:
+        """Numba begins or ends to compile a function."""
+        now = time.monotonic()
+        if not event.data['dispatcher'].py_func.__module__.startswith('soro_mechanics.'):
+            return
+        if event.is_start and now - self._last > PAUSE:
+            self._due = now + SILENT
+        self._last = now
+        if now < self._due or sys.stderr is None:
+            return
+        self._due = math.inf
+        if sys.stderr.isatty() or 'ipykernel' in sys.modules:
+            text = 'soro: kernels are being compiled, once on this computer, for up to two minutes'
+            print(text, file=sys.stderr, flush=True)
+
+
 @functools.cache
 def _spare_work() -> None:
+    from numba.core import event
     from numba.core.codegen import JITCodeLibrary
     from numba.core.codegen import ll as llvm
     from numba.core.extending import overload
@@ -98,6 +125,8 @@ def _spare_work() -> None:
             library._codegen._engine._defined_symbols.add(name)  # else read from the module
         return plain[2](library, name)
 
+    event.Listener.register(_Told)
+    event.register('numba:compile', _Told())
     kind = JITCodeLibrary
     plain = kind._unserialize, kind._get_module_for_linking, kind.get_pointer_to_function
     kind._unserialize = classmethod(unserialize)
