@@ -194,6 +194,24 @@ def test_csv_is_read_with_and_without_orientation(tmp_path):
     )
 
 
+def test_every_row_has_its_own_orientation(tmp_path):
+    random = np.random.default_rng(3)
+    points, turns = random.normal(size=(2, 40, 3))
+    rows, expected = [], []
+    for i, (point, turn) in enumerate(zip(points, turns, strict=True)):
+        angle = np.linalg.norm(turn)
+        quaternion = [*(np.sin(angle / 2) * turn / angle), np.cos(angle / 2)]
+        turned = i % 3 > 0
+        rows.append(','.join(map(repr, [*point.tolist(), *map(float, quaternion)][: 7 if turned else 3])))
+        expected.append(lie.so3_exp(turn) if turned else np.eye(3))
+    file = tmp_path / 'points.csv'
+    file.write_text('\n'.join(rows), encoding='utf-8')
+    poses = read_curve(file).poses
+    np.testing.assert_allclose(poses[:, :3, :3], expected, atol=1e-14)
+    np.testing.assert_array_equal(poses[:, :3, 3], points)
+    assert np.array_equal(poses[:, 3], np.tile([0.0, 0.0, 0.0, 1.0], (40, 1)))
+
+
 @pytest.mark.parametrize(
     ('text', 'part'),
     [

@@ -82,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     lost = result.lost + result.dropped
     if lost:
         note(f'soro: {lost} messages are missing in {result.folder}')
-    return 1 if result.failure or lost else 0
+    if not (result.failure or result.messages):
+        note('soro: nothing was recorded: no message came of the topics that were asked for')
+    return 1 if result.failure or lost or not result.messages else 0
 
 
 def _show(result: Any) -> None:
