@@ -230,12 +230,11 @@ def solve_path(
     n, m = len(path.poses), len(robot.actuators)
     actuation, tip = np.empty((n, m)), np.empty((n, 4, 4))
     codes: list[Code] = []
-    missed = 0
     message, warnings, doubt = '', Warnings.NONE, ''
-    begun = guess is not None
+    begun, complete, missed = guess is not None, True, 0
     for i, pose in enumerate(path.poses):
-        if not proceed(i):
-            return PathSolution(actuation[:i], tip[:i], tuple(codes), _bad(codes), message, False)
+        if missed == TOO_MANY or not (complete := proceed(i)):
+            break
         s = robot.inverse(pose, wrench, guess, loads, task, *tolerances)
         actuation[i], tip[i] = s.actuation, s.configuration.tip
         codes.append(s.status.code)
@@ -248,13 +247,8 @@ def solve_path(
         if reached and s.configuration.status.warnings and not doubt:
             doubt = f'point {i}: {s.configuration.status.message}'
         missed += not reached
-        if missed == TOO_MANY:
-            break
-    done = len(codes)
-    said = message or doubt
-    return PathSolution(
-        actuation[:done], tip[:done], tuple(codes), _bad(codes), said, True, warnings
-    )
+    solved = actuation[: len(codes)], tip[: len(codes)], tuple(codes), _bad(codes)
+    return PathSolution(*solved, message or doubt, complete, warnings)
 
 
 def _bad(codes: Sequence[Code]) -> tuple[int, ...]:

@@ -131,7 +131,10 @@ def curve_from_poses(poses: Array) -> Curve:
 
     Raises InvalidInput: it is empty, or a pose is not finite or not rigid.
     """
-    return _through(np.array([pose_array(f'path[{i}]', p) for i, p in enumerate(poses)]), 'path')
+    checked = np.empty((len(poses), 4, 4))
+    for i, pose in enumerate(poses):
+        checked[i] = pose_array(f'path[{i}]', pose)
+    return _through(checked, 'path')
 
 
 def _through(poses: Array, field: str) -> Curve:
