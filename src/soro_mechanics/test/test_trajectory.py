@@ -11,11 +11,11 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis.trajectory import (
-    TOO_MANY,
     sample_curve,
     SampledPath,
     schedule,
     solve_path,
+    TOO_MANY,
     tracking_error,
 )
 from soro_mechanics.core.configuration import Configuration, InverseSolution, LoadCase
@@ -202,7 +202,8 @@ def test_every_row_has_its_own_orientation(tmp_path):
         angle = np.linalg.norm(turn)
         quaternion = [*(np.sin(angle / 2) * turn / angle), np.cos(angle / 2)]
         turned = i % 3 > 0
-        rows.append(','.join(map(repr, [*point.tolist(), *map(float, quaternion)][: 7 if turned else 3])))
+        row = [*point, *quaternion] if turned else point
+        rows.append(','.join(repr(float(x)) for x in row))
         expected.append(lie.so3_exp(turn) if turned else np.eye(3))
     file = tmp_path / 'points.csv'
     file.write_text('\n'.join(rows), encoding='utf-8')

@@ -16,7 +16,8 @@ LAUNCHER_PATIENCE = 5.0  # s, then a launcher sends SIGTERM
 
 PROGRAM = """
 import sys, threading
-from busy_work import busy, callback, cores_of_threads, keep_interpreter, LONGER, niceness_of_threads, Slow
+from busy_work import busy, callback, cores_of_threads, keep_interpreter
+from busy_work import LONGER, niceness_of_threads, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
