@@ -140,12 +140,6 @@ def end_if_interrupted() -> None:
         raise StopRequested
 
 
-def _say_what_is_lost(what: Any) -> None:
-    """Say what a callback from C has raised, as Python does; a stop is raised anew."""
-    if what.exc_type is not StopRequested:
-        sys.__unraisablehook__(what)
-
-
 def spin(executor: Executor, stop: Future) -> None:
     """Execute callbacks until a future is done or the context is shut down.
 
@@ -189,7 +183,8 @@ def run(
     end_with_launcher()
     if driver and launcher() is None and signal.SIGHUP in end_signals():  # not under nohup
         die_with_parent(signal.SIGTERM)
-    sys.unraisablehook = _say_what_is_lost
+    # A callback from C loses what it raises, and Python says so; a stop is raised anew.
+    sys.unraisablehook = lambda x: x.exc_type is StopRequested or sys.__unraisablehook__(x)
     safety = Safety()
     _signals = signals = StopSignals(not driver, lambda: _end_without_main_thread(safety))
     try:

@@ -62,23 +62,20 @@ def _without(package: str) -> Iterator[None]:
 class _Told:
     """Says on a terminal, or in a notebook, that kernels of ours are being compiled for long."""
 
-    def __init__(self) -> None:
-        self._last, self._due = -math.inf, math.inf
+    last, due = -math.inf, math.inf
 
     def notify(self, event: Any) -> None:
-        """Numba begins or ends to compile a function."""
         now = time.monotonic()
         if not event.data['dispatcher'].py_func.__module__.startswith('soro_mechanics.'):
             return
-        if event.is_start and now - self._last > PAUSE:
-            self._due = now + SILENT
-        self._last = now
-        if now < self._due or sys.stderr is None:
-            return
-        self._due = math.inf
-        if sys.stderr.isatty() or 'ipykernel' in sys.modules:
-            text = 'soro: kernels are being compiled, once on this computer, for up to two minutes'
-            print(text, file=sys.stderr, flush=True)
+        if event.is_start and now - self.last > PAUSE:
+            self.due = now + SILENT
+        self.last = now
+        if now >= self.due:
+            self.due = math.inf
+            if sys.stderr and (sys.stderr.isatty() or 'ipykernel' in sys.modules):
+                text = 'soro: kernels are being compiled, once on this computer: a minute or two'
+                print(text, file=sys.stderr, flush=True)
 
 
 @functools.cache

@@ -116,7 +116,7 @@ class Cards:
         """Refuse a terminal that the card does not have."""
         card, _, rest = terminal.partition('/')
         self.check_card(card)
-        wired = terminal in self._wired and _letters(rest) == _letters(kind)
+        wired = terminal in self._wired and rest[:2] == kind[:2]
         if not wired and rest not in {f'{kind}{i}' for i in range(count)}:
             raise CardError(NO_SUCH_CHANNEL, f'Physical channel does not exist: {terminal[:80]}')
 
@@ -190,10 +190,6 @@ class Cards:
                 was_running = task.running
                 self.stop(task)
                 task.aborted = was_running
-
-
-def _letters(terminal: str) -> str:
-    return ''.join(c for c in terminal if not c.isdigit())
 
 
 def _check(task: Task, terminal: str = '', what: str = '') -> None:
