@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 
 from soro_node.process.parent_death import end_with_launcher
 
-
 SELDOM = 1000  # collections of what is younger, before everything is looked at
 
 
