@@ -65,8 +65,8 @@ class _Told:
     last, due = -math.inf, math.inf
 
     def notify(self, event: Any) -> None:
-        now = time.monotonic()
-        if not event.data['dispatcher'].py_func.__module__.startswith('soro_mechanics.'):
+        now, function = time.monotonic(), event.data['dispatcher'].py_func
+        if not str(function.__module__).startswith('soro_mechanics.'):  # None: of no module
             return
         if event.is_start and now - self.last > PAUSE:
             self.due = now + SILENT
