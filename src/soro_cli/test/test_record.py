@@ -116,11 +116,14 @@ def test_numbers_that_make_no_sense_are_refused(words, said, capsys):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(('count', 'code'), [(0, 1), (3, 0)])
-def test_a_bag_without_a_message_is_no_success(count, code, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ('count', 'options', 'code'),
+    [(0, ['--duration', '3'], 1), (3, ['--duration', '3'], 0), (0, [], 0)],  # ended by a person
+)
+def test_a_bag_without_a_message_is_no_success(count, options, code, monkeypatch, capsys):
     result = RecordResult('bags/x', 23.0, 20.1, 9000, {'/a': count}, 0, 0, '')
     monkeypatch.setattr('soro_cli.record_session.record', lambda arguments: result)
-    assert main(['record', '--topics', 'tip_psoe']) == code
+    assert main(['record', '--topics', 'tip_psoe', *options]) == code
     assert ('nothing was recorded' in capsys.readouterr().err) is bool(code)
 
 
