@@ -103,6 +103,9 @@ int main(int count, char **words) {
       stalled[i] = strtol(at, &at, 10) != 0;
       backward[i] = strtol(at, &at, 10) != 0;
       slip[i] = strtod(at, &at);
+    } else if (line[0] == 'a') {
+      const unsigned long i = strtoul(at, &at, 10) % MOTOR_MAX;
+      angle[i] = strtod(at, &at);
     } else if (line[0] == 'r') {
       config.boot_id = (int32_t)strtol(at, NULL, 10);
       motor_core_init(&core, &config, &hw);

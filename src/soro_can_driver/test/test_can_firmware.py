@@ -254,3 +254,19 @@ def test_a_restart_keeps_the_angles_and_nothing_else(program):
     frames = pair.c.receive(CanId.SYNC, b'\1', pair.now + 0.1)
     assert any(i == CanId.BOARD_HEARTBEAT and d[1:3] == b'\xce\xab' for i, d in frames)
     assert pair.c.close() == 0
+
+
+def test_motors_stand_where_they_are_placed_also_after_a_restart(program):
+    pair = Pair(program, 6, 6)
+    placed = np.array([300.0, -450.0, 0.0, 1.0, 899.0, -12.0])
+    for board in (pair.python, pair.c):
+        board.place(placed)
+    pair.pass_time(5)
+    pair.receive(CanId.SYNC, b'\1')
+    for board in (pair.python, pair.c):
+        assert np.array_equal(board.motors.angle, placed)
+        board.reboot(0xABCE)
+    pair.pass_time(5)
+    assert np.array_equal(pair.python.motors.angle, placed)
+    assert np.array_equal(pair.c.motors.angle, placed)
+    assert pair.c.close() == 0

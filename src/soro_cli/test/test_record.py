@@ -15,6 +15,7 @@ import pytest
 from std_msgs.msg import String
 
 from soro_cli.main import main
+from soro_cli.record_session import RecordResult
 from soro_msgs.msg import ActuatorState
 from soro_recording.bag_reader import BagReader
 from soro_recording.recorder_node import SETTLED
@@ -113,6 +114,17 @@ def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_
 def test_numbers_that_make_no_sense_are_refused(words, said, capsys):
     assert main(['record', '--everything', *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('count', 'options', 'code'),
+    [(0, ['--duration', '3'], 1), (3, ['--duration', '3'], 0), (0, [], 0)],  # ended by a person
+)
+def test_a_bag_without_a_message_is_no_success(count, options, code, monkeypatch, capsys):
+    result = RecordResult('bags/x', 23.0, 20.1, 9000, {'/a': count}, 0, 0, '')
+    monkeypatch.setattr('soro_cli.record_session.record', lambda arguments: result)
+    assert main(['record', '--topics', 'tip_psoe', *options]) == code
+    assert ('nothing was recorded' in capsys.readouterr().err) is bool(code)
 
 
 def test_the_duration_begins_when_the_topics_are_connected(tmp_path):

@@ -152,6 +152,12 @@ def test_units_that_exist_pass(word):
     assert bare == ([word] if word == '1.2' else [])  # right for a stretch only
 
 
+@pytest.mark.parametrize('words', [['a=0,3bar'], ['20,5mm', '0', '0']])
+def test_a_decimal_comma_is_named(words):
+    with pytest.raises(UserError, match='a point and no comma'):
+        display_units.check_units(words)
+
+
 def test_a_value_that_is_given_twice_is_refused():
     with pytest.raises(UserError, match='pair_1'):
         display_units.actuation(['pair_1=1bar', 'pair_2=0bar', 'pair_1=2bar'], PAIRS)

@@ -153,8 +153,9 @@ class Services:
         if request.task not in list(Task):
             choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
             raise InvalidInput('task', request.task, choices)
-        pose = pose_from_message(request.target.pose, 'target.pose')
-        return self.to_base(request.target.header, 'target.header') @ pose, Task(request.task)
+        task = Task(request.task)
+        pose = pose_from_message(request.target.pose, 'target.pose', task is not Task.POSITION)
+        return self.to_base(request.target.header, 'target.header') @ pose, task
 
     def _asked_tolerances(self, request: Any) -> tuple[float, float]:
         asked = (request.position_tolerance, request.orientation_tolerance)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kinematics solver in a session of its own, with and without a namespace."""
 
-from geometry_msgs.msg import PoseStamped, TransformStamped, WrenchStamped
+from geometry_msgs.msg import Pose, PoseStamped, Quaternion, TransformStamped, WrenchStamped
 import numpy as np
 import pytest
 from rclpy.duration import Duration
@@ -290,6 +290,7 @@ def test_wrong_requests_have_codes(scene):
     nan = float('nan')
     target = PoseStamped()
     target.pose.orientation.x = 5.0
+    unturned = PoseStamped(pose=Pose(orientation=Quaternion(w=0.0)))
     framed = PoseStamped()
     framed.header.frame_id = 'map'
     wait_until(lambda: scene.solver._feedback.fresh() is None)
@@ -311,6 +312,7 @@ def test_wrong_requests_have_codes(scene):
         ),
         (SolveInverse, 'solve_inverse', {'target': target}, Code.OUT_OF_RANGE),
         (SolveInverse, 'solve_inverse', {'target': framed}, Code.UNKNOWN_FRAME),
+        (SolveInverse, 'solve_inverse', {'target': unturned, 'task': 2}, Code.OUT_OF_RANGE),
         (SolveInverse, 'solve_inverse', {'task': 7}, Code.OUT_OF_RANGE),
         (SolveInverse, 'solve_inverse', {'position_tolerance': -1.0}, Code.OUT_OF_RANGE),
         (SolveInverse, 'solve_inverse', {'guess': [0.0]}, Code.INVALID_SIZE),

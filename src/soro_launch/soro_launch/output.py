@@ -12,6 +12,8 @@ from pathlib import Path
 import sys
 from typing import TextIO
 
+from soro_launch.errors import LaunchError
+
 _COLOURS = (36, 33, 35, 32, 34, 31)  # ANSI foregrounds, one per process in turn
 
 
@@ -23,11 +25,13 @@ class LaunchOutput:
     """
 
     def __init__(self, log_folder: Path, screen: TextIO | None = None) -> None:
-        log_folder.mkdir(parents=True, exist_ok=True)
-        self.log_file = log_folder / 'launch.log'
-        self._file = self.log_file.open(
-            'w', encoding='utf-8', errors='backslashreplace', buffering=1
-        )
+        self.log_file, coding = log_folder / 'launch.log', ('utf-8', 'backslashreplace')
+        try:
+            log_folder.mkdir(parents=True, exist_ok=True)
+            self._file = self.log_file.open('w', 1, *coding)
+        except OSError as error:
+            remedy = 'ROS_LOG_DIR names another folder for logs'
+            raise LaunchError(f'{error.filename}: {error.strerror}; {remedy}') from None
         self._log: TextIO | None = self._file
         self._screen: TextIO | None = sys.stdout if screen is None else screen
         self._coloured = self._screen.isatty()

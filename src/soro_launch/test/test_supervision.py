@@ -20,6 +20,7 @@ from launch_rig import LaunchRig
 import pytest
 
 from soro_launch import run
+from soro_launch.errors import LaunchError
 from soro_launch.output import LaunchOutput
 from soro_launch.supervision import LONGEST_LINE, Supervisor
 
@@ -385,3 +386,11 @@ def test_folders_of_killed_launchers_are_removed_and_no_others(tmp_path, monkeyp
         (tmp_path / name / 'launch_params_1.yaml').touch()
     run._remove_left_behind()
     assert {f.name for f in tmp_path.iterdir()} == {names[1], 'soro_launch_old', 'other'}
+
+
+def test_a_log_that_cannot_be_begun_says_how_it_is_put_elsewhere(tmp_path):
+    (tmp_path / 'file').touch()
+    (tmp_path / 'logs' / 'launch.log').mkdir(parents=True)
+    for folder in (tmp_path / 'file', tmp_path / 'file' / 'logs', tmp_path / 'logs'):
+        with pytest.raises(LaunchError, match=f'{folder}.*; ROS_LOG_DIR names another'):
+            LaunchOutput(folder)

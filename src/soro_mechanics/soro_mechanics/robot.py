@@ -73,11 +73,10 @@ class Robot(robot_input.RobotInput):
 
     def __init__(self, description: RobotDescription, model: str | None = None) -> None:
         name = description.models[0] if model is None else model
-        if name not in description.models:
+        if not isinstance(name, str) or name not in description.models:
             raise UnknownName('model', name, description.models, Code.UNKNOWN_MODEL)
         load_numba()
         self.description = description
-        self.model = name
         kind = registry.resolve(registry.MODELS[name][1])
         first_calls.begin(str(description.file), name)
         self._model: Model = kind(description)
@@ -208,6 +207,8 @@ class Robot(robot_input.RobotInput):
         InverseSolution
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
+        if not isinstance(multistart, bool | np.bool_ | None):
+            raise InvalidInput('multistart', multistart, 'True, False or None')
         goal = robot_input.checked_target(
             target, task, (position_tolerance, orientation_tolerance)
         )
@@ -308,7 +309,8 @@ class Robot(robot_input.RobotInput):
         """
         from soro_mechanics.analysis.equilibria import solutions
 
-        return solutions(self._model, self._solved(q), robot_input.whole('starts', starts), seed)
+        starts, seed = robot_input.whole('starts', starts), robot_input.whole('seed', seed, 0)
+        return solutions(self._model, self._solved(q), starts, seed)
 
     def limit_distance(self, q: Configuration, actuation: Any = None, wrench: Any = None) -> float:
         """Return how far along a straight path stability lasts.

@@ -37,6 +37,12 @@ def test_every_error_is_its_own():
     assert len(messages) == len(FILES)
 
 
+def test_a_syntax_error_says_where_and_nothing_of_the_parser():
+    with pytest.raises(RobotFileError, match=r'line \d+, column \d+') as caught:
+        load_robot(HERE / 'bad_robots' / 'bad_not_yaml.yaml')
+    assert 'unicode' not in str(caught.value)
+
+
 def test_there_are_files_to_refuse():
     assert len(FILES) > 40
 

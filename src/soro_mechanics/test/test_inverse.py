@@ -329,3 +329,26 @@ def test_a_start_without_equilibrium_does_not_hide_the_next_one(one, monkeypatch
     beyond = one.inverse([0.03, 0.0, 0.06])
     assert beyond.status.code is Code.AT_LIMIT
     assert np.isfinite(beyond.position_error)
+
+
+@pytest.mark.parametrize('model', ['ncm', 'lpcc'])
+def test_a_branch_without_derivative_has_none_and_does_not_end_a_search(one, model, monkeypatch):
+    """A search without limits comes to equilibria that their own pressures do not lead to."""
+    robot = one.with_model(model)
+    q = robot.forward([5e4, 0.0, 0.0])
+    lost = replace(q, actuation=1e4 * q.actuation)
+    assert np.isnan(robot.jacobian(lost)).any() or model == 'lpcc'
+    exact, after, gone = robot.model_object.jacobian, [], set()
+
+    def without(q):
+        after.append(q)
+        rows = exact(q)
+        return np.full_like(rows, np.nan) if len(after) in gone else rows
+
+    monkeypatch.setattr(robot.model_object, 'jacobian', without)
+    for asked in ({1}, {2}, {3}, {1, 2}, set(range(2, 99))):
+        after.clear()
+        gone.clear()
+        gone.update(asked)
+        s = robot.inverse([0.081, 0.0, 0.043], guess=q)
+        assert s.status.code is not Code.NONE and np.isfinite(s.position_error)

@@ -52,3 +52,28 @@ def test_scipy_can_be_imported_afterwards():
 def test_numba_comes_without_a_measurement_of_coverage():
     assert printed(FIRST_KERNEL + "print('coverage' in sys.modules)")[-1] == 'False'
     assert printed(FIRST_KERNEL + 'import coverage\nprint(coverage.__name__)')[-1] == 'coverage'
+
+
+COMPILED = """
+import io, sys
+from soro_mechanics.numerics import numba_start
+numba_start.SILENT, numba_start.PAUSE = 0.0, -1.0
+numba_start.load_numba()
+class Terminal(io.StringIO):
+    def isatty(self):
+        return self.read_by_a_person
+sys.stderr = Terminal()
+import numba
+def compile_one(module):
+    source = '@numba.njit\\ndef kernel(x):\\n    return x + 1\\nkernel(1)'
+    exec(source, {'__name__': module, 'numba': numba})
+    return sys.stderr.getvalue().count('kernels are being compiled')
+for sys.stderr.read_by_a_person in (False, True):
+    print(compile_one(None), compile_one('other'), compile_one('soro_mechanics.kernels'))
+numba_start.PAUSE = 99.0
+print(compile_one('soro_mechanics.kernels'))
+"""
+
+
+def test_a_person_who_waits_for_a_compiler_is_told_so_once():
+    assert printed(COMPILED) == ['0', '0', '0', '0', '0', '1', '1']

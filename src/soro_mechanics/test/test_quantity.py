@@ -58,6 +58,9 @@ def test_several_numbers_share_a_unit():
         ('1 mm mm', 'm', 'unknown unit'),
         ('40 MM', 'm', 'unknown unit'),
         ('5 m', '1', 'another dimension'),
+        ('80,5 mm', 'm', 'a point and no comma'),
+        ('0,85', '1', 'a point and no comma'),
+        ('0, 0, 9.81 m/s^2', 'm/s^2', 'no comma, and blanks between'),
     ],
 )
 def test_what_is_refused_says_what_to_write(text, unit, says):

@@ -3,6 +3,7 @@
 """Check the public face: loading, checking of arguments, limits, dispatch."""
 
 from dataclasses import replace
+import pickle
 import subprocess
 import sys
 
@@ -195,9 +196,56 @@ def test_calls_that_cannot_be_meant_are_refused(robot):
         (lambda: robot.inverse([[1.0, 2.0], [3.0]]), 'target'),
         (lambda: robot.inverse(q.tip, position_tolerance='a'), 'position_tolerance'),
         (lambda: robot.inverse(q.tip, orientation_tolerance=-1.0), 'orientation_tolerance'),
+        (lambda: robot.inverse(q.tip, multistart='no'), 'multistart'),
+        (lambda: robot.solutions(q, seed=-1), 'seed'),
+        (lambda: robot.solutions(q, seed=[[1], None]), 'seed'),
+        (lambda: robot.workspace(5, executor='threads'), 'executor'),
+        (lambda: load_robot(None), 'robot'),
+        (lambda: load_robot(['stiff_flop']), 'robot'),
     ):
         with pytest.raises(InvalidInput, match=field):
             call()
+
+
+@pytest.mark.parametrize('name', [np.array(['ncm', 'npcc']), np.zeros(0), ['ncm'], {}, 3, b'ncm'])
+def test_what_is_no_name_is_refused_as_one(robot, name):
+    q = robot.forward(np.zeros(3))
+    network = load_robot('haptic_5dof')
+    at_rest = network.forward(np.zeros(6))
+    for call, field in (
+        (lambda: robot.with_model(name), 'model'),
+        (lambda: robot.compliance(q, method=name), 'method'),
+        (lambda: robot.forward(q.actuation, loads=[Load(np.zeros(6), on=name)]), 'on'),
+        (lambda: network.forward(np.zeros(6), loads=[Load(np.zeros(6), on=name)]), 'on'),
+        (lambda: network.network.sensitivity(at_rest, name), 'parameters'),
+        (lambda: network.simulate(0.01, options=name), 'options'),
+        (lambda: network.simulate(0.01, events=[name]), 'events'),
+        (lambda: network.simulate(0.01, events=3), 'events'),
+    ):
+        with pytest.raises(InvalidInput, match=field):
+            call()
+
+
+def test_counts_may_be_those_of_numpy(robot):
+    q = robot.forward([1e4, 0.0, 0.0])
+    assert len(robot.solutions(q, starts=np.int64(2), seed=np.int32(1))) >= 1
+    with pytest.raises(InvalidInput, match='starts = 0'):
+        robot.solutions(q, starts=np.int64(0))
+
+
+def test_a_misspelt_attribute_is_no_new_one(robot):
+    for name in ('gravty', 'wrench', 'Gravity'):
+        with pytest.raises(AttributeError, match=f'no {name!r}; what can be set is gravity'):
+            setattr(robot, name, (0.0, 0.0, 9.81))
+    for name in ('model', 'name', 'limits', 'actuators'):
+        with pytest.raises(AttributeError):
+            setattr(robot, name, getattr(robot, name))
+    assert robot.gravity.tolist() == [0.0, 0.0, -9.81]
+
+
+def test_a_robot_says_what_it_is(robot):
+    said = '<Robot stiff_flop, model lpcc: pair_1 [Pa], pair_2 [Pa], pair_3 [Pa]>'
+    assert repr(robot) == repr(pickle.loads(pickle.dumps(robot))) == said
 
 
 def test_what_was_not_solved_has_no_derivatives():

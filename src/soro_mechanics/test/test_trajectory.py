@@ -15,6 +15,7 @@ from soro_mechanics.analysis.trajectory import (
     SampledPath,
     schedule,
     solve_path,
+    TOO_MANY,
     tracking_error,
 )
 from soro_mechanics.core.configuration import Configuration, InverseSolution, LoadCase
@@ -191,6 +192,25 @@ def test_csv_is_read_with_and_without_orientation(tmp_path):
     assert read_curve(file).poses[0, :3, :3] == pytest.approx(
         lie.so3_exp(np.array([0.0, 0.0, math.pi / 2])), abs=1e-15
     )
+
+
+def test_every_row_has_its_own_orientation(tmp_path):
+    random = np.random.default_rng(3)
+    points, turns = random.normal(size=(2, 40, 3))
+    rows, expected = [], []
+    for i, (point, turn) in enumerate(zip(points, turns, strict=True)):
+        angle = np.linalg.norm(turn)
+        quaternion = [*(np.sin(angle / 2) * turn / angle), np.cos(angle / 2)]
+        turned = i % 3 > 0
+        row = [*point, *quaternion] if turned else point
+        rows.append(','.join(repr(float(x)) for x in row))
+        expected.append(lie.so3_exp(turn) if turned else np.eye(3))
+    file = tmp_path / 'points.csv'
+    file.write_text('\n'.join(rows), encoding='utf-8')
+    poses = read_curve(file).poses
+    np.testing.assert_allclose(poses[:, :3, :3], expected, atol=1e-14)
+    np.testing.assert_array_equal(poses[:, :3, 3], points)
+    assert np.array_equal(poses[:, 3], np.tile([0.0, 0.0, 0.0, 1.0], (40, 1)))
 
 
 @pytest.mark.parametrize(
@@ -375,6 +395,15 @@ def test_solve_path_names_every_unreachable_point_and_goes_on():
     # warm starts come from the last point that was reached, never from a failed one
     assert robot.guesses[8].actuation == pytest.approx([0.05, 0, 0])
     assert robot.guesses[0] is None
+
+
+def test_a_path_that_is_nowhere_in_reach_is_given_up():
+    robot = LinearRobot()
+    path = straight_path(4001, 4000.0)  # in millimetres
+    result = solve_path(robot, path)
+    assert len(robot.guesses) == len(result.codes) == len(result.tip) < 120
+    assert result.failed == tuple(range(1, 1 + TOO_MANY)) and result.complete
+    assert 'point 1 at' in result.message
 
 
 class Counting:

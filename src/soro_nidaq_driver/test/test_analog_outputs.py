@@ -139,6 +139,23 @@ def test_a_reset_ends_the_voltages_of_running_tasks():
             cards.write_volts(task, volts)
 
 
+def test_an_emulated_card_is_as_large_as_its_wiring():
+    outputs = {}
+    wired = ['Dev1/ao7', 'Dev1/ctr5', 'Dev1/ai31', 'Dev1/port1/line2']
+    takers = outputs.__setitem__, outputs.__setitem__, outputs.__setitem__
+    cards = Cards(('Dev1', 'Dev2'), *takers, wired)
+    for terminal, kind, count in (('ao7', 'ao', 2), ('ctr5', 'ctr', 4), ('ai31', 'ai', 16)):
+        cards.check_terminal(f'Dev1/{terminal}', kind, count)
+        for other in (f'Dev2/{terminal}', f'Dev1/{kind}30', f'Dev1/{kind}'):
+            with pytest.raises(CardError):
+                cards.check_terminal(other, kind, count)
+    cards.check_terminal('Dev1/port1/line2', 'port0/line', 8)
+    with pytest.raises(CardError):
+        cards.check_terminal('Dev1/ao7', 'ai', 16)
+    cards.reset('Dev1')
+    assert outputs == {'Dev1/ao0': 0.0, 'Dev1/ao1': 0.0, 'Dev1/ao7': 0.0}
+
+
 @pytest.mark.parametrize(
     ('change', 'path'),
     [

@@ -109,11 +109,11 @@ def _rows_beyond_120_degrees(r: Array, last: Array) -> Array:
     return np.where(rows[:, 3:] < 0.0, -rows, rows)
 
 
-def pose_from_message(message: Pose, field: str = 'pose') -> Array:
+def pose_from_message(message: Pose, field: str = 'pose', oriented: bool = False) -> Array:
     """Return the (4, 4) pose of a Pose.
 
-    A quaternion of all zeros (the default of a message that only fills the position) is the
-    identity.
+    A quaternion of all zeros (of a message that only fills the position) is the identity, unless
+    the orientation counts (`oriented`).
 
     InvalidInput: A value is not finite, or the quaternion is not a unit quaternion.
     """
@@ -121,7 +121,7 @@ def pose_from_message(message: Pose, field: str = 'pose') -> Array:
     position = finite_array(f'{field}.position', [p.x, p.y, p.z], (3,))
     quaternion = finite_array(f'{field}.orientation', [o.x, o.y, o.z, o.w], (4,))
     norm = float(np.linalg.norm(quaternion))
-    if norm == 0.0:
+    if norm == 0.0 and not oriented:
         pose = np.eye(4)
     elif abs(norm - 1.0) > UNIT_TOLERANCE:
         given = tuple(quaternion.tolist())

@@ -15,7 +15,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from soro_mechanics.core.actuators import Actuator, limit_violations
-from soro_mechanics.robot_file.quantity import parse, QuantityError, UNITS, units_of
+from soro_mechanics.robot_file.quantity import COMMA, parse, QuantityError, UNITS, units_of
 from soro_node.user_errors import UserError
 
 if TYPE_CHECKING:
@@ -115,6 +115,7 @@ def check_units(words: Sequence[str]) -> list[str]:
             near = [u for u in known if sorted(u) == sorted(unit)]  # bra
             near = near or difflib.get_close_matches(unit, known, n=1, cutoff=0.5)
             meant = f'; did you mean {near[0]!r}?' if near else f'; units are {", ".join(known)}'
+            meant = f'; {COMMA}' if ',' in unit else meant
             raise UserError(f'{word!r}: no drive or pose has unit {unit!r}{meant}', OUT_OF_RANGE)
     numbers = [(word, word.split('=')[-1]) for word in words]
     return [word for word, text in numbers if re.search(r'[\d.]\s*$', text) and not _is_zero(text)]

@@ -183,6 +183,8 @@ def run(
     end_with_launcher()
     if driver and launcher() is None and signal.SIGHUP in end_signals():  # not under nohup
         die_with_parent(signal.SIGTERM)
+    # A callback from C loses what it raises, and Python says so; a stop is raised anew.
+    sys.unraisablehook = lambda x: x.exc_type is StopRequested or sys.__unraisablehook__(x)
     safety = Safety()
     _signals = signals = StopSignals(not driver, lambda: _end_without_main_thread(safety))
     try:

@@ -43,6 +43,17 @@ def keep_interpreter():
     ctypes.PyDLL(None).sleep(60)
 
 
+def callback(started):
+    """Wait inside of a callback from C, as a compiler calls some: what is raised there is lost."""
+
+    def wait():
+        started()
+        threading.Event().wait(30.0)
+
+    ctypes.CFUNCTYPE(None)(wait)()
+    main_module.end_if_interrupted()
+
+
 def cores_of_threads():
     """Return how many cores the threads of this process may use together."""
     return len(set().union(*(os.sched_getaffinity(int(t)) for t in os.listdir('/proc/self/task'))))

@@ -98,6 +98,8 @@ def test_a_quaternion_left_out_is_no_rotation():
     message = Pose(orientation=Quaternion(x=0.0, y=0.0, z=0.0, w=0.0))
     message.position.z = 0.1
     assert c.pose_from_message(message)[:3, :3] == pytest.approx(np.eye(3))
+    with pytest.raises(InvalidInput, match='target.orientation.*a unit quaternion, not norm 0'):
+        c.pose_from_message(message, 'target', oriented=True)
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,18 @@ def test_the_node_runs_and_its_exit_code_is_the_process_s(tmp_path):
     assert (process.returncode, output, errors) == (3, 'running\n', '')
 
 
+def test_a_large_message_starts_no_collection_of_everything(tmp_path):
+    many = (
+        'import gc\n'
+        'def main(code):\n'
+        '    before = gc.get_stats()[2]["collections"]\n'
+        '    kept = [[[] for _ in range(6)] for _ in range(100_000)]\n'
+        '    print(gc.get_stats()[2]["collections"] - before, len(kept))\n'
+    )
+    output, errors = start(tmp_path, many).communicate(timeout=60.0)
+    assert (output, errors) == ('0 100000\n', '')
+
+
 def test_every_executable_that_is_found_by_its_name_has_its_node():
     scripts = entry_points(group='console_scripts')
     named = {s.name for s in scripts if s.value == 'soro_node.process.early_start:main'}

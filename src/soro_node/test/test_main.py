@@ -16,7 +16,8 @@ LAUNCHER_PATIENCE = 5.0  # s, then a launcher sends SIGTERM
 
 PROGRAM = """
 import sys, threading
-from busy_work import busy, cores_of_threads, keep_interpreter, LONGER, niceness_of_threads, Slow
+from busy_work import busy, callback, cores_of_threads, keep_interpreter
+from busy_work import LONGER, niceness_of_threads, Slow
 from soro_node.lifecycle import autostart_parameter, GuardedLifecycleNode
 from soro_node.main import run
 from soro_node.parameters import Parameter, ParameterTable
@@ -45,6 +46,8 @@ class Probe(GuardedLifecycleNode):
         if mode == 'compile':
             threading.Timer(0.1, say, ['starting']).start()  # once it computes
             busy['kernel']()
+        if mode == 'callback':
+            callback(lambda: say('starting'))
         if mode == 'talk':
             say('starting')
             threading.Event().wait(LONGER)
@@ -176,6 +179,14 @@ def test_a_start_that_compiles_can_be_interrupted(start):
     process.read_until('starting')
     process.child.send_signal(signal.SIGINT)
     assert process.finish(LAUNCHER_PATIENCE) == (0, SAFE, '')
+
+
+def test_a_signal_within_a_callback_from_c_leaves_no_traceback(start):
+    process = start(*mode('callback'))
+    process.read_until('starting')
+    process.child.send_signal(signal.SIGINT)
+    code, out, err = process.finish()
+    assert (code, err) == (0, '') and 'ready' not in out
 
 
 def test_the_talk_of_a_driver_with_its_device_is_not_cut_short(start):

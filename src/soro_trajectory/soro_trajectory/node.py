@@ -373,7 +373,8 @@ class TrajectoryPlanner(RobotNode):
         topic = 'tip_target' if stated else 'target_pose'
         base = self._binding.frames.base_link
         to_base = self.transforms.awaited(base, message.header, f'{topic}.header')
-        pose = to_base @ pose_from_message(message.pose, f'{topic}.pose')
+        oriented = task is not Task.POSITION
+        pose = to_base @ pose_from_message(message.pose, f'{topic}.pose', oriented)
         near, wrench_at = self.near()
         tolerances = self.table.position_tolerance, self.table.orientation_tolerance
         return goal_for_pose(self._binding.robot, pose, task, wrench_at, near, tolerances)

@@ -69,8 +69,8 @@ class Plan:
         count = len(self.solution.failed)
         if not count:
             return ''
-        share = f'{count} of {len(self.path.poses)}'
-        return f'{share} points are not reachable, nothing moved; {self.solution.message}'
+        share = f'{count} of {len(self.solution.codes)}'
+        return f'{share} points tried are not reachable, nothing moved; {self.solution.message}'
 
     def desired_after(self, start: Callable[[], int]) -> Callable[[int], Array]:
         """Return what gives the desired pose (4, 4) at a stamp [ns]; it begins at `start`."""
@@ -98,15 +98,17 @@ def curve_of_goal(goal: Any, to_base: ToBase) -> Curve:
         return read_curve(goal.curve)
     if goal.curve:
         return placed(named_curve(goal.curve, goal.size), _placement(goal, to_base))
-    whole, poses, found = goal.path.header, [], dict[str, Array]()
+    whole, found = goal.path.header, dict[str, Array]()
+    poses = np.empty((len(goal.path.poses), 4, 4))
     for i, stamped in enumerate(goal.path.poses):
         own, field = stamped.header.frame_id, f'path.poses[{i}]'
         frame = own or whole.frame_id
         if frame not in found:  # once: a frame that moves is in one place for all points
             header = Header(frame_id=frame, stamp=whole.stamp)
             found[frame] = to_base(header, f'{field}.header' if own else 'path.header')
-        poses.append(found[frame] @ pose_from_message(stamped.pose, field))
-    return curve_from_poses(np.array(poses))
+        oriented = goal.task != Task.POSITION
+        poses[i] = found[frame] @ pose_from_message(stamped.pose, field, oriented)
+    return curve_from_poses(poses)
 
 
 def _placement(goal: Any, to_base: ToBase) -> Array:

@@ -78,9 +78,12 @@ class CanEmulator(WiredEmulator):
         self._random = np.random.default_rng(context.seed)
         boot = int(self._random.integers(1, 0xFFFF))
         self._board = BOARDS[brain](boot, serial, self._counts, now, motors, inputs)
+        scale = wiring.direction * COUNT / wiring.ratio * np.ones(motors)
+        rest = (np.array([a.rest for a in context.robot.actuators]) - wiring.zero) / scale
+        self._board.place(rest)
         if motor is not None:
-            scale = wiring.direction * COUNT / wiring.ratio * np.ones(motors)
-            self.axes = [PositionDrive(0.0, math.inf, 1.0, motor, per) for per in scale.tolist()]
+            places = zip(rest.tolist(), scale.tolist(), strict=True)
+            self.axes = [PositionDrive(at, math.inf, 1.0, motor, per) for at, per in places]
             self._board.motors.axes = self.axes
         self.wire = EmulatedBus(wiring, context.endpoint, self._receive, self._idle, context.seed)
         self._plant: HapticPlantProcess | None = None  # of another robot: no hand, no flex sensors

@@ -57,6 +57,11 @@ class FirmwareBoard(MotorBoard):
         self.boot_id, self.host_at = boot_id, -math.inf
         self._late += self._say(f'r {boot_id}')
 
+    def place(self, angle: Any) -> None:
+        """Have the motors stand at angles, shape (count,) [0.1 deg], as if turned by hand."""
+        for i, at in enumerate(angle.tolist()):
+            self._late += self._say(f'a {i} {at!r}')
+
     def fail(self, code: EmergencyCode, motors: int) -> None:
         """Have the board find a fault; it says so with what comes next."""
         self._late += self._say(f'x {int(code)} {motors}')

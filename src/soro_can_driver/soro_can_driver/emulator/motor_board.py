@@ -104,12 +104,16 @@ class MotorBoard:
 
     def reboot(self, boot_id: int) -> None:
         """Restart: everything but the motors' angles is forgotten."""
-        angle, axes = self.motors.angle.copy(), self.motors.axes
+        angle, axes = self.motors.angle, self.motors.axes
         self.__init__(  # type: ignore[misc]
             boot_id, self.serial, self._flex, self._time, self.count, self.inputs
         )
-        self.motors.angle, self.target = angle, angle.copy()
+        self.place(angle)
         self.motors.axes = axes
+
+    def place(self, angle: Array) -> None:
+        """Have the motors stand at angles, shape (count,) [0.1 deg], as if turned by hand."""
+        self.motors.angle, self.target = angle.copy(), angle.copy()
 
     def fail(self, code: f4.EmergencyCode, motors: int) -> None:
         """Latch a fault and report it."""

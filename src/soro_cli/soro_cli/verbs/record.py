@@ -82,7 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     lost = result.lost + result.dropped
     if lost:
         note(f'soro: {lost} messages are missing in {result.folder}')
-    return 1 if result.failure or lost else 0
+    empty = arguments.duration is not None and not result.messages  # else a person ended it
+    if empty and not result.failure:
+        note('soro: nothing was recorded: no message came of the topics that were asked for')
+    return 1 if result.failure or lost or empty else 0
 
 
 def _show(result: Any) -> None:

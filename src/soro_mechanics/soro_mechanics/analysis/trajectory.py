@@ -35,6 +35,7 @@ CORNER = math.radians(10.0)
 BACK = -0.9  # cosine of a turn: the path comes back where it went
 TURN = math.radians(5.0)  # of one interval on average: its chord is off by 1/1000 of the radius
 MAX_POINTS = 100_000
+TOO_MANY = 100  # points that are not reached: each takes long, of a path in millimetres all are
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class PathSolution:
     actuation: Array  # (n, m) SI; at failed points the best that was found
     tip: Array  # (n, 4, 4) where the model's tip is at these actuations
     codes: tuple[Code, ...]
-    failed: tuple[int, ...]  # indices of points that were not reached
+    failed: tuple[int, ...]  # indices of points that were not reached; `TOO_MANY` end it there
     message: str  # what stopped the first failed point; empty when there is none
     complete: bool  # False when it was cancelled before the end
     warnings: Warnings = Warnings.NONE  # of the equilibria at any of the points
@@ -211,9 +212,9 @@ def solve_path(
 ) -> PathSolution:
     """Solve the inverse problem at every point, each started from the one before.
 
-    Every point is tried, so that all unreachable ones are known before anything moves. Without a
-    guess the first one is searched for from other postures too, and until one is reached the next
-    begin at the nearest posture found.
+    Every point is tried, so that unreachable ones, up to `TOO_MANY`, are known before anything
+    moves. Without a guess the first one is searched for from other postures too, and until one is
+    reached the next begin at the nearest posture found.
 
     Parameters
     ----------
@@ -230,10 +231,10 @@ def solve_path(
     actuation, tip = np.empty((n, m)), np.empty((n, 4, 4))
     codes: list[Code] = []
     message, warnings, doubt = '', Warnings.NONE, ''
-    begun = guess is not None
+    begun, complete, missed = guess is not None, True, 0
     for i, pose in enumerate(path.poses):
-        if not proceed(i):
-            return PathSolution(actuation[:i], tip[:i], tuple(codes), _bad(codes), message, False)
+        if missed == TOO_MANY or not (complete := proceed(i)):
+            break
         s = robot.inverse(pose, wrench, guess, loads, task, *tolerances)
         actuation[i], tip[i] = s.actuation, s.configuration.tip
         codes.append(s.status.code)
@@ -245,9 +246,9 @@ def solve_path(
         message = message or ('' if reached else _reason(i, pose, s))
         if reached and s.configuration.status.warnings and not doubt:
             doubt = f'point {i}: {s.configuration.status.message}'
-    return PathSolution(
-        actuation, tip, tuple(codes), _bad(codes), message or doubt, True, warnings
-    )
+        missed += not reached
+    solved = actuation[: len(codes)], tip[: len(codes)], tuple(codes), _bad(codes)
+    return PathSolution(*solved, message or doubt, complete, warnings)
 
 
 def _bad(codes: Sequence[Code]) -> tuple[int, ...]:

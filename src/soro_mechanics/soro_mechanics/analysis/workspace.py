@@ -160,6 +160,8 @@ def sample_workspace(
         actuations = sample_actuations(robot, int(samples))
     else:
         actuations = finite_rows('samples', samples, len(robot.description.actuators))
+    if executor is not None and not hasattr(executor, 'submit'):
+        raise InvalidInput('executor', executor, 'a concurrent.futures.Executor, or None')
     applied = finite_array('wrench', np.zeros(6) if wrench is None else wrench, (6,))
     # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
     batch = None

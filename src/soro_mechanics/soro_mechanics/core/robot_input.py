@@ -60,6 +60,8 @@ def _load(field: str, load: Load, model: Model) -> Load:
             raise model.unsupported(f'{field}.until', until, 'a load at a point')
         if not until > start:
             raise InvalidInput(f'{field}.until', until, f'beyond arc_length ({start:g} m)')
+    if not isinstance(load.on, str):
+        raise InvalidInput(f'{field}.on', load.on, 'the name of a backbone or body, or no text')
     wrench = finite_array(f'{field}.wrench', load.wrench, (6,))
     axes = _member(f'{field}.axes', load.axes, LoadAxes)
     return Load(wrench, load.on, start, axes, until)
@@ -90,7 +92,7 @@ def checked_target(target: Any, task: Task | None, tolerances: tuple[float, floa
 
 def method_name(method: str, model: Model) -> str:
     """Return the name of a way in which a model computes compliance."""
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise UnknownName('method', method, METHODS)
     if model.only_tangent and method != 'tangent':
         raise model.unsupported('method', method, model.only_tangent)
@@ -107,11 +109,12 @@ def positive(field: str, value: float) -> float:
     return number
 
 
-def whole(field: str, value: int, most: int = 10**9) -> int:
-    """Return a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidInput(field, value, f'a whole number of at least 1, at most {most}')
-    return value
+def whole(field: str, value: int, least: int = 1, most: int = 10**9) -> int:
+    """Return a whole number, also one of numpy."""
+    integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not integer or not least <= value <= most:
+        raise InvalidInput(field, value, f'a whole number of at least {least}, at most {most}')
+    return int(value)
 
 
 def _member(field: str, value: object, kind: type[Kind]) -> Kind:
@@ -126,9 +129,23 @@ class RobotInput:
     """What a robot checks of the questions that it is asked."""
 
     description: RobotDescription
-    model: str
     _model: Model
     _gravity: Array
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what a robot does not have: a misspelt `gravity` would turn nothing over."""
+        if not name.startswith('_') and name != 'description' and not hasattr(type(self), name):
+            raise AttributeError(f'a robot has no {name!r}; what can be set is gravity')
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        names = ', '.join(f'{a.name} [{a.unit}]' for a in self.description.actuators)
+        return f'<Robot {self.description.name}, model {self.model}: {names}>'
+
+    @property
+    def model(self) -> str:
+        """Name of the model; `with_model` gives the robot computed by another one."""
+        return self._model.name
 
     def _load(self, wrench: Any, loads: Sequence[Load]) -> LoadCase:
         further = load_tuple(loads, self._model)

@@ -78,6 +78,10 @@ def simulate(
     duration, step = positive('duration', duration), positive('step', step)
     if duration > MOST_STEPS * step:
         raise InvalidInput('duration', duration, f'at most {MOST_STEPS:g} times step')
+    if not isinstance(options, Options | None):
+        raise InvalidInput('options', options, 'soro_mechanics.dynamics.stepper.Options, or None')
+    if not isinstance(events, Sequence) or not all(map(callable, events)):
+        raise InvalidInput('events', events, 'a sequence of functions of time and stepper')
     model = _network(robot)
     further = load_tuple(loads, model)
     if start is not None and further:

@@ -61,7 +61,7 @@ class Options:
     def __post_init__(self) -> None:
         """Raise InvalidInput for elements that nobody can want."""
         if self.elements is not None:
-            whole('elements', self.elements, MAX_PARTS)
+            whole('elements', self.elements, most=MAX_PARTS)
 
 
 class StepReport(NamedTuple):

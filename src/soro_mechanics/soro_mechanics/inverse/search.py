@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
+from soro_mechanics.core.array_input import all_finite
 from soro_mechanics.core.configuration import (
     amended,
     Array,
@@ -209,6 +210,8 @@ class Search:
                 return point, True
             if rows is None:
                 rows = self._rows(point)
+                if not all_finite(rows):  # no way on, see `trial` below
+                    return point, False
                 point = point._replace(rows=rows, known_at=point.z)
             task = limits, rows, point.z, point.residual, trust
             step = None if redundant or bent else steps.free_step(*task)
@@ -259,6 +262,8 @@ class Search:
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
                 known, where = (self._rows(trial), trial.z) if exact else (rows, point.known_at)
+                if not all_finite(known):  # a branch that ends there has no derivative
+                    return trial, False
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
                     shown = trial.residual - point.residual + rows @ moved
                     known = rows - shown[:, None] * (moved / (moved @ moved))

@@ -9,6 +9,7 @@ into base_link.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 import csv
 from dataclasses import dataclass
@@ -125,16 +126,21 @@ def placed(curve: Curve, pose: Array) -> Curve:
     return Curve(pose_array('curve_pose', pose) @ curve.poses, curve.closed)
 
 
-def curve_from_poses(poses: Array, field: str = 'path') -> Curve:
+def curve_from_poses(poses: Array) -> Curve:
     """Return the curve through given poses, shape (n, 4, 4), n >= 1.
 
     Raises InvalidInput: it is empty, or a pose is not finite or not rigid.
     """
+    checked = np.empty((len(poses), 4, 4))
+    for i, pose in enumerate(poses):
+        checked[i] = pose_array(f'path[{i}]', pose)
+    return _through(checked, 'path')
+
+
+def _through(poses: Array, field: str) -> Curve:
     if len(poses) == 0:
         raise InvalidInput(field, [], 'at least one pose', Code.INVALID_SIZE)
-    checked = np.array([pose_array(f'{field}[{i}]', p) for i, p in enumerate(poses)])
-    closed = len(checked) > 2 and bool(np.array_equal(checked[0], checked[-1]))
-    return Curve(checked, closed)
+    return Curve(poses, len(poses) > 2 and bool(np.array_equal(poses[0], poses[-1])))
 
 
 def read_curve(file: str | os.PathLike[str]) -> Curve:
@@ -146,40 +152,45 @@ def read_curve(file: str | os.PathLike[str]) -> Curve:
     Raises InvalidInput: with the line and what stands there.
     """
     path = Path(file)
+    numbers = array('d')
+    # No call is long: other threads of a node, which wait for the interpreter, command a robot.
     try:
-        rows = list(csv.reader(path.read_text(encoding='utf-8-sig').splitlines()))
+        with path.open(encoding='utf-8-sig', newline='') as opened:
+            for line, row in enumerate(csv.reader(opened), start=1):
+                cells = [cell.strip() for cell in row]
+                if not any(cells) or cells[0].startswith('#'):
+                    continue
+                if numbers or cells[0] not in ('x', 'X'):
+                    numbers.extend(_numbers(f'{path.name}, line {line}', cells))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput('path', str(path), f'a readable CSV file ({error})') from None
-    poses: list[Array] = []
-    for number, row in enumerate(rows, start=1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells) or cells[0].startswith('#'):
-            continue
-        if not poses and cells[0] in ('x', 'X'):
-            continue
-        poses.append(_pose_of_row(f'{path.name}, line {number}', cells))
-    return curve_from_poses(np.array(poses), str(path))
+    table = np.array(numbers).reshape(-1, 7)
+    poses = np.tile(np.eye(4), (len(table), 1, 1))
+    poses[:, :3, :3] = _rotations(table[:, 3:])
+    poses[:, :3, 3] = table[:, :3]
+    return _through(poses, str(path))
 
 
-def _pose_of_row(where: str, cells: list[str]) -> Array:
+def _numbers(where: str, cells: list[str]) -> list[float]:
+    """Return position and unit quaternion."""
     if len(cells) not in (3, 7):
         raise InvalidInput(where, cells, 'x, y, z or x, y, z, qx, qy, qz, qw', Code.INVALID_SIZE)
     try:
         numbers = [float(cell) for cell in cells]
     except ValueError:
         raise InvalidInput(where, cells, 'numbers, in metres') from None
-    values = finite_array(where, numbers, (len(cells),))
-    pose = np.eye(4)
-    pose[:3, 3] = values[:3]
-    if len(values) == 7:
-        pose[:3, :3] = _rotation(where, values[3:])
-    return pose
-
-
-def _rotation(where: str, quaternion: Array) -> Array:
-    norm = float(np.linalg.norm(quaternion))
+    if not all(map(math.isfinite, numbers)):
+        raise InvalidInput(where, numbers, 'finite numbers', Code.NOT_FINITE)
+    quaternion = numbers[3:] or [0.0, 0.0, 0.0, 1.0]
+    norm = math.hypot(*quaternion)
     if abs(norm - 1.0) > 1e-3:  # typed by hand, still meant as a unit quaternion
         raise InvalidInput(where, tuple(quaternion), f'a unit quaternion, not norm {norm:.6g}')
-    x, y, z, w = quaternion / norm
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
+    return numbers[:3] + [x / norm for x in quaternion]
+
+
+def _rotations(quaternions: Array) -> Array:
+    cross = np.zeros((len(quaternions), 3, 3))
+    x, y, z, w = quaternions.T
+    cross[:, (2, 0, 1), (1, 2, 0)] = np.column_stack([x, y, z])
+    cross -= np.transpose(cross, (0, 2, 1))
+    return np.eye(3) + 2.0 * w[:, None, None] * cross + 2.0 * cross @ cross

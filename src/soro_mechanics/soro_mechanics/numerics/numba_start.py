@@ -20,10 +20,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import functools
+import math
 import sys
+import time
 from typing import Any
 
 BLAS = 'scipy.linalg'
+SILENT = 1.0  # s of compiling, before a person who waits is told
+PAUSE = 5.0  # s without any, after which it is told again
 
 
 def import_numba() -> None:
@@ -55,8 +59,28 @@ def _without(package: str) -> Iterator[None]:
         del sys.modules[package]
 
 
+class _Told:
+    """Says on a terminal, or in a notebook, that kernels of ours are being compiled for long."""
+
+    last, due = -math.inf, math.inf
+
+    def notify(self, event: Any) -> None:
+        now, function = time.monotonic(), event.data['dispatcher'].py_func
+        if not str(function.__module__).startswith('soro_mechanics.'):  # None: of no module
+            return
+        if event.is_start and now - self.last > PAUSE:
+            self.due = now + SILENT
+        self.last = now
+        if now >= self.due:
+            self.due = math.inf
+            if sys.stderr and (sys.stderr.isatty() or 'ipykernel' in sys.modules):
+                text = 'soro: kernels are being compiled, once on this computer: a minute or two'
+                print(text, file=sys.stderr, flush=True)
+
+
 @functools.cache
 def _spare_work() -> None:
+    from numba.core import event
     from numba.core.codegen import JITCodeLibrary
     from numba.core.codegen import ll as llvm
     from numba.core.extending import overload
@@ -98,6 +122,8 @@ def _spare_work() -> None:
             library._codegen._engine._defined_symbols.add(name)  # else read from the module
         return plain[2](library, name)
 
+    event.Listener.register(_Told)
+    event.register('numba:compile', _Told())
     kind = JITCodeLibrary
     plain = kind._unserialize, kind._get_module_for_linking, kind.get_pointer_to_function
     kind._unserialize = classmethod(unserialize)

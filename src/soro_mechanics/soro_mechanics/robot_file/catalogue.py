@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from soro_mechanics.core.errors import MissingFile, UnknownName
+from soro_mechanics.core.errors import InvalidInput, MissingFile, UnknownName
 
 OWN = Path(__file__).resolve().parents[1] / 'robots'  # config/robots of the workspace leads here
 EXAMPLES = OWN / 'examples'
@@ -50,7 +50,9 @@ def find_robot_file(robot: str | os.PathLike[str]) -> Path:
     Raises UnknownName: with the names that are valid and the folders that were searched, when it
     is neither. `MissingFile` where a path leads to no file.
     """
-    text = os.fspath(robot)
+    if not isinstance(robot, str | os.PathLike):
+        raise InvalidInput('robot', robot, 'the name of a robot, or the path of its file')
+    text = os.fsdecode(robot)
     # Those of os.path: they answer for any text, also for one that can be no path.
     if '\0' in text:  # expanduser alone does not
         raise UnknownName('robot', text, tuple(robot_files()), remedy=searched())

@@ -50,6 +50,7 @@ UNITS: dict[str, tuple[str, float]] = {
 }  # fmt: skip
 
 LARGEST = 1e30  # in SI: nothing is, and its fourth power is still a number
+COMMA = 'numbers have a point and no comma, and blanks between them'
 LONGEST = 4000  # characters of a quantity: the pattern below takes time in their square
 
 # Not followed by a slash: the 1 of '1/m' belongs to the unit.
@@ -108,6 +109,8 @@ def parse(text: object, si_unit: str, size: int = 1) -> tuple[float, ...]:
         match = _QUANTITY.fullmatch(written(text))
     except ValueError as error:
         raise QuantityError(f'{error}; write {wanted}') from None
+    if isinstance(text, str) and ',' in text:
+        raise QuantityError(f'{COMMA}; write {wanted}')
     if match is None:
         raise QuantityError(f'write {wanted}')
     if word := re.search('nan|inf', match.group(1), re.IGNORECASE):

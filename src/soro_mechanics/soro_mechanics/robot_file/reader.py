@@ -26,7 +26,7 @@ from soro_mechanics.core.actuators import (
     read_coupled_limits,
 )
 from soro_mechanics.core.errors import RobotFileError, UnknownKey
-from soro_mechanics.robot_file import registry
+from soro_mechanics.robot_file import quantity, registry
 from soro_mechanics.robot_file.section import Provenance, Section
 
 SCHEMA = 2
@@ -180,14 +180,16 @@ class _StrictLoader(_SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()
-        for key_node, _ in node.value:
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            # {length: 60,5 mm}
+            if node.flow_style and value_node.value == '' and str(key_node.value)[:1].isdigit():
+                raise RobotFileError(key_node.value, f'line {line}', quantity.COMMA)
             if key_node.tag == 'tag:yaml.org,2002:merge':
-                line = key_node.start_mark.line + 1
                 remedy = 'merge keys are not taken; write the merged keys out'
                 raise RobotFileError('<<', f'line {line}', remedy)
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
-                line = key_node.start_mark.line + 1
                 raise RobotFileError(str(key), f'line {line}', 'this key stands twice; keep one')
             seen.add(key)
         return super().construct_mapping(node, deep)
@@ -243,7 +245,7 @@ def read_yaml(path: Path) -> Any:
     except RobotFileError as error:
         raise RobotFileError(error.path, error.value, error.remedy, file) from None
     except (yaml.YAMLError, TypeError, ValueError) as error:
-        message = ' '.join(str(error).split())
+        message = ' '.join(str(error).replace(' "<unicode string>",', '').split())
         raise RobotFileError('file', file, f'is not valid YAML: {message}', file) from None
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 # Codes of NI-DAQmx that a card answers with (nidaqmx.error_codes.DAQmxErrors).
@@ -60,6 +60,7 @@ class Cards:
       duty of zero means no pulses, line low.
     - `analog`: ``analog(terminal, volts)`` is called whenever an analog output may have changed.
     - `line`: ``line(name, level)`` is called for every written digital line.
+    - `wired`: terminals that they have besides those of a USB-6341.
 
     Its attribute `tasks`: all that exist, by name.
     """
@@ -70,10 +71,11 @@ class Cards:
         output: Callable[[str, float], None],
         analog: Callable[[str, float], None],
         line: Callable[[str, bool], None],
+        wired: Iterable[str] = (),
     ) -> None:
         self.names = names
         self._output, self._analog = output, analog
-        self._line = line
+        self._line, self._wired = line, frozenset(wired)
         self.tasks: dict[str, Task] = {}
         self._counted = 0
 
@@ -114,7 +116,8 @@ class Cards:
         """Refuse a terminal that the card does not have."""
         card, _, rest = terminal.partition('/')
         self.check_card(card)
-        if rest not in {f'{kind}{i}' for i in range(count)}:
+        wired = terminal in self._wired and rest[:2] == kind[:2]
+        if not wired and rest not in {f'{kind}{i}' for i in range(count)}:
             raise CardError(NO_SUCH_CHANNEL, f'Physical channel does not exist: {terminal[:80]}')
 
     def changeable_task(self, name: str) -> Task:
@@ -179,8 +182,9 @@ class Cards:
     def reset(self, card: str) -> None:
         """Abort every task of a card and let its outputs go idle."""
         self.check_card(card)
-        for i in range(OUTPUTS):  # they keep their voltages when their tasks end
-            self._analog(f'{card}/ao{i}', 0.0)
+        further = [t for t in self._wired if t.startswith(f'{card}/ao')]
+        for terminal in {*(f'{card}/ao{i}' for i in range(OUTPUTS)), *further}:
+            self._analog(terminal, 0.0)  # they keep their voltages when their tasks end
         for task in self.tasks.values():
             if card in task.cards:
                 was_running = task.running

@@ -55,7 +55,8 @@ class NidaqEmulator(DeviceEmulator):
         )
         self._counters = {c.command: i for i, c in enumerate(wiring.channels)}
         self._inputs = {c.feedback: i for i, c in enumerate(wiring.channels)}
-        cards = Cards(wiring.cards, self._output, self._analog, self._line)
+        wired = [*self._counters, *self._inputs, wiring.heartbeat]
+        cards = Cards(wiring.cards, self._output, self._analog, self._line, wired)
         self._level = False
         self._service = NidaqService(cards, self._volts)
         self._server = NidaqServer(self._service, context.endpoint.port)

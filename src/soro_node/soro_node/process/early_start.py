@@ -21,6 +21,8 @@ from typing import Any, NoReturn
 
 from soro_node.process.parent_death import end_with_launcher
 
+SELDOM = 1000  # collections of what is younger, before everything is looked at
+
 
 def end_signals() -> tuple[signal.Signals, ...]:
     """Return the signals that end a node in order.
@@ -48,11 +50,13 @@ def import_and_run(module: str, **arguments: str) -> None:
 def _without_collections(load: Callable[[], Any]) -> Any:
     """Import something: nothing of it is garbage, and to look for that costs a tenth of the time.
 
-    It is not looked at later either: a full collection would hold up whatever the node streams.
+    It is not looked at later either: a full collection would hold up whatever the node streams,
+    also while a message of 100,000 points comes in (six of them).
     """
     gc.disable()
     loaded = load()
     gc.freeze()
+    gc.set_threshold(*gc.get_threshold()[:2], SELDOM)
     gc.enable()
     return loaded
 

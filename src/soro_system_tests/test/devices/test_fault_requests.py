@@ -12,6 +12,7 @@ import re
 import numpy as np
 import pytest
 
+from soro_can_driver.emulator.device import CanEmulator
 from soro_driver import endpoint
 from soro_driver.can_port import CanPort
 from soro_driver.settings import read_driver_settings
@@ -23,7 +24,7 @@ from soro_emulation.event_log import EventLog
 from soro_emulation.injected_fault import whole_number
 from soro_emulation.serial_pty import SerialPty
 from soro_mechanics.core.errors import InvalidInput, SoroError
-from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_mechanics.robot_file.catalogue import EXAMPLES, find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_rigs.event_log import read_events
 
@@ -39,6 +40,10 @@ MODULES = {
     'can': (('device',), ('bus_faults', 'haptic_plant', 'serial_line')),
     'simulated': (('device',), ()),
 }
+MOTOR = (
+    '    motor: {inertia: 1e-5 kg m^2, limit: 1 N m, viscous: 1e-3 N m s/rad, friction: 1e-3 N m, '
+    'stiffness: 5 N m/rad, damping: 0.1 N m s/rad}\n'
+)
 SHARED = {'actuator'}  # read by `injected_fault.actuator_index`
 
 
@@ -105,6 +110,27 @@ def test_numbers_of_things_are_whole_and_bounded(value):
         whole_number({'count': value}, 'count', 5, most=1000)
     assert whole_number({'count': 7.0}, 'count', 5, most=1000) == 7
     assert whole_number({}, 'count', 5, most=1000) == 5
+
+
+@pytest.mark.parametrize('motor', ['', MOTOR])
+def test_emulated_motors_stand_at_rest_before_they_are_armed(tmp_path, motor):
+    """Not where the encoders read zero, which may be beyond the limits."""
+    file = tmp_path / 'cranks.yaml'
+    cranks = find_robot_file(EXAMPLES / 'crank_platform.yaml').read_text(encoding='utf-8')
+    bench = Path(__file__).with_name('can_bench_driver.yaml').read_text(encoding='utf-8')
+    text = cranks.partition('\nemulator:')[0] + '\n' + bench + motor
+    rest = np.radians([10.0, -5.0, 3.0, 0.0, 7.0, -9.0])
+    for i, at in enumerate(np.degrees(rest).round(), start=1):
+        text = re.sub(rf'(name: motor_{i}, .*?rate: [^,]*)', rf'\1, rest: {at:g} deg', text)
+    file.write_text(text.replace('zero: 0 0 0 0 0 0 deg', 'zero: 40 0 0 0 -20 0 deg'))
+    device = device_of(file, CanEmulator)
+    try:
+        assert device.actuation(0.0) == pytest.approx(rest, abs=1e-9)
+        device.inject('reboot', {})
+        device.advance(0.1)
+        assert device.actuation(0.1) == pytest.approx(rest, abs=1e-9)
+    finally:
+        device.stop()
 
 
 def device_of(robot_name, make):

@@ -65,7 +65,8 @@ def sensitivity(
     compliance : bool
         Also differentiate the compliance.
     """
-    if isinstance(parameters, str) or not parameters:
+    named = isinstance(parameters, list | tuple) and all(isinstance(p, str) for p in parameters)
+    if not named or not parameters:
         raise InvalidInput('parameters', parameters, 'a list of names like rod.young')
     study = _Study(model, q)
     values, tips, changes = [], [], []

@@ -410,8 +410,8 @@ def _halves(parts: Array) -> Array:
 
 def twist_at_point(point: Array) -> Array:
     """Return the (6, 6) that takes a spatial twist to the twist at a point, same axes."""
-    out = np.eye(6)
-    out[:3, 3:] = -lie.hat3(point)
+    (x, y, z), out = point, np.eye(6)  # NaN, too, where nothing was solved
+    out[:3, 3:] = [[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]]
     return out
 
 
