@@ -5,7 +5,8 @@
 The model of the robot stays as it is; what its body feels is ``P(C(u))`` of `history`, `delay`
 earlier, and the tip may be off by a constant (marker, load). Weights of plays of fixed thresholds,
 parts and time of the creep and the delay are found by Gauss-Newton steps with exact derivatives:
-those of the operators are followed along the motion, the tip's are the Jacobian of the model.
+those of the operators are followed along the motion, the tip's are the Jacobian of the model,
+computed again where a pose has moved by more than `NEAR`.
 Standard deviations count correlated residuals once (integrated autocorrelation time). What the
 data do not tell stays as vague as before the fit; that refuses it.
 """
@@ -47,6 +48,7 @@ REMEDY = (
     'what is far beyond the tracker is of the model or a swing of the body. Fit the numbers of '
     'the robot first (without --history); move every drive by more, slower and longer'
 )
+NEAR = 0.005  # of the range: that far away a Jacobian is still the same, to about one percent
 LEAST_SLOPE = 0.05  # (assumed) behind a reversal, of the gain: the inverse would jump below it
 
 
@@ -174,7 +176,7 @@ class _Problem:
                 raise UnknownName('history', name, UNKNOWNS)
         self._robot, self._data = robot, data
         self._rest = np.array([a.rest for a in robot.actuators])
-        span = robot.limits[:, 1] - robot.limits[:, 0]
+        self._span = span = np.ptp(robot.limits, axis=1)
         drives, m, k = [a.name for a in robot.actuators], len(span), len(THRESHOLDS)
         plays = THRESHOLDS < 0.4 * np.ptp(data.actuation / span, axis=0)[:, None]
         plays &= 'hysteresis' in unknowns
@@ -192,6 +194,7 @@ class _Problem:
         self.chosen = self._choose()
         self._known: tuple[Array, Array, Array] | None = None
         self._last: list[Configuration | None] = [None] * len(self.chosen)
+        self._slopes: dict[int, tuple[Array, Array]] = {}  # by pose: actuation and its Jacobian
 
     def _choose(self) -> NDArray[np.int_]:
         """Return which poses count: those that the unknown past before the motion has left."""
@@ -267,7 +270,11 @@ class _Problem:
                 expected = f'an actuation with an equilibrium ({q.status.code.name})'
                 raise InvalidInput(f'pose {self.chosen[i]}', value.tolist(), expected)
             self._last[i], tips[i] = q, q.tip[:3, 3]
-            rows[i] = self._robot.jacobian(q)[:3] @ change[i]
+            at, slope = self._slopes.get(i, (value + np.inf, change[i]))
+            if not np.all(np.abs(value - at) < NEAR * self._span):
+                slope = self._robot.jacobian(q)[:3]
+                self._slopes[i] = value, slope
+            rows[i] = slope @ change[i]
         rows[:, :, -3:] = np.eye(3)
         residual = (tips + constant - self._data.points[self.chosen]).ravel()
         self._known = np.array(x), residual, rows[:, :, self.free].reshape(len(residual), -1)
