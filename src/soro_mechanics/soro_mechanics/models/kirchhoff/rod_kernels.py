@@ -116,7 +116,8 @@ def module_vectors(q, h, modules, rho):
         for k in range(per + 1):
             weight = 1.0 if k == 0 or k == per else simpson_weight(k)
             total = plus(total, times(weight, axis_of(q, t * per + k)))
-        put_vector(rho[t], 0, 1, times(h / 3.0, total))
+        for i in range(3):
+            rho[t, i] = total[i] * h / 3.0
 
 
 @kernel
