@@ -153,17 +153,6 @@ def out_of_axes(g, a):
 
 
 @merged_kernel
-def nearer_rotation(r):
-    """Return R after a Newton step of its polar decomposition: nearer to a rotation."""
-    a, b, c = r[0:3], r[3:6], r[6:9]
-    ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)
-    aa, bb, cc = 1.5 - 0.5 * dot(a, a), 1.5 - 0.5 * dot(b, b), 1.5 - 0.5 * dot(c, c)
-    first = plus(times(aa, a), plus(times(ab, b), times(ac, c)))
-    second = plus(times(ab, a), plus(times(bb, b), times(bc, c)))
-    return first + second + plus(times(ac, a), plus(times(bc, b), times(cc, c)))
-
-
-@merged_kernel
 def turned(r, a):
     """Return R a."""
     return (

@@ -31,7 +31,6 @@ from soro_mechanics.numerics.vector_kernels import (
     dot,
     each,
     minus,
-    nearer_rotation,
     plus,
     plus_cross,
     plus_dot,
@@ -374,13 +373,24 @@ def place_nodes(states, poses):
     for n in range(poses.shape[0]):
         far, r = 1.0, _rotation(states[n])
         while far > 1e-8:
-            far, r = _gap(r), nearer_rotation(r)
+            far, r = _gap(r), _nearer_rotation(r)
         for i in range(3):
             for j in range(3):
                 poses[n, i, j] = r[3 * i + j]
             poses[n, i, 3] = states[n, i]
             poses[n, 3, i] = 0.0
         poses[n, 3, 3] = 1.0
+
+
+@merged_kernel
+def _nearer_rotation(r):
+    """Return R after a Newton step of its polar decomposition: nearer to a rotation."""
+    a, b, c = r[0:3], r[3:6], r[6:9]
+    ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)
+    aa, bb, cc = 1.5 - 0.5 * dot(a, a), 1.5 - 0.5 * dot(b, b), 1.5 - 0.5 * dot(c, c)
+    first = plus(times(aa, a), plus(times(ab, b), times(ac, c)))
+    second = plus(times(ab, a), plus(times(bb, b), times(bc, c)))
+    return first + second + plus(times(ac, a), plus(times(bc, b), times(cc, c)))
 
 
 @merged_kernel

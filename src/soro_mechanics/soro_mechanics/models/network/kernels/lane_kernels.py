@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     cross,
+    dot,
     each,
     minus,
-    nearer_rotation,
     number_at,
     plus,
     plus_cross,
@@ -142,12 +142,14 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
 
 @fused_kernel
 def orthonormalise(y, lanes):
-    """Pull each R back to a rotation."""
+    """Pull each R back to a rotation: one Newton step of the polar decomposition."""
     for k in range(lanes):
-        r = nearer_rotation(rotation_of(y, k))
-        put_vector(y, k, 8, r[0:3])
-        put_vector(y, 24 + k, 8, r[3:6])
-        put_vector(y, 48 + k, 8, r[6:9])
+        a, b, c = vector_at(y, k, 8), vector_at(y, 24 + k, 8), vector_at(y, 48 + k, 8)
+        ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)
+        aa, bb, cc = 1.5 - 0.5 * dot(a, a), 1.5 - 0.5 * dot(b, b), 1.5 - 0.5 * dot(c, c)
+        put_vector(y, k, 8, plus(times(aa, a), plus(times(ab, b), times(ac, c))))
+        put_vector(y, 24 + k, 8, plus(times(ab, a), plus(times(bb, b), times(bc, c))))
+        put_vector(y, 48 + k, 8, plus(times(ac, a), plus(times(bc, b), times(cc, c))))
 
 
 @fused_kernel

@@ -25,12 +25,10 @@ from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import adjoint
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
-    column_at,
     cross,
     dot,
     dot_six,
     each,
-    in_axes,
     minus,
     plus,
     plus_cross,
@@ -66,8 +64,11 @@ def section_wrench(y, load, lane, h, out):
     """Write the wrench (6,) of the section at h (4, 4), in its own axes."""
     n = minus(vector_at(load, lane, 8), times(y[120 + lane], vector_at(load, 48 + lane, 8)))
     m = minus(vector_at(load, 24 + lane, 8), vector_at(y, 96 + lane, 8))
-    put_vector(out, 0, 1, in_axes(h, n))
-    put_vector(out, 3, 1, in_axes(h, plus_cross(m, n, column_at(h, 0, 3))))
+    m = plus_cross(m, n, (h[0, 3], h[1, 3], h[2, 3]))
+    for i in range(3):
+        axis = h[0, i], h[1, i], h[2, i]
+        out[i] = dot(axis, n)
+        out[3 + i] = dot(axis, m)
 
 
 @kernel
