@@ -51,7 +51,7 @@ def whole_step(times, s, x, state, there, work, held, lanes):
     for _ in range(times):
         evaluate(s, x, state, work, False, False, lanes)
         condense(s, x, state, work, False, False)
-        solve_bodies(s, x, work)
+        solve_bodies(work)
         back_substitute(s, x, state, work, 0, held, 1.0)
         move(s, state, work, 1.0, there)
 

@@ -167,13 +167,12 @@ def test_station_motion_is_the_derivative_of_the_station(place):
     motion = np.empty((6, 24))
     station_motion(q[:12].copy(), q[12:].copy(), length, place, motion)
     pose, plus, minus = np.empty((4, 4)), np.empty((4, 4)), np.empty((4, 4))
-    slope = np.empty(3)
-    station(q[:12], q[12:], length, place, pose, slope)
+    station(q[:12], q[12:], length, place, pose)
     np.testing.assert_allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-14)
     for j in range(24):
         shift = np.eye(24)[j] * 1e-7
-        station((q + shift)[:12], (q + shift)[12:], length, place, plus, slope)
-        station((q - shift)[:12], (q - shift)[12:], length, place, minus, slope)
+        station((q + shift)[:12], (q + shift)[12:], length, place, plus)
+        station((q - shift)[:12], (q - shift)[12:], length, place, minus)
         rate = (plus - minus) / 2e-7
         spin = rate[:3, :3] @ pose[:3, :3].T
         want = [*rate[:3, 3], spin[2, 1], spin[0, 2], spin[1, 0]]

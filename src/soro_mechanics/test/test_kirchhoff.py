@@ -51,7 +51,7 @@ def test_equal_bends_without_weight_make_an_arc(robot):
     theta = 1.3
     angle = np.linspace(0.0, theta, 201)
     q = np.column_stack([np.cos(angle / 2), np.zeros(201), np.sin(angle / 2), np.zeros(201)])
-    lengths = model.lengths_of(q)
+    lengths = model.rod.lengths_of(q)
     per = theta / 10
     for t in range(10):
         # chord between arc ends and disks turned against each other: planar geometry
@@ -87,7 +87,9 @@ def test_forward_is_the_minimum_of_the_energy(robot, stiffness_of_muscles):
     lengths = np.array([0.21, 0.195, 0.2, 0.205, 0.198, 0.196])
     wrench = np.array([0.1, -0.2, 0.3, 0.0, 0.0, 0.0])
     got = small.forward(lengths, wrench)
-    wanted = np.array([bends_of(row, t) for t, row in enumerate(lengths.reshape(2, 3))])
+    wanted = np.array(
+        [bends_of(row, model.rod.combine[t]) for t, row in enumerate(lengths.reshape(2, 3))]
+    )
     dead, _ = model._loads(LoadCase(wrench, (), small.gravity))
     h, stiffness = model.rod.element, model.backbone.stiffness
 
@@ -95,7 +97,7 @@ def test_forward_is_the_minimum_of_the_energy(robot, stiffness_of_muscles):
         q = np.zeros((9, 4))
         q[:, 0] = 1.0
         for node, turn in zip(q[1:], x.reshape(8, 3), strict=True):
-            turn_quaternion(node, *turn)
+            turn_quaternion(node, turn)
         return q
 
     def energy(x):
@@ -119,8 +121,8 @@ def test_forward_is_the_minimum_of_the_energy(robot, stiffness_of_muscles):
             start, end = np.empty((3, 3)), np.empty((3, 3))
             rotation_of(q[4 * t], start)
             rotation_of(q[4 * t + 4], end)
-            muscle_lengths(rho[t], start, end, t, 0.03, out)
-            found += bends_of(out, t)
+            muscle_lengths(rho[t], start, end, model.rod.combine[t], 0.03, out)
+            found += bends_of(out, model.rod.combine[t])
         return (np.array(found) - wanted.reshape(-1)) * 100.0
 
     def springs(x):

@@ -10,14 +10,14 @@ import pytest
 from scipy.integrate import cumulative_trapezoid, solve_bvp, trapezoid
 from scipy.optimize import fsolve
 
-from soro_mechanics import Code, InvalidInput, load_robot, SolverStatus, Stability, Task
+from soro_mechanics import Code, InvalidInput, load_robot, Stability, Task
 from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.actuators import CoupledLimit
 from soro_mechanics.core.configuration import LoadCase, Target
 from soro_mechanics.inverse.search import Search
 from soro_mechanics.models.kirchhoff import model as kirchhoff_model
+from soro_mechanics.models.kirchhoff.backbone import unsolved
 from soro_mechanics.models.kirchhoff.model import Kirchhoff, KirchhoffPublished
-from soro_mechanics.models.kirchhoff.reach import InverseState
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import rod_system
 from soro_mechanics.robot import Robot
@@ -293,14 +293,14 @@ def test_published_moduli_need_thousands_of_elements():
         model = KirchhoffPublished(replace(printed.description, structure={'kirchhoff': body}))
         half = 0.5 * truth.sol(np.linspace(0.0, 1.0, elements + 1))[0]
         shape = np.column_stack([np.cos(half), 0.0 * half, np.sin(half), 0.0 * half])
-        start = InverseState(
-            shape, np.zeros((10, 3)), np.array([truth.p[0], 0.0, truth.p[1]]), True, SolverStatus()
-        )
-        found = model.reach(point_at([0.25, 0.0, 0.8]), LoadCase(gravity=printed.gravity), start)
+        load, reaction = LoadCase(gravity=printed.gravity), np.array([truth.p[0], 0.0, truth.p[1]])
+        loads = model.rod.loads(load, model.unsupported)
+        start = unsolved(shape, np.tile(reaction, (10, 1)), *loads, np.zeros((10, 2)))
+        found = model.reach(point_at([0.25, 0.0, 0.8]), load, start)
         assert found.status.code is Code.NONE and found.minimum
         turn = 2.0 * np.arctan2(found.quaternions[:, 2], found.quaternions[:, 0])
         angles[elements] = np.abs(turn - 2.0 * half).max()
-        reactions[elements] = np.abs(found.reaction - start.reaction).max()
+        reactions[elements] = np.abs(found.reaction - reaction).max()
     assert reactions[200] < 1e-4
     assert 5e-4 < angles[200] < 2.0 * angles[800]
     assert angles[3200] / angles[6400] == pytest.approx(4.0, rel=0.2)

@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 
+from soro_mechanics import load_robot
 from soro_mechanics.models.kirchhoff import muscle_kernels as muscles
 from soro_mechanics.models.kirchhoff import rod_kernels as rods
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
@@ -21,7 +22,7 @@ def shape():
     q = np.zeros((ELEMENTS + 1, 4))
     q[:, 0] = 1.0
     for node in q[1:]:
-        rods.turn_quaternion(node, *rng.normal(0.0, 0.4, 3))
+        rods.turn_quaternion(node, rng.normal(0.0, 0.4, 3))
     dead = 0.05 * rng.normal(size=(ELEMENTS + 1, 3))
     return q, dead, rng.normal(size=(MODULES, 3))
 
@@ -51,7 +52,7 @@ def _product(a, b):
 def _turned(q, changes):
     moved = q.copy()
     for node, change in changes.items():
-        rods.turn_quaternion(moved[node], *change)
+        rods.turn_quaternion(moved[node], change)
     return moved
 
 
@@ -132,7 +133,7 @@ def test_elimination_equals_the_dense_system(shape):
     np.testing.assert_allclose(right, -border.T @ np.linalg.solve(full, rows), atol=1e-10)
     assert negative == np.count_nonzero(np.linalg.eigvalsh(full) < 0.0)
     ends = np.array([0.1, 0.2, -0.1, 0.3, 0.1, 0.0, -0.5, 0.2, 0.4])
-    rods.back_substitute(0, ELEMENTS, factor, ends[:3], ends[3:6], ends[6:], 1.0, step)
+    rods.back_substitute(0, ELEMENTS, factor, ends[:3], ends[3:6], ends[6:], step)
     want = np.linalg.solve(full, -rows - border @ ends)
     np.testing.assert_allclose(step[1:-1].reshape(-1), want, atol=1e-10)
 
@@ -154,7 +155,7 @@ def test_turning_a_quaternion_is_the_exponential(angle):
     q = np.array([0.5, -0.5, 0.5, 0.5])
     before, after = np.empty((3, 3)), np.empty((3, 3))
     rods.rotation_of(q, before)
-    rods.turn_quaternion(q, *(angle * axis))
+    rods.turn_quaternion(q, angle * axis)
     rods.rotation_of(q, after)
     np.testing.assert_allclose(after, before @ so3_exp(angle * axis), atol=1e-14)
 
@@ -167,18 +168,20 @@ def test_muscle_constraints_match_differences():
     multiplier = np.array([3.0, -2.0])
     radius, module = 0.012, 3
     lengths, slope, second = np.empty(3), np.empty((2, 9)), np.empty((9, 9))
-    muscles.bend_constraints(rho, start, end, module, radius, multiplier, lengths, (slope, second))
+    angles = np.radians(120.0 * np.arange(3) + 60.0 * ((module + 1) % 2))
+    combine = 2.0 / 3.0 * np.array([np.cos(angles), np.sin(angles)])
+    out = slope, second
+    muscles.bend_constraints(rho, start, end, combine, radius, multiplier, lengths, out)
 
     def bends(x):
         out = np.empty(3)
         muscles.muscle_lengths(
-            rho + x[:3], start @ so3_exp(x[3:6]), end @ so3_exp(x[6:9]), module, radius, out
+            rho + x[:3], start @ so3_exp(x[3:6]), end @ so3_exp(x[6:9]), combine, radius, out
         )
-        return np.array(muscles.bends_of(out, module))
+        return np.array(muscles.bends_of(out, combine))
 
     for i in range(3):
-        beta = np.radians(120.0 * i + 60.0 * ((module + 1) % 2))
-        u = radius * np.array([np.cos(beta), np.sin(beta), 0.0])
+        u = radius * np.array([np.cos(angles[i]), np.sin(angles[i]), 0.0])
         assert lengths[i] == pytest.approx(np.linalg.norm(rho + end @ u - start @ u), rel=1e-14)
     step = 1e-5
     unit = step * np.eye(9)
@@ -196,7 +199,7 @@ def test_muscle_constraints_match_differences():
 
 
 def test_modules_are_turned_by_sixty_degrees():
-    first = [np.degrees(muscles.muscle_angle(0, i)) for i in range(3)]
-    second = [np.degrees(muscles.muscle_angle(1, i)) for i in range(3)]
+    backbone = load_robot('pam_continuum').description.structure['kirchhoff']
+    first, second, *_ = np.degrees(backbone.muscle_angles)
     np.testing.assert_allclose(first, [60.0, 180.0, 300.0])  # module 1: t mod 2 = 1
     np.testing.assert_allclose(second, [0.0, 120.0, 240.0])

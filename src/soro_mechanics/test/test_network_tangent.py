@@ -39,7 +39,7 @@ def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
     assert np.abs(work.closure).max() > 1e-2
     assert np.abs(work.balance[platform]).max() < 1e-9
     condense(s, x, start, work, False, False)
-    solve_bodies(s, x, work)
+    solve_bodies(work)
     back_substitute(s, x, start, work, 0, np.zeros((6, 2)), 1.0)
     left = []
     for part in (1e-2, 1e-3):

@@ -29,7 +29,7 @@ def bent():
 
 def test_muscles_are_as_long_as_the_model_says(bent):
     robot, q, muscles, drawn = bent
-    lengths = robot.model_object.lengths_of(q.state.q).reshape(-1)
+    lengths = robot.model_object.rod.lengths_of(q.state.q).reshape(-1)
     np.testing.assert_allclose(muscles.of(drawn).length, lengths, atol=1e-12)
     assert np.ptp(lengths) > 5e-3  # a bent one: a wrong order would show
     assert muscles.rest == pytest.approx(0.1)

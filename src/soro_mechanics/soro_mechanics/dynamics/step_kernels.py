@@ -218,7 +218,7 @@ def advance(s, x, damped, state, w, m, most, lanes):
             for i in range(6):
                 for j in range(6):
                     w.matrix[o + i, o + j] += m.body_tangent[b, i, j]
-        if solve_bodies(s, x, w) == 0:
+        if solve_bodies(w) == 0:
             return NOT_SOLVABLE, step, error
         back_substitute(s, damped, state, w, 0, w.slots, 1.0)
         part, turn, _ = largest_step(s, w)

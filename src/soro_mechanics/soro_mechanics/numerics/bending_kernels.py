@@ -5,6 +5,7 @@
 import math
 
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 
 
 @kernel
@@ -15,12 +16,10 @@ def outer_strain(poses, radii):
     """
     worst = 0.0
     for n in range(1, poses.shape[0]):
-        chord = way = 0.0
-        for i in range(3):
-            chord += (poses[n, i, 2] - poses[n - 1, i, 2]) ** 2
-            way += (poses[n, i, 3] - poses[n - 1, i, 3]) ** 2
-        turn = 2.0 * math.asin(min(0.5 * math.sqrt(chord), 1.0))  # the chord is 2 sin(turn / 2)
-        strain = radii[n] * turn / math.sqrt(way)
+        chord = minus(column_at(poses[n], 0, 2), column_at(poses[n - 1], 0, 2))
+        way = minus(column_at(poses[n], 0, 3), column_at(poses[n - 1], 0, 3))
+        half = 0.5 * math.sqrt(dot(chord, chord))  # sin(turn / 2)
+        strain = radii[n] * 2.0 * math.asin(min(half, 1.0)) / math.sqrt(dot(way, way))
         if not strain <= worst:
             worst = strain
     return worst

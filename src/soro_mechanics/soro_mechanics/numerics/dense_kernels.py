@@ -8,6 +8,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 EPSILON = 2.0**-52
 MAX_SWEEPS = 30  # of rotations; few rows take four to eight
@@ -219,22 +220,14 @@ def substitute_six(d, b, first, lanes):
         x2 = b[2, first + j] - d[2, 0] * x0 - d[2, 1] * x1
         x3 = b[3, first + j] - d[3, 0] * x0 - d[3, 1] * x1 - d[3, 2] * x2
         x4 = b[4, first + j] - d[4, 0] * x0 - d[4, 1] * x1 - d[4, 2] * x2 - d[4, 3] * x3
-        x5 = (
-            b[5, first + j]
-            - d[5, 0] * x0
-            - d[5, 1] * x1
-            - d[5, 2] * x2
-            - d[5, 3] * x3
-            - d[5, 4] * x4
-        )
-        x5 *= d[5, 5]
+        x5 = b[5, first + j] - d[5, 0] * x0 - d[5, 1] * x1 - d[5, 2] * x2 - d[5, 3] * x3
+        x5 = (x5 - d[5, 4] * x4) * d[5, 5]
         x4 = (x4 - d[4, 5] * x5) * d[4, 4]
         x3 = (x3 - d[3, 4] * x4 - d[3, 5] * x5) * d[3, 3]
         x2 = (x2 - d[2, 3] * x3 - d[2, 4] * x4 - d[2, 5] * x5) * d[2, 2]
         x1 = (x1 - d[1, 2] * x2 - d[1, 3] * x3 - d[1, 4] * x4 - d[1, 5] * x5) * d[1, 1]
-        x0 = (x0 - d[0, 1] * x1 - d[0, 2] * x2 - d[0, 3] * x3 - d[0, 4] * x4 - d[0, 5] * x5) * d[
-            0, 0
-        ]
+        x0 = x0 - d[0, 1] * x1 - d[0, 2] * x2 - d[0, 3] * x3
+        x0 = (x0 - d[0, 4] * x4 - d[0, 5] * x5) * d[0, 0]
         b[0, first + j] = x0
         b[1, first + j] = x1
         b[2, first + j] = x2
@@ -246,16 +239,9 @@ def substitute_six(d, b, first, lanes):
 @merged_kernel
 def row_times(c, i, first, b, row):
     """Write row i of c, from column `first`, times b (6, n) into row (n,)."""
-    c0 = c[i, first]
-    c1 = c[i, first + 1]
-    c2 = c[i, first + 2]
-    c3 = c[i, first + 3]
-    c4 = c[i, first + 4]
-    c5 = c[i, first + 5]
+    left = six_in_row(c, i, first)
     for j in range(b.shape[1]):
-        row[j] = (
-            c0 * b[0, j] + c1 * b[1, j] + c2 * b[2, j] + c3 * b[3, j] + c4 * b[4, j] + c5 * b[5, j]
-        )
+        row[j] = dot_six(left, six_in_column(b, 0, j))
 
 
 @fused_kernel

@@ -71,7 +71,10 @@ def pose_error(now: Any, wanted: Any) -> Array:
 
 def inverse(g: Any) -> Array:
     """Return the inverse of a pose."""
-    return _filled(kernels.inverse, (4, 4), pose_array('g', g))
+    pose, out = pose_array('g', g), np.eye(4)
+    out[:3, :3] = pose[:3, :3].T
+    out[:3, 3] = -out[:3, :3] @ pose[:3, 3]
+    return out
 
 
 def _filled(kernel: Any, shape: tuple[int, ...], *given: Array) -> Array:

@@ -14,6 +14,19 @@ import math
 import numpy as np
 
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    column_at,
+    cross,
+    dot,
+    minus,
+    out_of_axes,
+    plus,
+    put_vector,
+    row_at,
+    times,
+    vector_at,
+)
 
 # Below this angle^2 the power series is used, where it needs 11 terms for full precision and the
 # closed forms lose no more than one digit; below the other one 5 terms are enough.
@@ -24,10 +37,10 @@ NEXT_6 = tuple(1.0 / ((n + 7.0) * (n + 8.0)) for n in range(0, 22, 2))
 
 @kernel
 def stumpff(x):
-    """Return c_0 ... c_6 at x = angle^2 (c_0 = cos, c_1 = sin / angle)."""
-    if x < SERIES_BELOW:
-        c5 = c6 = 0.0
-        for k in range(4 if x < FEW_BELOW else 10, -1, -1):
+    """Return c_0 ... c_6 at x = angle^2 (c_0 = cos, c_1 = sin / angle), also of complex x."""
+    if x.real < SERIES_BELOW:
+        c5 = c6 = 0.0 * x
+        for k in range(4 if x.real < FEW_BELOW else 10, -1, -1):
             c5 = 1.0 - x * NEXT_5[k] * c5
             c6 = 1.0 - x * NEXT_6[k] * c6
         c5 *= 1.0 / 120.0
@@ -38,9 +51,9 @@ def stumpff(x):
         c1 = 1.0 - x * c3
         c0 = 1.0 - x * c2
         return c0, c1, c2, c3, c4, c5, c6
-    angle = math.sqrt(x)
-    c0 = math.cos(angle)
-    c1 = math.sin(angle) / angle
+    angle = np.sqrt(x)
+    c0 = np.cos(angle)
+    c1 = np.sin(angle) / angle
     c2 = (1.0 - c0) / x
     c3 = (1.0 - c1) / x
     c4 = (0.5 - c2) / x
@@ -59,26 +72,18 @@ def inverse_jacobian_coefficient(x):
 @kernel
 def hat3(w, out):
     """Write the cross-product matrix of w."""
-    out[0, 0] = 0.0
-    out[0, 1] = -w[2]
-    out[0, 2] = w[1]
-    out[1, 0] = w[2]
-    out[1, 1] = 0.0
-    out[1, 2] = -w[0]
-    out[2, 0] = -w[1]
-    out[2, 1] = w[0]
-    out[2, 2] = 0.0
+    out[:] = 0.0
+    add_hat(out, 0, 0, w)
 
 
 @kernel
-def _quadratic(x, y, z, first, second, third, out):
-    """Write first * 1 + second * W + third * W^2 for W = hat(x, y, z)."""
-    xx = x * x
-    yy = y * y
-    zz = z * z
-    out[0, 0] = first - third * (yy + zz)
-    out[1, 1] = first - third * (xx + zz)
-    out[2, 2] = first - third * (xx + yy)
+def _quadratic(w, second, third, out):
+    """Write 1 + second * W + third * W^2 for W = hat(w)."""
+    x, y, z = w
+    xx, yy, zz = x * x, y * y, z * z
+    out[0, 0] = 1.0 - third * (yy + zz)
+    out[1, 1] = 1.0 - third * (xx + zz)
+    out[2, 2] = 1.0 - third * (xx + yy)
     out[0, 1] = third * x * y - second * z
     out[1, 0] = third * x * y + second * z
     out[0, 2] = third * x * z + second * y
@@ -90,46 +95,30 @@ def _quadratic(x, y, z, first, second, third, out):
 @kernel
 def so3_exp(w, out):
     """Write the rotation matrix of the rotation vector w (also into a (4, 4) or larger out)."""
-    x = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    _, c1, c2, _, _, _, _ = stumpff(x)
-    _quadratic(w[0], w[1], w[2], 1.0, c1, c2, out)
+    turn = vector_at(w, 0, 1)
+    _, c1, c2, _, _, _, _ = stumpff(dot(turn, turn))
+    _quadratic(turn, c1, c2, out)
 
 
 @kernel
 def so3_log(r, out):
     """Write the rotation vector of r, angle in [0, pi]; goes by the quaternion's largest part."""
     trace = r[0, 0] + r[1, 1] + r[2, 2]
+    x, y, z = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
+    xy, xz, yz = r[0, 1] + r[1, 0], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1]
     if trace >= r[0, 0] and trace >= r[1, 1] and trace >= r[2, 2]:
-        w = 1.0 + trace
-        x = r[2, 1] - r[1, 2]
-        y = r[0, 2] - r[2, 0]
-        z = r[1, 0] - r[0, 1]
+        w, v = 1.0 + trace, (x, y, z)
     elif r[0, 0] >= r[1, 1] and r[0, 0] >= r[2, 2]:
-        w = r[2, 1] - r[1, 2]
-        x = 1.0 + r[0, 0] - r[1, 1] - r[2, 2]
-        y = r[0, 1] + r[1, 0]
-        z = r[0, 2] + r[2, 0]
+        w, v = x, (1.0 + r[0, 0] - r[1, 1] - r[2, 2], xy, xz)
     elif r[1, 1] >= r[2, 2]:
-        w = r[0, 2] - r[2, 0]
-        x = r[0, 1] + r[1, 0]
-        y = 1.0 - r[0, 0] + r[1, 1] - r[2, 2]
-        z = r[1, 2] + r[2, 1]
+        w, v = y, (xy, 1.0 - r[0, 0] + r[1, 1] - r[2, 2], yz)
     else:
-        w = r[1, 0] - r[0, 1]
-        x = r[0, 2] + r[2, 0]
-        y = r[1, 2] + r[2, 1]
-        z = 1.0 - r[0, 0] - r[1, 1] + r[2, 2]
+        w, v = z, (xz, yz, 1.0 - r[0, 0] - r[1, 1] + r[2, 2])
     if w < 0.0:
-        w = -w
-        x = -x
-        y = -y
-        z = -z
-    n = math.sqrt(x * x + y * y + z * z)
+        w, v = -w, times(-1.0, v)
+    n = math.sqrt(dot(v, v))
     # atan2(n, w) / n keeps full precision down to the smallest n; only n = 0 needs its limit.
-    scale = 2.0 * math.atan2(n, w) / n if n > 0.0 else 2.0 / w
-    out[0] = scale * x
-    out[1] = scale * y
-    out[2] = scale * z
+    put_vector(out, 0, 1, times(2.0 * math.atan2(n, w) / n if n > 0.0 else 2.0 / w, v))
 
 
 @kernel
@@ -138,55 +127,41 @@ def pose_error(now, wanted, out):
     turn = np.empty((3, 3))
     for i in range(3):
         out[i] = wanted[i, 3] - now[i, 3]
-        for j in range(3):
-            turn[i, j] = (
-                wanted[i, 0] * now[j, 0] + wanted[i, 1] * now[j, 1] + wanted[i, 2] * now[j, 2]
-            )
+        put_vector(turn[i], 0, 1, out_of_axes(now, row_at(wanted, i, 0)))
     so3_log(turn, out[3:])
 
 
 @kernel
 def so3_right_jacobian_inverse(w, out):
     """Write J_r^-1 for an angle below 2 pi."""
-    b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    _quadratic(w[0], w[1], w[2], 1.0, 0.5, b, out)
+    turn = vector_at(w, 0, 1)
+    _quadratic(turn, 0.5, inverse_jacobian_coefficient(dot(turn, turn)), out)
 
 
 @kernel
 def se3_exp(xi, out):
     """Write the pose (4, 4) of the twist xi."""
-    w0 = xi[3]
-    w1 = xi[4]
-    w2 = xi[5]
-    x = w0 * w0 + w1 * w1 + w2 * w2
-    _, c1, c2, c3, _, _, _ = stumpff(x)
-    _quadratic(w0, w1, w2, 1.0, c1, c2, out)
+    v, w = vector_at(xi, 0, 1), vector_at(xi, 3, 1)
+    _, c1, c2, c3, _, _, _ = stumpff(dot(w, w))
+    _quadratic(w, c1, c2, out)
     # position = J_l(w) v = v + c2 w x v + c3 w x (w x v)
-    a0 = w1 * xi[2] - w2 * xi[1]
-    a1 = w2 * xi[0] - w0 * xi[2]
-    a2 = w0 * xi[1] - w1 * xi[0]
-    out[0, 3] = xi[0] + c2 * a0 + c3 * (w1 * a2 - w2 * a1)
-    out[1, 3] = xi[1] + c2 * a1 + c3 * (w2 * a0 - w0 * a2)
-    out[2, 3] = xi[2] + c2 * a2 + c3 * (w0 * a1 - w1 * a0)
-    out[3, 0] = out[3, 1] = out[3, 2] = 0.0
+    across = cross(w, v)
+    position = plus(plus(v, times(c2, across)), times(c3, cross(w, across)))
+    for i in range(3):
+        out[i, 3] = position[i]
+        out[3, i] = 0.0
     out[3, 3] = 1.0
 
 
 @kernel
 def se3_log(g, out):
     """Write the twist (6,) of the pose g, angle in [0, pi]."""
-    w = out[3:6]
-    so3_log(g, w)
-    b = inverse_jacobian_coefficient(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    p0 = g[0, 3]
-    p1 = g[1, 3]
-    p2 = g[2, 3]
-    a0 = w[1] * p2 - w[2] * p1
-    a1 = w[2] * p0 - w[0] * p2
-    a2 = w[0] * p1 - w[1] * p0
-    out[0] = p0 - 0.5 * a0 + b * (w[1] * a2 - w[2] * a1)
-    out[1] = p1 - 0.5 * a1 + b * (w[2] * a0 - w[0] * a2)
-    out[2] = p2 - 0.5 * a2 + b * (w[0] * a1 - w[1] * a0)
+    so3_log(g, out[3:6])
+    w, p = vector_at(out, 3, 1), column_at(g, 0, 3)
+    across = cross(w, p)
+    b = inverse_jacobian_coefficient(dot(w, w))
+    v = plus(minus(p, times(0.5, across)), times(b, cross(w, across)))
+    put_vector(out, 0, 1, v)
 
 
 @kernel
@@ -220,16 +195,5 @@ def compose(a, b, out):
         for j in range(3):
             out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
         out[i, 3] = a[i, 0] * b[0, 3] + a[i, 1] * b[1, 3] + a[i, 2] * b[2, 3] + a[i, 3]
-        out[3, i] = 0.0
-    out[3, 3] = 1.0
-
-
-@kernel
-def inverse(g, out):
-    """Write the inverse of the pose g."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = g[j, i]
-        out[i, 3] = -(g[0, i] * g[0, 3] + g[1, i] * g[1, 3] + g[2, i] * g[2, 3])
         out[3, i] = 0.0
     out[3, 3] = 1.0

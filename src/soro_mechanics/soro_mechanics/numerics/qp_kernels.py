@@ -164,15 +164,9 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
     chol = work[2 * edge : 3 * edge].reshape((n, n))
     rows = work[3 * edge : 3 * edge + m * n].reshape((m, n))
     rest = work[3 * edge + m * n :]
-    norm, rest = rest[:m], rest[m:]
-    free, y, z, r, u, sign = (
-        rest[:n],
-        rest[n : 2 * n],
-        rest[2 * n : 3 * n],
-        rest[3 * n : 4 * n],
-        rest[4 * n : 5 * n],
-        rest[5 * n : 6 * n],
-    )
+    norm, vectors = rest[:m], rest[m : m + 6 * n].reshape((6, n))
+    free, y, z = vectors[0], vectors[1], vectors[2]
+    r, u, sign = vectors[3], vectors[4], vectors[5]
     multiplier[:] = 0.0
     if not (np.isfinite(_dot(g, g)) and np.isfinite(np.sum(h)) and np.isfinite(np.sum(c))):
         return NOT_FINITE, 0

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vectors (3,) as tuples, merged into loops that become vector instructions.
 
-A rotation is nine numbers, row by row. In arrays the numbers of a vector are `step` apart.
+A rotation is nine numbers, row by row. In arrays the numbers of a vector are `step` apart. Twists
+and wrenches are six numbers: two vectors, one after the other.
 
 Places are not negative: to the compiler they are unsigned, as it could not see that everywhere.
 """
@@ -32,6 +33,12 @@ def vector_at(array, at, step):
 
 
 @merged_kernel
+def pair_at(array, at):
+    """Return linear and angular part of the six numbers that begin at a place of a flat array."""
+    return vector_at(array, at, 1), vector_at(array, at + 3, 1)
+
+
+@merged_kernel
 def put_vector(array, at, step, a):
     """Write a vector to a place of a flat array."""
     i, j, k = np.uint64(at), np.uint64(at + step), np.uint64(at + 2 * step)
@@ -41,13 +48,33 @@ def put_vector(array, at, step, a):
 @merged_kernel
 def row_at(matrix, i, j):
     """Return the vector in row i from column j on."""
-    return matrix[i, j], matrix[i, j + 1], matrix[i, j + 2]
+    k, a, b, c = np.uint64(i), np.uint64(j), np.uint64(j + 1), np.uint64(j + 2)
+    return matrix[k, a], matrix[k, b], matrix[k, c]
 
 
 @merged_kernel
 def column_at(matrix, i, j):
     """Return the vector in column j from row i on."""
-    return matrix[i, j], matrix[i + 1, j], matrix[i + 2, j]
+    k, a, b, c = np.uint64(j), np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)
+    return matrix[a, k], matrix[b, k], matrix[c, k]
+
+
+@merged_kernel
+def six_in_row(matrix, i, j):
+    """Return the six numbers in row i from column j on."""
+    return row_at(matrix, i, j) + row_at(matrix, i, j + 3)
+
+
+@merged_kernel
+def six_in_column(matrix, i, j):
+    """Return the six numbers in column j from row i on."""
+    return column_at(matrix, i, j) + column_at(matrix, i + 3, j)
+
+
+@merged_kernel
+def dot_six(a, b):
+    """Return a . b of six numbers."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
 
 
 @merged_kernel
@@ -111,6 +138,18 @@ def plus_cross(a, b, c):
         a[1] + b[2] * c[0] - b[0] * c[2],
         a[2] + b[0] * c[1] - b[1] * c[0],
     )
+
+
+@merged_kernel
+def in_axes(g, a):
+    """Return a vector of space in the axes of a frame: R' a, R of a matrix (3, 3) or larger."""
+    return dot(column_at(g, 0, 0), a), dot(column_at(g, 0, 1), a), dot(column_at(g, 0, 2), a)
+
+
+@merged_kernel
+def out_of_axes(g, a):
+    """Return a vector of a frame in the axes of space: R a, R of a matrix (3, 3) or larger."""
+    return dot(row_at(g, 0, 0), a), dot(row_at(g, 1, 0), a), dot(row_at(g, 2, 0), a)
 
 
 @merged_kernel

@@ -27,10 +27,10 @@ PARSERS: dict[str, str] = {
 
 # Model name -> section it is built from, class.
 MODELS: dict[str, tuple[str, str]] = {
-    'ncm': ('segments', 'models.segments.cosserat:NonlinearCosserat'),
-    'lcm': ('segments', 'models.segments.cosserat:LinearCosserat'),
-    'npcc': ('segments', 'models.segments.pcc:NonlinearPcc'),
-    'lpcc': ('segments', 'models.segments.pcc:LinearPcc'),
+    'ncm': ('segments', 'models.segments.theories:NonlinearCosserat'),
+    'lcm': ('segments', 'models.segments.theories:LinearCosserat'),
+    'npcc': ('segments', 'models.segments.theories:NonlinearPcc'),
+    'lpcc': ('segments', 'models.segments.theories:LinearPcc'),
     'constant_curvature': (
         'constant_curvature',
         'models.constant_curvature.model:ConstantCurvature',

@@ -13,6 +13,17 @@ from soro_mechanics.models.ancf.solve_kernels import make_work
 from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, Structure
 
 
+def _motion(state: AncfState, leg: int) -> Array:
+    """Return how a leg's coordinates (12 nodes,) follow the unknowns of `full_system`."""
+    count, nodes = state.nodes.shape[:2]
+    interior, end = 12 * (nodes - 2), np.empty((12, 6))
+    motion = np.zeros((12 * nodes, count * interior + 6))
+    motion[12:-12, leg * interior : (leg + 1) * interior] = np.eye(interior)
+    kernels.end_motion(state.nodes[leg, -1], state.position, end)
+    motion[-12:, -6:] = end
+    return motion
+
+
 def full_system(
     state: AncfState, structure: Structure, loads: AncfLoads
 ) -> tuple[Array, Array, Array]:
@@ -28,33 +39,20 @@ def full_system(
     kernels.platform_system(
         state.nodes, state.position, state.rotation, rows, loads.body, tangent, gradient, ends
     )
-    interior = 12 * (nodes - 2)
-    size = count * interior + 6
-    full = np.zeros((size, size))
-    force = np.zeros(size)
-    by_stretch = np.zeros((size, count))
-    full[-6:, -6:] = tangent
-    force[-6:] = gradient
-    motion = np.empty((12, 6))
+    rows[:, -1, :, 24] = 0.0  # the platform's gradient has it
+    size = 12 * count * (nodes - 2) + 6
+    full, force, by_stretch = np.zeros((size, size)), np.zeros(size), np.zeros((size, count))
+    full[-6:, -6:], force[-6:] = tangent, gradient
     for leg in range(count):
-        kernels.end_motion(state.nodes[leg, -1], state.position, motion)
-        for n in range(1, nodes - 1):
-            at = leg * interior + 12 * (n - 1)
-            here = slice(at, at + 12)
-            full[here, here] = rows[leg, n, :, :12]
-            force[here] = rows[leg, n, :, 24]
-            by_stretch[here, leg] = rows[leg, n, :, 25]
-            coupling = rows[leg, n, :, 12:24]
-            if n < nodes - 2:
-                following = slice(at + 12, at + 24)
-                full[here, following] = coupling
-                full[following, here] = coupling.T
-            else:
-                full[here, -6:] = coupling @ motion
-                full[-6:, here] = full[here, -6:].T
-        end = rows[leg, -1]
-        full[-6:, -6:] += motion.T @ end[:, :12] @ motion
-        by_stretch[-6:, leg] = motion.T @ end[:, 25]
+        motion, own = _motion(state, leg), np.zeros((nodes, 12, nodes, 12))
+        for n in range(1, nodes):
+            own[n, :, n] = rows[leg, n, :, :12]
+            if n + 1 < nodes:
+                own[n, :, n + 1] = rows[leg, n, :, 12:24]
+                own[n + 1, :, n] = rows[leg, n, :, 12:24].T
+        full += motion.T @ own.reshape(12 * nodes, 12 * nodes) @ motion
+        force += motion.T @ rows[leg, :, :, 24].ravel()
+        by_stretch[:, leg] = motion.T @ rows[leg, :, :, 25].ravel()
     return force, full, by_stretch
 
 
@@ -62,30 +60,17 @@ def compliance_at_stations(
     state: AncfState, structure: Structure, loads: AncfLoads, per_element: int
 ) -> tuple[Array, ...]:
     """Return, per leg, (n, 6, 6): twist of each station per wrench there, base axes."""
-    _, full, _ = full_system(state, structure, loads)
-    inverse = np.linalg.inv(full)
-    count, nodes = state.nodes.shape[:2]
-    interior = 12 * (nodes - 2)
-    at_end = np.empty((12, 6))
-    element = np.empty((6, 24))
-    result = []
-    for leg in range(count):
-        kernels.end_motion(state.nodes[leg, -1], state.position, at_end)
-        length = state.stretch[leg] * structure[4]
-        stations = np.zeros(((nodes - 1) * per_element + 1, 6, 6))
+    inverse = np.linalg.inv(full_system(state, structure, loads)[1])
+    elements, twist, result = state.nodes.shape[1] - 1, np.empty((6, 24)), []
+    for leg, nodes in enumerate(state.nodes):
+        motion, length = _motion(state, leg), state.stretch[leg] * structure[4]
+        own = motion @ inverse @ motion.T  # of the leg's coordinates
+        stations = np.zeros((elements * per_element + 1, 6, 6))
         for k in range(len(stations)):
-            e = min(k // per_element, nodes - 2)
+            e = min(k // per_element, elements - 1)
             t = (k - e * per_element) / per_element
-            station_motion(state.nodes[leg, e], state.nodes[leg, e + 1], length, t, element)
-            port = np.zeros((6, len(inverse)))
-            if e > 0:
-                at = leg * interior + 12 * (e - 1)
-                port[:, at : at + 12] = element[:, :12]
-            if e < nodes - 2:
-                at = leg * interior + 12 * e
-                port[:, at : at + 12] = element[:, 12:]
-            else:
-                port[:, -6:] = element[:, 12:] @ at_end
-            stations[k] = port @ inverse @ port.T
+            station_motion(nodes[e], nodes[e + 1], length, t, twist)
+            here = slice(12 * e, 12 * e + 24)
+            stations[k] = twist @ own[here, here] @ twist.T
         result.append(stations)
     return tuple(result)

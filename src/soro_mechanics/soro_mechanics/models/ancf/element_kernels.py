@@ -18,6 +18,7 @@ from soro_mechanics.numerics.vector_kernels import (
     plus,
     plus_cross,
     put_vector,
+    row_at,
     times,
     vector_at,
 )
@@ -41,52 +42,33 @@ def centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess):
     Writes the gradients (3, 3) of both energies and the Hessian (3, 3, 3, 3) of their sum,
     hess[a, b] being a symmetric 3 x 3 block; only a <= b is written.
     """
-    a = np.empty((3, 3))
-    for i in range(3):
-        a[0, i] = (q2[i] - q1[i]) / length
-        a[1, i] = q1[3 + i]
-        a[2, i] = q2[3 + i]
+    way = minus(vector_at(q2, 0, 1), vector_at(q1, 0, 1))
+    d, x1, x2 = times(1.0 / length, way), vector_at(q1, 3, 1), vector_at(q2, 3, 1)
     per_length = ei / length
     for m in range(3):
-        for i in range(3):
-            total = 0.0
-            for n in range(3):
-                total += _BENDING[m, n] * a[n, i]
-            grad_b[m, i] = per_length * total
-            grad_s[m, i] = 0.0
+        bent = plus(times(_BENDING[m, 0], d), times(_BENDING[m, 1], x1))
+        bent = plus(bent, times(_BENDING[m, 2], x2))
+        put_vector(grad_b[m], 0, 1, times(per_length, bent))
+        put_vector(grad_s[m], 0, 1, (0.0, 0.0, 0.0))
         for n in range(m, 3):
-            diagonal = per_length * _BENDING[m, n]
             for i in range(3):
                 for j in range(3):
-                    hess[m, n, i, j] = 0.0
-                hess[m, n, i, i] = diagonal
+                    hess[m, n, i, j] = per_length * _BENDING[m, n] if i == j else 0.0
     for k in range(5):
-        s0 = _SLOPE[0, k]
-        s1 = _SLOPE[1, k]
-        s2 = _SLOPE[2, k]
-        v0 = s0 * a[0, 0] + s1 * a[1, 0] + s2 * a[2, 0]
-        v1 = s0 * a[0, 1] + s1 * a[1, 1] + s2 * a[2, 1]
-        v2 = s0 * a[0, 2] + s1 * a[1, 2] + s2 * a[2, 2]
-        strain = 0.5 * (v0 * v0 + v1 * v1 + v2 * v2 - 1.0)
+        v = plus(times(_SLOPE[0, k], d), times(_SLOPE[1, k], x1))
+        v = plus(v, times(_SLOPE[2, k], x2))
+        strain = 0.5 * (dot(v, v) - 1.0)
         weight = _WEIGHT[k] * ea * length
         for m in range(3):
             scaled = weight * _SLOPE[m, k]
-            grad_s[m, 0] += scaled * strain * v0
-            grad_s[m, 1] += scaled * strain * v1
-            grad_s[m, 2] += scaled * strain * v2
+            for i in range(3):
+                grad_s[m, i] += scaled * strain * v[i]
             for n in range(m, 3):
                 c = scaled * _SLOPE[n, k]
-                hess[m, n, 0, 0] += c * (v0 * v0 + strain)
-                hess[m, n, 0, 1] += c * v0 * v1
-                hess[m, n, 0, 2] += c * v0 * v2
-                hess[m, n, 1, 1] += c * (v1 * v1 + strain)
-                hess[m, n, 1, 2] += c * v1 * v2
-                hess[m, n, 2, 2] += c * (v2 * v2 + strain)
-    for m in range(3):
-        for n in range(m, 3):
-            hess[m, n, 1, 0] = hess[m, n, 0, 1]
-            hess[m, n, 2, 0] = hess[m, n, 0, 2]
-            hess[m, n, 2, 1] = hess[m, n, 1, 2]
+                for i in range(3):
+                    hess[m, n, i, i] += c * strain
+                    for j in range(3):
+                        hess[m, n, i, j] += c * v[i] * v[j]
 
 
 @kernel
@@ -129,20 +111,14 @@ def add_element(q1, q2, length, rigidity, first, second, work):
             second[i, 3 + j] += d2
             second[3 + i, j] += d2
             second[3 + i, 3 + j] += x2
+    d = times(inverse, minus(vector_at(q2, 0, 1), vector_at(q1, 0, 1)))
     for i in range(3):
         # total derivative of (g_d, g_x1, g_x2) by the length: d = (r2 - r1) / L moves too
-        moved_d = moved_1 = moved_2 = 0.0
-        for j in range(3):
-            d = (q2[j] - q1[j]) * inverse
-            moved_d += hess[0, 0, i, j] * d
-            moved_1 += hess[0, 1, i, j] * d
-            moved_2 += hess[0, 2, i, j] * d
-        g_d = grad_b[0, i] + grad_s[0, i]
-        by_d = (grad_s[0, i] - grad_b[0, i] - moved_d) * inverse
-        by_1 = (grad_s[1, i] - grad_b[1, i] - moved_1) * inverse
-        by_2 = (grad_s[2, i] - grad_b[2, i] - moved_2) * inverse
-        force = g_d * inverse
-        force_by = (by_d - g_d * inverse) * inverse
+        by_d = (grad_s[0, i] - grad_b[0, i] - dot(row_at(hess[0, 0], i, 0), d)) * inverse
+        by_1 = (grad_s[1, i] - grad_b[1, i] - dot(row_at(hess[0, 1], i, 0), d)) * inverse
+        by_2 = (grad_s[2, i] - grad_b[2, i] - dot(row_at(hess[0, 2], i, 0), d)) * inverse
+        force = (grad_b[0, i] + grad_s[0, i]) * inverse
+        force_by = (by_d - force) * inverse
         first[i, 24] -= force
         first[i, 25] -= force_by
         first[3 + i, 24] += grad_b[1, i] + grad_s[1, i]
@@ -161,35 +137,21 @@ def _add_torsion(q1, q2, length, gi, first, second):
     This is the skew part of R^T R' in eq (25) for the linear interpolation of (5); it is
     constant along the element.
     """
-    turn = 0.0
-    for i in range(3):
-        turn += q1[9 + i] * q2[6 + i] - q2[9 + i] * q1[6 + i]
+    y1, z1 = vector_at(q1, 6, 1), vector_at(q1, 9, 1)
+    y2, z2 = vector_at(q2, 6, 1), vector_at(q2, 9, 1)
+    by_first, by_second = times(-1.0, z2) + y2, z1 + times(-1.0, y1)  # of the turn
     c = gi / (4.0 * length)
-    g = c * turn
+    g = c * (dot(z1, y2) - dot(z2, y1))
+    for i in range(6):
+        first[6 + i, 24] += g * by_first[i]
+        second[6 + i, 24] += g * by_second[i]
+        first[6 + i, 25] -= g / length * by_first[i]
+        second[6 + i, 25] -= g / length * by_second[i]
+        for j in range(6):
+            first[6 + i, 6 + j] += c * by_first[i] * by_first[j]
+            first[6 + i, 18 + j] += c * by_first[i] * by_second[j]
+            second[6 + i, 6 + j] += c * by_second[i] * by_second[j]
     for i in range(3):
-        y1, z1, y2, z2 = q1[6 + i], q1[9 + i], q2[6 + i], q2[9 + i]
-        first[6 + i, 24] -= g * z2
-        first[9 + i, 24] += g * y2
-        second[6 + i, 24] += g * z1
-        second[9 + i, 24] -= g * y1
-        first[6 + i, 25] += g * z2 / length
-        first[9 + i, 25] -= g * y2 / length
-        second[6 + i, 25] -= g * z1 / length
-        second[9 + i, 25] += g * y1 / length
-        for j in range(3):
-            y1j, z1j, y2j, z2j = q1[6 + j], q1[9 + j], q2[6 + j], q2[9 + j]
-            first[6 + i, 6 + j] += c * z2 * z2j
-            first[6 + i, 9 + j] -= c * z2 * y2j
-            first[9 + i, 6 + j] -= c * y2 * z2j
-            first[9 + i, 9 + j] += c * y2 * y2j
-            first[6 + i, 18 + j] -= c * z2 * z1j
-            first[6 + i, 21 + j] += c * z2 * y1j
-            first[9 + i, 18 + j] += c * y2 * z1j
-            first[9 + i, 21 + j] -= c * y2 * y1j
-            second[6 + i, 6 + j] += c * z1 * z1j
-            second[6 + i, 9 + j] -= c * z1 * y1j
-            second[9 + i, 6 + j] -= c * y1 * z1j
-            second[9 + i, 9 + j] += c * y1 * y1j
         first[6 + i, 21 + i] -= g
         first[9 + i, 18 + i] += g
 
@@ -197,14 +159,9 @@ def _add_torsion(q1, q2, length, gi, first, second):
 @kernel
 def constraints(q, out):
     """Write F of eq (24) for one node: y.y - 1, z.z - 1, y.z, y x z - x."""
-    out[0] = out[1] = -1.0
-    out[2] = 0.0
-    for i in range(3):
-        out[0] += q[6 + i] * q[6 + i]
-        out[1] += q[9 + i] * q[9 + i]
-        out[2] += q[6 + i] * q[9 + i]
-    flaw = minus(cross(vector_at(q, 6, 1), vector_at(q, 9, 1)), vector_at(q, 3, 1))
-    put_vector(out, 3, 1, flaw)
+    y, z = vector_at(q, 6, 1), vector_at(q, 9, 1)
+    out[0], out[1], out[2] = dot(y, y) - 1.0, dot(z, z) - 1.0, dot(y, z)
+    put_vector(out, 3, 1, minus(cross(y, z), vector_at(q, 3, 1)))
 
 
 @kernel

@@ -13,15 +13,19 @@ import math
 import numpy as np
 
 from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
+from soro_mechanics.models.ancf.shape_kernels import shapes
+from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
+    column_at,
     cross,
     dot,
     minus,
+    out_of_axes,
     plus,
     put_vector,
+    row_at,
     times,
     vector_at,
 )
@@ -33,16 +37,11 @@ def place_ends(nodes, structure, position, rotation):
     _, points, frames, _, _ = structure
     last = nodes.shape[1] - 1
     for leg in range(nodes.shape[0]):
-        for i in range(3):
-            total = position[i]
-            for k in range(3):
-                total += rotation[i, k] * points[leg, k]
-            nodes[leg, last, i] = total
-            for axis in range(3):
-                total = 0.0
-                for k in range(3):
-                    total += rotation[i, k] * frames[leg, k, axis]
-                nodes[leg, last, 3 + 3 * axis + i] = total
+        place = plus(vector_at(position, 0, 1), out_of_axes(rotation, row_at(points, leg, 0)))
+        put_vector(nodes[leg, last], 0, 1, place)
+        for axis in range(3):
+            turned = out_of_axes(rotation, column_at(frames[leg], 0, axis))
+            put_vector(nodes[leg, last], 3 + 3 * axis, 1, turned)
 
 
 @makes_arrays
@@ -79,18 +78,23 @@ def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
     for k in range(at_leg.shape[0]):
         leg, e, t = at_leg[k], at_element[k], at_xi[k]
         length = stretch[leg] * rest
-        s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
-        s2 = t - 2.0 * t * t + t**3
-        s6 = t**3 - t * t
+        (s1, s2, s5, s6), _ = shapes(t, 1.0)
         for i in range(3):
             force = at_force[k, i]
             rows[leg, e, i, 24] -= s1 * force
-            rows[leg, e + 1, i, 24] -= (1.0 - s1) * force
+            rows[leg, e + 1, i, 24] -= s5 * force
             rows[leg, e, 3 + i, 24] -= s2 * length * force
             rows[leg, e + 1, 3 + i, 24] -= s6 * length * force
             rows[leg, e, 3 + i, 25] -= s2 * force
             rows[leg, e + 1, 3 + i, 25] -= s6 * force
     rows[:, :, :, 25] *= rest
+
+
+@merged_kernel
+def _arm(end, part, position):
+    """Return how a part of an end's coordinates moves with the platform's turns: its arm."""
+    arm = vector_at(end, 3 * part, 1)
+    return minus(arm, vector_at(position, 0, 1)) if part == 0 else arm
 
 
 @kernel
@@ -104,32 +108,21 @@ def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradie
     points, wrenches, local = body_loads
     tangent[:] = gradient[:] = 0.0
     last = nodes.shape[1] - 1
-    arm = np.empty(3)
-    force = np.empty(3)
-    moment = np.empty(3)
     for leg in range(nodes.shape[0]):
         for part in range(4):
-            for i in range(3):
-                arm[i] = nodes[leg, last, 3 * part + i] - (position[i] if part == 0 else 0.0)
-                force[i] = rows[leg, last, 3 * part + i, 24]
-                ends[leg, 3 * part + i] = force[i]
+            force = column_at(rows[leg, last], 3 * part, 24)
+            arm = _arm(nodes[leg, last], part, position)
+            put_vector(ends[leg], 3 * part, 1, force)
             if part == 0:
-                for i in range(3):
-                    gradient[i] += force[i]
+                put_vector(gradient, 0, 1, plus(vector_at(gradient, 0, 1), force))
             _add_force(arm, force, 1.0, False, tangent, gradient)
     for k in range(points.shape[0]):
-        for i in range(3):
-            arm[i] = 0.0
-            force[i] = 0.0 if local[k] else wrenches[k, i]
-            moment[i] = 0.0 if local[k] else wrenches[k, 3 + i]
-            for j in range(3):
-                arm[i] += rotation[i, j] * points[k, j]
-                if local[k]:
-                    force[i] += rotation[i, j] * wrenches[k, j]
-                    moment[i] += rotation[i, j] * wrenches[k, 3 + j]
-        for i in range(3):
-            gradient[i] -= force[i]
-            gradient[3 + i] -= moment[i]
+        arm = out_of_axes(rotation, row_at(points, k, 0))
+        force, moment = row_at(wrenches, k, 0), row_at(wrenches, k, 3)
+        if local[k]:
+            force, moment = out_of_axes(rotation, force), out_of_axes(rotation, moment)
+        put_vector(gradient, 0, 1, minus(vector_at(gradient, 0, 1), force))
+        put_vector(gradient, 3, 1, minus(vector_at(gradient, 3, 1), moment))
         _add_force(arm, force, -1.0, local[k], tangent, gradient)
         if local[k]:
             add_hat(tangent, 0, 3, force)
@@ -238,10 +231,7 @@ def end_motion(end, position, motion):
     """Write d(end coordinates) / d(platform position, rotation): (12, 6)."""
     motion[:] = 0.0
     for part in range(4):
-        arm = vector_at(end, 3 * part, 1)
-        if part == 0:
-            arm = minus(arm, vector_at(position, 0, 1))
-        add_hat(motion, 3 * part, 3, times(-1.0, arm))
+        add_hat(motion, 3 * part, 3, times(-1.0, _arm(end, part, position)))
     for i in range(3):
         motion[i, i] = 1.0
 
@@ -279,8 +269,5 @@ def turn(rotation, increment, scratch):
     so3_exp(increment, scratch[0])
     for i in range(3):
         for j in range(3):
-            total = 0.0
-            for k in range(3):
-                total += scratch[0, i, k] * rotation[k, j]
-            scratch[1, i, j] = total
+            scratch[1, i, j] = dot(row_at(scratch[0], i, 0), column_at(rotation, 0, j))
     rotation[:] = scratch[1]

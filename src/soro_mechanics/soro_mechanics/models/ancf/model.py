@@ -74,22 +74,14 @@ class Ancf(Model):
         """Return stretch ratios and their derivatives by the actuation, shapes (n,)."""
         if not self.legs.curves:
             return actuation.copy(), np.ones(len(actuation))
-        pairs = [
-            curve_value(c.pressures, c.values, c.slopes, p)
-            for c, p in zip(self.legs.curves, actuation, strict=True)
-        ]
+        pairs = [curve_value(*c, p) for c, p in zip(self.legs.curves, actuation, strict=True)]
         return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
 
     def actuation_for(self, stretch: Array) -> Array:
         """Return the actuation of stretch ratios (n,)."""
         if not self.legs.curves:
             return stretch.copy()
-        return np.array(
-            [
-                place_of(c.pressures, c.values, c.slopes, s)
-                for c, s in zip(self.legs.curves, stretch, strict=True)
-            ]
-        )
+        return np.array([place_of(*c, s) for c, s in zip(self.legs.curves, stretch, strict=True)])
 
     def axial_stiffness(self, actuation: Array) -> tuple[AxialStiffness, ...]:
         """Return how stiff each leg is along its axis: more than its EA, and why.

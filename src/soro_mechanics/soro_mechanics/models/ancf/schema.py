@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,7 @@ from soro_mechanics.robot_file.section import MAX_PARTS, Section
 PLATFORM = 'platform'  # name of the body that carries the tip
 
 
-@dataclass(frozen=True)
-class StretchCurve:
+class StretchCurve(NamedTuple):
     """lambda(P) of one actuator: a monotone cubic through points (Fritsch and Carlson)."""
 
     pressures: Array  # (n,) rising [Pa]

@@ -6,46 +6,53 @@ import math
 
 import numpy as np
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import cross, dot, minus, plus, times, vector_at
+
+
+@merged_kernel
+def shapes(t, length):
+    """Return the shape functions of (r1, x1, r2, x2) at X = t L, eq (7), and their slopes."""
+    s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
+    c0 = 6.0 * t * (1.0 - t) / length
+    slopes = -c0, 1.0 - 4.0 * t + 3.0 * t * t, c0, 3.0 * t * t - 2.0 * t
+    return (s1, (t - 2.0 * t * t + t**3) * length, 1.0 - s1, (t**3 - t * t) * length), slopes
+
+
+@merged_kernel
+def _blended(weights, q1, q2):
+    """Return the sum of (r1, x1, r2, x2), each with its weight."""
+    first = plus(times(weights[0], vector_at(q1, 0, 1)), times(weights[1], vector_at(q1, 3, 1)))
+    last = plus(times(weights[2], vector_at(q2, 0, 1)), times(weights[3], vector_at(q2, 3, 1)))
+    return plus(first, last)
 
 
 @kernel
-def station(q1, q2, length, t, pose, slope):
-    """Write the pose (4, 4) at X = t L of an element and r_X (3,); t in [0, 1]."""
-    s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
-    s2 = (t - 2.0 * t * t + t**3) * length
-    s6 = (t**3 - t * t) * length
-    c0 = 6.0 * t * (1.0 - t) / length
-    c1 = 1.0 - 4.0 * t + 3.0 * t * t
-    c2 = 3.0 * t * t - 2.0 * t
-    norm = along = 0.0
+def station(q1, q2, length, t, pose):
+    """Write the pose (4, 4) at X = t L of an element, t in [0, 1].
+
+    Returns how long r_X is, and how long Y is across it and along.
+    """
+    weights, slopes = shapes(t, length)
+    position, slope = _blended(weights, q1, q2), _blended(slopes, q1, q2)
+    speed = math.sqrt(dot(slope, slope))
+    z = times(1.0 / speed, slope)
+    x = plus(times(1.0 - t, vector_at(q1, 6, 1)), times(t, vector_at(q2, 6, 1)))
+    along = dot(z, x)
+    x = minus(x, times(along, z))
+    across = math.sqrt(dot(x, x))
+    x = times(1.0 / across, x)
+    y = cross(z, x)
     for i in range(3):
-        pose[i, 3] = s1 * q1[i] + (1.0 - s1) * q2[i] + s2 * q1[3 + i] + s6 * q2[3 + i]
-        slope[i] = c0 * (q2[i] - q1[i]) + c1 * q1[3 + i] + c2 * q2[3 + i]
-        norm += slope[i] * slope[i]
-    norm = math.sqrt(norm)
-    for i in range(3):
-        pose[i, 2] = slope[i] / norm
-        along += pose[i, 2] * ((1.0 - t) * q1[6 + i] + t * q2[6 + i])
-    norm = 0.0
-    for i in range(3):
-        pose[i, 0] = (1.0 - t) * q1[6 + i] + t * q2[6 + i] - along * pose[i, 2]
-        norm += pose[i, 0] * pose[i, 0]
-    norm = math.sqrt(norm)
-    for i in range(3):
-        pose[i, 0] /= norm
-    pose[0, 1] = pose[1, 2] * pose[2, 0] - pose[2, 2] * pose[1, 0]
-    pose[1, 1] = pose[2, 2] * pose[0, 0] - pose[0, 2] * pose[2, 0]
-    pose[2, 1] = pose[0, 2] * pose[1, 0] - pose[1, 2] * pose[0, 0]
-    pose[3, 0] = pose[3, 1] = pose[3, 2] = 0.0
+        pose[i, 0], pose[i, 1], pose[i, 2], pose[i, 3] = x[i], y[i], z[i], position[i]
+        pose[3, i] = 0.0
     pose[3, 3] = 1.0
-    return norm, along
+    return speed, across, along
 
 
 @kernel
 def leg_poses(nodes, stretch, rest, per_element, poses):
     """Write poses (legs, elements * per_element + 1, 4, 4) along every leg."""
-    slope = np.empty(3)
     elements = nodes.shape[1] - 1
     for leg in range(nodes.shape[0]):
         length = stretch[leg] * rest
@@ -53,22 +60,17 @@ def leg_poses(nodes, stretch, rest, per_element, poses):
             first, second = nodes[leg, e], nodes[leg, e + 1]
             for k in range(per_element + (e == elements - 1)):
                 pose = poses[leg, e * per_element + k]
-                station(first, second, length, k / per_element, pose, slope)
+                station(first, second, length, k / per_element, pose)
 
 
 @kernel
 def station_motion(q1, q2, length, t, motion):
     """Write the twist (6, 24) of a station, linear first, base axes, per element coordinate."""
     pose = np.empty((4, 4))
-    slope = np.empty(3)
-    across, along = station(q1, q2, length, t, pose, slope)
-    s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
-    c0 = 6.0 * t * (1.0 - t) / length
-    shape = (s1, (t - 2.0 * t * t + t**3) * length, 1.0 - s1, (t**3 - t * t) * length)
-    slopes = (-c0, 1.0 - 4.0 * t + 3.0 * t * t, c0, 3.0 * t * t - 2.0 * t)
+    speed, across, along = station(q1, q2, length, t, pose)
+    shape, slopes = shapes(t, length)
     at = (0, 3, 12, 15)
     motion[:] = 0.0
-    speed = math.sqrt(slope[0] ** 2 + slope[1] ** 2 + slope[2] ** 2)
     for k in range(4):
         for i in range(3):
             motion[i, at[k] + i] = shape[k]

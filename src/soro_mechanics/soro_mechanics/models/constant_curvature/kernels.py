@@ -12,40 +12,18 @@ import math
 import numpy as np
 
 from soro_mechanics.numerics.kernels import kernel
-
-SERIES_BELOW = 1.0  # of q: the series below has a remainder under 1e-17 there
-_TERMS = 10
-_INVERSE_FACTORIALS = np.array([1.0 / math.factorial(k) for k in range(2 * _TERMS + 4)])
+from soro_mechanics.numerics.lie_kernels import stumpff
+from soro_mechanics.numerics.vector_kernels import column_at, dot, out_of_axes, row_at
 
 
 @kernel
 def arc_functions(q):
-    """Return sin(t)/t, (1 - cos t)/t^2, (t - sin t)/t^3 and their derivatives by q = t^2."""
-    if q.real < SERIES_BELOW:
-        a, da = _alternating_series(q, 1)
-        b, db = _alternating_series(q, 2)
-        c, dc = _alternating_series(q, 3)
-        return a, b, c, da, db, dc
-    t = np.sqrt(q)
-    half = np.sin(0.5 * t)
-    a = np.sin(t) / t
-    b = 2.0 * half * half / q
-    c = (1.0 - a) / q
-    da = (np.cos(t) - a) / (2.0 * q)
-    db = (a - 2.0 * b) / (2.0 * q)
-    dc = (-da - c) / q
-    return a, b, c, da, db, dc
+    """Return sin(t)/t, (1 - cos t)/t^2, (t - sin t)/t^3 and their derivatives by q = t^2.
 
-
-@kernel
-def _alternating_series(q, first):
-    """Sum (-q)^k / (2 k + first)! and its derivative by q (Horner)."""
-    value = 0.0 * q
-    slope = 0.0 * q
-    for k in range(_TERMS, -1, -1):
-        slope = -value - q * slope
-        value = _INVERSE_FACTORIALS[2 * k + first] - q * value
-    return value, slope
+    Stumpff's functions: those of c_n are (n c_(n+2) - c_(n+1)) / 2.
+    """
+    _, a, b, c, c4, c5, _ = stumpff(q)
+    return a, b, c, 0.5 * (c - b), 0.5 * (2.0 * c4 - c), 0.5 * (3.0 * c5 - c4)
 
 
 @kernel
@@ -145,23 +123,16 @@ def load_force(x, fractions, wrenches, local, weight):
 
     A wrench is (6,), force first; base axes, or the axes of the section where `local`.
     """
-    force = weight_force(x, weight)
+    total = weight_force(x, weight)
     pose = np.empty((4, 4), dtype=x.dtype)
     for k in range(fractions.shape[0]):
         at = x * fractions[k]
         jacobian = arc_jacobian(at)
-        wrench = wrenches[k].astype(x.dtype)
-        if local[k]:
-            arc_pose(at[0], at[1], at[2], pose)
-            force_base = np.zeros(3, dtype=x.dtype)
-            moment_base = np.zeros(3, dtype=x.dtype)
-            for i in range(3):
-                for j in range(3):
-                    force_base[i] += pose[i, j] * wrench[j]
-                    moment_base[i] += pose[i, j] * wrench[3 + j]
-            wrench[:3] = force_base
-            wrench[3:] = moment_base
+        seen = at * (1.0 if local[k] else 0.0)  # where the axes of the wrench are
+        arc_pose(seen[0], seen[1], seen[2], pose)
+        force = out_of_axes(pose, row_at(wrenches, k, 0))
+        moment = out_of_axes(pose, row_at(wrenches, k, 3))
         for j in range(3):
-            for i in range(6):
-                force[j] += fractions[k] * jacobian[i, j] * wrench[i]
-    return force
+            work = dot(column_at(jacobian, 0, j), force) + dot(column_at(jacobian, 3, j), moment)
+            total[j] += fractions[k] * work
+    return total

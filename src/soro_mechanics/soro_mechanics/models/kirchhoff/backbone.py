@@ -46,15 +46,16 @@ class KirchhoffBackbone:
     def __init__(self, body: MuscleBackbone) -> None:
         self.body = body
         self.element = body.length / body.elements  # distance of two nodes [m]
-        # stiffness, element, muscle radius and give of a bend, as the kernels take them
-        self.rod_data = (body.stiffness, self.element, body.muscle_radius, body.bend_give)
+        turned = np.stack([np.cos(body.muscle_angles), np.sin(body.muscle_angles)], axis=1)
+        self.combine = 2.0 / 3.0 * turned  # (modules, 2, 3): bends are ``combine @ lengths``
+        # stiffness, element, muscle radius, give of a bend and `combine`, as the kernels take them
+        give = body.bend_give
+        self.rod_data = body.stiffness, self.element, body.muscle_radius, give, self.combine
         self._simpson = self._weights_before(body.length)
         self.arc = np.linspace(0.0, body.length, body.elements + 1)  # of the nodes [m]
         self._beyond = (body.length - self.arc)[:, None]  # length there is, of every node [m]
         # nodes from one station to the next
         self.every = body.elements // (body.modules * body.stations_per_module)
-        turned = np.stack([np.cos(body.muscle_angles), np.sin(body.muscle_angles)], axis=1)
-        self.combine = 2.0 / 3.0 * turned  # (modules, 2, 3): bends are ``combine @ lengths``
         straight = np.zeros((body.elements + 1, 4))
         straight[:, 0] = 1.0
         force, bends = np.zeros((body.modules, 3)), np.zeros((body.modules, 2))
@@ -101,7 +102,7 @@ class KirchhoffBackbone:
     def lengths_of(self, q: Array) -> Array:
         """Return the muscle lengths (modules, 3) [m] of a shape, eqs (52)-(54)."""
         lengths = np.empty((self.body.modules, 3))
-        shape_lengths(q, self.element, self.body.muscle_radius, lengths)
+        shape_lengths(q, self.element, self.body.muscle_radius, self.combine, lengths)
         return lengths
 
     def commands(self, state: RodState) -> Array:

@@ -21,7 +21,7 @@ def full_system(
 ) -> Array:
     """Return the tangent, order: increments of nodes 1..n, then (rho, F, mu) per module."""
     q, force, bend = shape
-    stiffness, h, radius, give = rod_data
+    stiffness, h, radius, give, combine = rod_data
     count, modules = len(q), len(force)
     per = (count - 1) // modules
     work = make_rod_work(count)
@@ -58,7 +58,8 @@ def full_system(
         add(at + 3, at, np.eye(3))
         add(at + 6, at + 6, -give * np.eye(2))
         start, end = rotations[t * per], rotations[(t + 1) * per]
-        bend_constraints(rho[t], start, end, t, radius, bend[t], np.empty(3), (slope, second))
+        at_bend = combine[t], radius, bend[t], np.empty(3), (slope, second)
+        bend_constraints(rho[t], start, end, *at_bend)
         places = (at, node(t * per), node((t + 1) * per))
         for i, row in enumerate(places):
             add(row, at + 6, slope[:, 3 * i : 3 * i + 3].T)

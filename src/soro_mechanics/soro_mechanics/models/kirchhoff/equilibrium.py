@@ -14,10 +14,9 @@ from soro_mechanics.core.increments import FAILURE, Outcome
 from soro_mechanics.core.status import SolverStatus, status_of
 from soro_mechanics.inverse.task_error import sizes, task_error, task_rows
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState, unsolved
-from soro_mechanics.models.kirchhoff.steps import hold, Loads
+from soro_mechanics.models.kirchhoff.steps import hold, Loads, TOLERANCE
 from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 
-TOLERANCE = 1e-9  # of the scaled residual: moments over A / L, bends over the disk radius
 _CORRECTIONS = 8
 _UNIT = np.outer([1.0, 1.0, 1.0, 0.1, 0.1, 0.1], [1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # 0.1 m of arm
 
@@ -27,15 +26,7 @@ Settled = tuple[RodState, Array, Outcome]
 
 def settle(rod: KirchhoffBackbone, first: RodState, loads: Loads, wanted: Array) -> Settled:
     """Solve for bends (modules, 2): state, muscle lengths, and what `examined` takes."""
-    (shape, lengths, response), outcome = hold(
-        (first.q, first.force, first.bend),
-        rod.rod_data,
-        (first.dead, first.moment),
-        loads,
-        first.bends,
-        wanted,
-        TOLERANCE,
-    )
+    (shape, lengths, response), outcome = hold(first, rod.rod_data, loads, wanted)
     state = RodState(*shape, *loads, wanted, *response) if outcome.converged else first
     return state, lengths, outcome
 

@@ -21,6 +21,15 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    dot,
+    dot_six,
+    row_at,
+    six_in_column,
+    six_in_row,
+    times,
+)
 
 
 class HoldWork(NamedTuple):
@@ -59,7 +68,7 @@ def _interior_balance(gradient, diagonal, per, pivots, right_e):
     balance = 0.0
     for n in range(1, gradient.shape[0]):
         if n % per != 0:
-            balance += gradient[n, 0] ** 2 + gradient[n, 1] ** 2 + gradient[n, 2] ** 2
+            balance += dot(row_at(gradient, n, 0), row_at(gradient, n, 0))
         else:
             for i in range(3):
                 right_e[n // per, i, 0] = gradient[n, i]
@@ -104,17 +113,12 @@ def _reduce_module(t, hold):
         inverse[t, i, i] = 1.0
     if solve_in_place(hold.local[t].copy(), 6, inverse[t], 6) == 0:
         return False
-    for i in range(6):
-        for j in range(8):
-            total = 0.0
-            for k in range(6):
-                total += inverse[t, i, k] * b[k, j]
-            x[i, j] = total
+    for j in range(8):
+        for i in range(6):
+            x[i, j] = dot_six(six_in_row(inverse[t], i, 0), six_in_column(b, 0, j))
     for i in range(8):
         for j in range(8):
-            total = 0.0
-            for k in range(6):
-                total += b[k, i] * x[k, j]
+            total = dot_six(six_in_column(b, 0, i), six_in_column(x, 0, j))
             if i < 3 and j < 3:
                 pivots[t, i, j] -= total
             elif i < 3:
@@ -135,7 +139,8 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
     wanted : ndarray, shape (m, 2)
         Commanded bends [m].
     rod_data : tuple
-        (stiffness, element, muscle radius, give of a bend per mu [m/N]): c = wanted + give mu.
+        (stiffness, element, muscle radius, give of a bend per mu [m/N], `combine` of all modules):
+        c = wanted + give mu.
     body : ndarray, shape (3,) [N m]
         Dead tip moment in the tip's axes.
 
@@ -144,7 +149,7 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
     tuple
         (singular, negative interior pivots, squared moments, squared bend errors)
     """
-    stiffness, h, radius, give = rod_data
+    stiffness, h, radius, give, combine = rod_data
     q, force, bend = state
     gradient, diagonal, lengths = rod.gradient, rod.diagonal, hold.lengths
     pivots, right_z, right_e = hold.pivots, hold.right_z, hold.right_e
@@ -166,7 +171,9 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
         start[:] = end
         rotation_of(q[(t + 1) * per], end)
         negative += eliminate_module(t * per, per, rod, matrix, right)
-        bend_constraints(rho[t], start, end, t, radius, bend[t], lengths[t], (slope, second))
+        bend_constraints(
+            rho[t], start, end, combine[t], radius, bend[t], lengths[t], (slope, second)
+        )
         _fill_module(t, matrix, slope, second, hold)
         for i in range(3):
             pull = bend[t, 0] * slope[0, i] + bend[t, 1] * slope[1, i] + force[t, i]
@@ -179,7 +186,7 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
             right_z[t, 3 + i, 0] = right[6 + i]
             right_e[t, i, 0] += right[i] + below
             right_e[t + 1, i, 0] += right[3 + i] + above
-        c1, c2 = bends_of(lengths[t], t)
+        c1, c2 = bends_of(lengths[t], combine[t])
         right_e[t + 1, 3, 0] = c1 - wanted[t, 0] - give * bend[t, 0]
         right_e[t + 1, 4, 0] = c2 - wanted[t, 1] - give * bend[t, 1]
         for c in range(3, 5):
@@ -191,7 +198,7 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
         right_e[modules, i, 0] -= body[i]
         disks[modules, i] -= body[i]
     for t in range(1, modules + 1):
-        balance += disks[t, 0] ** 2 + disks[t, 1] ** 2 + disks[t, 2] ** 2
+        balance += dot(row_at(disks, t, 0), row_at(disks, t, 0))
     return False, negative, balance, missed
 
 
@@ -207,13 +214,7 @@ def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
     modules = across.shape[0]
     columns = right_z.shape[2]
     disk_pivots[:] = hold.pivots
-    last = disk_pivots[modules]
-    last[0, 1] += 0.5 * sign * body[2]
-    last[0, 2] -= 0.5 * sign * body[1]
-    last[1, 0] -= 0.5 * sign * body[2]
-    last[1, 2] += 0.5 * sign * body[0]
-    last[2, 0] += 0.5 * sign * body[1]
-    last[2, 1] -= 0.5 * sign * body[0]
+    add_hat(disk_pivots[modules], 0, 0, times(-0.5 * sign, body))
     for t in range(modules):
         for c in range(columns):
             for k in range(6):
@@ -249,18 +250,14 @@ def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
                         total -= scaled[t, i, j] * right_e[t + 1, j, c]
                 right_e[t, i, c] = total
     right_e[0] = 0.0
-    column = np.empty(6)
     for t in range(modules):
         for c in range(columns):
+            own = six_in_column(right_z[t], 0, c)
             for i in range(6):
-                total = 0.0
-                for k in range(6):
-                    total += inverse[t, i, k] * right_z[t, k, c]
+                total = dot_six(six_in_row(inverse[t], i, 0), own)
                 for j in range(3):
                     total -= reduced[t, i, j] * right_e[t, j, c]
                 for j in range(5):
                     total -= reduced[t, i, 3 + j] * right_e[t + 1, j, c]
-                column[i] = total
-            for i in range(6):
-                right_z[t, i, c] = column[i]
+                right_z[t, i, c] = total
     return True

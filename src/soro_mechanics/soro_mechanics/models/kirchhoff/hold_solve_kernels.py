@@ -8,14 +8,10 @@ import numpy as np
 
 from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system, make_hold_work
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
-from soro_mechanics.models.kirchhoff.rod_kernels import (
-    back_substitute,
-    in_axes,
-    rotation_of,
-    turn_nodes,
-)
+from soro_mechanics.models.kirchhoff.rod_kernels import back_substitute, rotation_of, turn_nodes
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import in_axes
 
 
 @kernel
@@ -24,16 +20,8 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
     modules = force.shape[0]
     per = (q.shape[0] - 1) // modules
     for t in range(modules):
-        back_substitute(
-            t * per,
-            per,
-            factor,
-            right_e[t, :3, 0],
-            right_e[t + 1, :3, 0],
-            right_z[t, 3:, 0],
-            1.0,
-            step,
-        )
+        start, end, change = right_e[t, :3, 0], right_e[t + 1, :3, 0], right_z[t, 3:, 0]
+        back_substitute(t * per, per, factor, start, end, change, step)
     part = turn_nodes(q, step)
     for t in range(modules):
         for i in range(3):
@@ -53,16 +41,15 @@ def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
     """
     state = q, force, bend = start[0].copy(), start[1].copy(), start[2].copy()
     rod, hold = make_rod_work(q.shape[0]), make_hold_work(force.shape[0])
-    stiffness, h, radius, _ = rod_data
+    stiffness, h, radius, _, _ = rod_data
     dead, moment = loads
     unit = stiffness[0] / (h * (q.shape[0] - 1))
     right_z, right_e = hold.right_z, hold.right_e
-    rotation, body = np.empty((3, 3)), np.empty(3)
-    disk_pivots = np.empty(hold.pivots.shape)
+    rotation, disk_pivots = np.empty((3, 3)), np.empty(hold.pivots.shape)
     residual = 0.0
     for iteration in range(limit + 1):
         rotation_of(q[q.shape[0] - 1], rotation)
-        in_axes(rotation, moment, body)
+        body = in_axes(rotation, moment)
         singular, negative, balance, missed = hold_system(
             state, rod_data, dead, body, wanted, rod, hold
         )
@@ -98,10 +85,9 @@ def tip_response(q, moment, modules, scratch):
     below : int
         Negative eigenvalues of the pivot blocks: with the interior ones they are the inertia.
     """
-    rotation, body = np.empty((3, 3)), np.empty(3)
+    rotation, disk_pivots = np.empty((3, 3)), np.empty((modules + 1, 5, 5))
     rotation_of(q[q.shape[0] - 1], rotation)
-    in_axes(rotation, moment, body)
-    disk_pivots = np.empty((modules + 1, 5, 5))
+    body = in_axes(rotation, moment)
     compliance = np.zeros((6, 6))
     by_bend = np.zeros((6, modules, 2))
     for side in range(2):

@@ -63,15 +63,9 @@ class Kirchhoff(Model):
 
     # ---- the published inverse ---------------------------------------------------------------
 
-    def reach(
-        self, target: Target, load: LoadCase, guess: RodState | InverseState | None = None
-    ) -> InverseState:
+    def reach(self, target: Target, load: LoadCase, guess: RodState | None = None) -> InverseState:
         """Find the rod of least energy that ends at a target, see `find_reach`."""
         return find_reach(self.rod, target, self._loads(load), guess)
-
-    def lengths_of(self, q: Array) -> Array:
-        """Return the muscle lengths (modules, 3) [m] of a shape, eqs (52)-(54)."""
-        return self.rod.lengths_of(q)
 
     # ---- the Model interface -----------------------------------------------------------------
 

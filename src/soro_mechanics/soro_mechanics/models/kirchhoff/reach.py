@@ -13,9 +13,8 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Target, Task
 from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
-from soro_mechanics.models.kirchhoff.equilibrium import TOLERANCE
 from soro_mechanics.models.kirchhoff.guess import spiral_shapes
-from soro_mechanics.models.kirchhoff.steps import Loads, reach
+from soro_mechanics.models.kirchhoff.steps import Loads, reach, TOLERANCE
 
 _FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes may end
 
@@ -32,10 +31,7 @@ class InverseState:
 
 
 def find_reach(
-    rod: KirchhoffBackbone,
-    target: Target,
-    loads: Loads,
-    guess: RodState | InverseState | None = None,
+    rod: KirchhoffBackbone, target: Target, loads: Loads, guess: RodState | None = None
 ) -> InverseState:
     """Find the rod of least energy that ends at a target, eqs (48)-(54).
 
@@ -44,10 +40,8 @@ def find_reach(
     """
     start = time.perf_counter()
     if guess is not None:
-        q = guess.q if isinstance(guess, RodState) else guess.quaternions
-        known = guess.force.mean(axis=0) if isinstance(guess, RodState) else guess.reaction
-        old = (guess.dead, guess.moment) if isinstance(guess, RodState) else loads
-        found = _reach_from(rod, q, known, old, loads, target, start)
+        known, old = (guess.q, guess.force.mean(axis=0)), (guess.dead, guess.moment)
+        found = _reach_from(rod, known, old, loads, target, start)
         if found.status.code is Code.NONE:
             return found
     best: InverseState | None = None
@@ -57,10 +51,11 @@ def find_reach(
         near = replace(nearer(target, share), task=Task.POSITION)
         shapes = spiral_shapes(near.pose[:3, 3], rod.body.length, rod.body.elements)
         for shape in shapes:
-            first = _reach_from(rod, shape, np.zeros(3), calm, calm, near, start)
+            first = _reach_from(rod, (shape, np.zeros(3)), calm, calm, near, start)
             if not first.status.converged:
                 continue
-            found = _reach_from(rod, first.quaternions, first.reaction, calm, loads, target, start)
+            reached = first.quaternions, first.reaction
+            found = _reach_from(rod, reached, calm, loads, target, start)
             if found.status.code is Code.NONE:
                 return found
             best = found if best is None or found.status.converged else best
@@ -83,32 +78,29 @@ def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:
 
 def _reach_from(
     rod: KirchhoffBackbone,
-    q: Array,
-    reaction: Array,
+    first: tuple[Array, Array],
     before: Loads,
     after: Loads,
     target: Target,
     start: float,
 ) -> InverseState:
-    attitude = int(target.task)  # FREE, AXIS and FULL of the kernels
-    shape, force, outcome, matrix = reach(
-        q, reaction, rod.rod_data, before, after, target.pose, attitude, TOLERANCE
-    )
-    minimum = outcome.converged and _is_minimum(matrix, outcome.negative, attitude)
+    shape = first[0], first[1].reshape(1, 3)
+    (q, force), outcome, matrix = reach(shape, rod.rod_data, before, after, target)
+    minimum = outcome.converged and _is_minimum(matrix, outcome.negative, target.task)
     numbers = outcome.numbers(TOLERANCE, time.perf_counter() - start)
     failure = '' if outcome.converged else 'no equilibrium through this point was found'
     said = 'this shape is a saddle of the energy'
     status = status_of(numbers, failure, minimum, math.nan, said)
-    return InverseState(shape, rod.lengths_of(shape), force.copy(), minimum, status)
+    return InverseState(q, rod.lengths_of(q), force[0].copy(), minimum, status)
 
 
-def _is_minimum(matrix: Array, negative: int, attitude: int) -> bool:
+def _is_minimum(matrix: Array, negative: int, task: Task) -> bool:
     """Whether the Hessian is positive definite on the constraints, by inertia.
 
     Interior pivots and the end block together must have one negative eigenvalue per multiplier
     of position; prescribed attitude rows leave the end block.
     """
-    rows = (0, 2, 3)[attitude]
+    rows = (0, 2, 3)[task]
     free = matrix[rows:, rows:]
     below = np.count_nonzero(np.linalg.eigvalsh(0.5 * (free + free.T)) < 0.0)
     return bool(negative + below == 3)

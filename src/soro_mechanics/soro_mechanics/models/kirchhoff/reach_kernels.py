@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     eliminate_module,
-    in_axes,
     module_vectors,
     rod_system,
     RodWork,
@@ -25,6 +24,16 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
 from soro_mechanics.numerics.dense_kernels import solve_in_place
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    column_at,
+    dot,
+    in_axes,
+    minus,
+    row_at,
+    times,
+    vector_at,
+)
 
 FREE = 0
 AXIS = 1
@@ -62,11 +71,7 @@ def _attitude_error(rotation, wanted, attitude, out):
     relative = np.empty((3, 3))
     for i in range(3):
         for j in range(3):
-            relative[i, j] = (
-                rotation[0, i] * wanted[0, j]
-                + rotation[1, i] * wanted[1, j]
-                + rotation[2, i] * wanted[2, j]
-            )
+            relative[i, j] = dot(column_at(rotation, 0, i), column_at(wanted, 0, j))
     if attitude == FULL:
         so3_log(relative, out)
         return 3
@@ -87,8 +92,7 @@ def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
     rotation_of(q[last], rotation)
     error = np.empty(3)
     rows = _attitude_error(rotation, goal.wanted, goal.attitude, error)
-    body = np.empty(3)
-    in_axes(rotation, goal.moment, body)
+    body = in_axes(rotation, goal.moment)
     for i in range(6):
         for j in range(6):
             matrix[i, j] = matrix9[3 + i, 3 + j]
@@ -98,12 +102,7 @@ def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
         right[i, 0] = -(right9[3 + i] + gradient[last, i] - body[i])
         right[3 + i, 0] = -(right9[6 + i] + goal.target[i] - rho[0, i])
     # a dead moment turns with nothing: half of its cross product remains in the tangent
-    matrix[0, 1] += 0.5 * body[2]
-    matrix[0, 2] -= 0.5 * body[1]
-    matrix[1, 0] -= 0.5 * body[2]
-    matrix[1, 2] += 0.5 * body[0]
-    matrix[2, 0] += 0.5 * body[1]
-    matrix[2, 1] -= 0.5 * body[0]
+    add_hat(matrix, 0, 0, times(-0.5, body))
     turned = unbalanced = 0.0
     for i in range(3):
         if i < rows:
@@ -143,11 +142,10 @@ def reach_newton(q, force, rod, dead, goal, tolerance, limit, work):
         negative = eliminate_module(0, count - 1, work, matrix9, right9)
         _, turned, total = _end_system(q, matrix9, right9, work, goal, rho, matrix, right)
         for n in range(1, count - 1):
-            total += gradient[n, 0] ** 2 + gradient[n, 1] ** 2 + gradient[n, 2] ** 2
-        missed = 0.0
-        for i in range(3):
-            missed += (goal.target[i] - rho[0, i]) ** 2
-        residual = math.sqrt(total / (unit * unit) + missed / (length * length) + turned)
+            total += dot(row_at(gradient, n, 0), row_at(gradient, n, 0))
+        gap = minus(vector_at(goal.target, 0, 1), row_at(rho, 0, 0))
+        missed = dot(gap, gap) / (length * length)
+        residual = math.sqrt(total / (unit * unit) + missed + turned)
         kept[:] = matrix
         if residual <= tolerance:
             return True, iteration, residual, negative, kept
@@ -155,7 +153,7 @@ def reach_newton(q, force, rod, dead, goal, tolerance, limit, work):
             break
         if solve_in_place(matrix, 6, right, 1) == 0:
             break
-        back_substitute(0, count - 1, factor, zero, right[:3, 0], right[3:, 0], 1.0, step)
+        back_substitute(0, count - 1, factor, zero, right[:3, 0], right[3:, 0], step)
         part = turn_nodes(q, step)
         if part == 0.0:
             break

@@ -18,7 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
-from soro_mechanics.numerics.vector_kernels import add_hat, column_at, dot, plus, row_at, times
+from soro_mechanics.numerics.vector_kernels import (
+    add_hat,
+    column_at,
+    cross,
+    dot,
+    each,
+    in_axes,
+    minus,
+    plus,
+    plus_cross,
+    put_vector,
+    row_at,
+    times,
+    vector_at,
+)
 
 MAX_TURN = 0.6  # rad: a Newton step that turns any node further is scaled down
 
@@ -51,22 +65,24 @@ def rotation_of(q, out):
     out[2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
+@merged_kernel
+def axis_of(q, n):
+    """Return R e3 of node n."""
+    w, x, y, z = q[n, 0], q[n, 1], q[n, 2], q[n, 3]
+    return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+
+
 @kernel
-def turn_quaternion(q, x, y, z):
-    """Apply the body rotation vector (x, y, z) to q in place and normalise."""
-    angle2 = x * x + y * y + z * z
-    half = 0.5 * math.sqrt(angle2)
+def turn_quaternion(q, turn):
+    """Apply the body rotation vector `turn` (3,) to q in place and normalise."""
+    half = 0.5 * math.sqrt(dot(turn, turn))
     c = math.cos(half)
-    s = 0.5 * (math.sin(half) / half if half > 1e-8 else 1.0)
-    p1, p2, p3 = s * x, s * y, s * z
-    a, b, d, e = q[0], q[1], q[2], q[3]
-    q[0] = a * c - b * p1 - d * p2 - e * p3
-    q[1] = a * p1 + b * c + d * p3 - e * p2
-    q[2] = a * p2 + d * c + e * p1 - b * p3
-    q[3] = a * p3 + e * c + b * p2 - d * p1
-    norm = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    for i in range(4):
-        q[i] *= norm
+    p = times(0.5 * (math.sin(half) / half if half > 1e-8 else 1.0), turn)
+    w, v = q[0], vector_at(q, 1, 1)
+    w, v = w * c - dot(v, p), plus_cross(plus(times(w, p), times(c, v)), v, p)
+    norm = 1.0 / math.sqrt(w * w + dot(v, v))
+    q[0] = norm * w
+    put_vector(q, 1, 1, times(norm, v))
 
 
 @kernel
@@ -74,23 +90,15 @@ def turn_nodes(q, step):
     """Turn all nodes by a step, by less where it is too long; return its part, 0 where absurd."""
     largest = 0.0
     for n in range(1, q.shape[0]):
-        largest = max(largest, step[n, 0] ** 2 + step[n, 1] ** 2 + step[n, 2] ** 2)
+        turn = row_at(step, n, 0)
+        largest = max(largest, dot(turn, turn))
     largest = math.sqrt(largest)
     if not largest < 1e6:
         return 0.0
     part = 1.0 if largest <= MAX_TURN else MAX_TURN / largest
     for n in range(1, q.shape[0]):
-        turn_quaternion(q[n], part * step[n, 0], part * step[n, 1], part * step[n, 2])
+        turn_quaternion(q[n], times(part, row_at(step, n, 0)))
     return part
-
-
-@kernel
-def in_axes(rotation, vector, out):
-    """Write a vector of base axes in those of a rotation."""
-    for i in range(3):
-        out[i] = (
-            rotation[0, i] * vector[0] + rotation[1, i] * vector[1] + rotation[2, i] * vector[2]
-        )
 
 
 @kernel
@@ -104,52 +112,40 @@ def module_vectors(q, h, modules, rho):
     """Write rho (modules, 3): the Simpson sums of R e3 over every module."""
     per = (q.shape[0] - 1) // modules
     for t in range(modules):
-        x = y = z = 0.0
+        total = 0.0, 0.0, 0.0
         for k in range(per + 1):
-            n = t * per + k
             weight = 1.0 if k == 0 or k == per else simpson_weight(k)
-            x += weight * 2.0 * (q[n, 1] * q[n, 3] + q[n, 0] * q[n, 2])
-            y += weight * 2.0 * (q[n, 2] * q[n, 3] - q[n, 0] * q[n, 1])
-            z += weight * (1.0 - 2.0 * (q[n, 1] * q[n, 1] + q[n, 2] * q[n, 2]))
-        rho[t, 0] = x * h / 3.0
-        rho[t, 1] = y * h / 3.0
-        rho[t, 2] = z * h / 3.0
+            total = plus(total, times(weight, axis_of(q, t * per + k)))
+        for i in range(3):
+            rho[t, i] = total[i] * h / 3.0
 
 
 @kernel
 def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
     """Add one element's bending and torsion: gradient and exact Hessian in body increments."""
-    p = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
-    v0 = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
-    v1 = a[0] * b[2] - a[2] * b[0] - a[3] * b[1] + a[1] * b[3]
-    v2 = a[0] * b[3] - a[3] * b[0] - a[1] * b[2] + a[2] * b[1]
-    d0, d1, d2 = 4.0 * stiffness[0] / h, 4.0 * stiffness[1] / h, 4.0 * stiffness[2] / h
-    f0, f1, f2 = d0 * v0, d1 * v1, d2 * v2
+    start, end = vector_at(a, 1, 1), vector_at(b, 1, 1)
+    p = a[0] * b[0] + dot(start, end)
+    v = minus(minus(times(a[0], end), times(b[0], start)), cross(start, end))
+    d = times(4.0 / h, vector_at(stiffness, 0, 1))
+    f = each(d, v)
     # dv = M_a eta_a + M_b eta_b, M_b = (p + [v]x) / 2, M_a = -M_b^T
-    m00, m01, m02 = 0.5 * p, -0.5 * v2, 0.5 * v1
-    m10, m11, m12 = 0.5 * v2, 0.5 * p, -0.5 * v0
-    m20, m21, m22 = -0.5 * v1, 0.5 * v0, 0.5 * p
-    m = ((m00, m01, m02), (m10, m11, m12), (m20, m21, m22))
-    f = (f0, f1, f2)
-    v = (v0, v1, v2)
+    x, y, z = times(0.5, v)
+    p *= 0.5
+    m = ((p, -z, y), (z, p, -x), (-y, x, p))
+    back = ((p, z, -y), (-z, p, x), (y, -x, p))
     bend = -0.25 * dot(f, v)
     for i in range(3):
         gradient[e, i] -= dot(m[i], f)
-        gradient[e + 1, i] += m[0][i] * f0 + m[1][i] * f1 + m[2][i] * f2
+        gradient[e + 1, i] += dot(back[i], f)
         diagonal[e, i, i] += bend
         diagonal[e + 1, i, i] += bend
         for j in range(3):
-            diagonal[e, i, j] += (
-                m[i][0] * d0 * m[j][0] + m[i][1] * d1 * m[j][1] + m[i][2] * d2 * m[j][2]
-            )
-            diagonal[e + 1, i, j] += (
-                m[0][i] * d0 * m[0][j] + m[1][i] * d1 * m[1][j] + m[2][i] * d2 * m[2][j]
-            )
-            coupling[e, i, j] = 0.25 * (v[i] * f[j] + f[i] * v[j]) - (
-                m[i][0] * d0 * m[0][j] + m[i][1] * d1 * m[1][j] + m[i][2] * d2 * m[2][j]
-            )
+            diagonal[e, i, j] += dot(each(d, m[i]), m[j])
+            diagonal[e + 1, i, j] += dot(each(d, back[i]), back[j])
+            coupling[e, i, j] = 0.25 * (v[i] * f[j] + f[i] * v[j])
+            coupling[e, i, j] -= dot(each(d, m[i]), back[j])
         coupling[e, i, i] += bend
-    add_hat(coupling[e], 0, 0, times(0.25 * p, f))
+    add_hat(coupling[e], 0, 0, times(0.5 * p, f))
 
 
 @kernel
@@ -182,8 +178,7 @@ def rod_system(q, stiffness, h, dead, force, work):
         if n < count - 1:
             load = plus(load, times(weight, row_at(force, t, 0)))
         rotation_of(q[n], r)
-        p0, p1 = dot(column_at(r, 0, 0), load), dot(column_at(r, 0, 1), load)
-        p2 = dot(column_at(r, 0, 2), load)
+        p0, p1, p2 = in_axes(r, load)
         gradient[n, 0] += p1
         gradient[n, 1] -= p0
         diagonal[n, 0, 0] += p2
@@ -201,29 +196,13 @@ def rod_system(q, stiffness, h, dead, force, work):
 @kernel
 def _inverse3(p, out):
     """Write the inverse of a symmetric 3 x 3 matrix; return the number of negative eigenvalues."""
-    c00 = p[1, 1] * p[2, 2] - p[1, 2] * p[1, 2]
-    c01 = p[0, 2] * p[1, 2] - p[0, 1] * p[2, 2]
-    c02 = p[0, 1] * p[1, 2] - p[0, 2] * p[1, 1]
-    det = p[0, 0] * c00 + p[0, 1] * c01 + p[0, 2] * c02
-    inverse = 1.0 / det
-    minor = p[0, 0] * p[1, 1] - p[0, 1] * p[0, 1]
-    out[0, 0] = c00 * inverse
-    out[0, 1] = c01 * inverse
-    out[0, 2] = c02 * inverse
-    out[1, 1] = (p[0, 0] * p[2, 2] - p[0, 2] * p[0, 2]) * inverse
-    out[1, 2] = (p[0, 1] * p[0, 2] - p[0, 0] * p[1, 2]) * inverse
-    out[2, 2] = minor * inverse
-    out[1, 0] = out[0, 1]
-    out[2, 0] = out[0, 2]
-    out[2, 1] = out[1, 2]
-    negative = 0
-    if p[0, 0] < 0.0:
-        negative += 1
-    if minor * p[0, 0] < 0.0:
-        negative += 1
-    if det * minor < 0.0:
-        negative += 1
-    return negative
+    a, b, c = row_at(p, 0, 0), row_at(p, 1, 0), row_at(p, 2, 0)
+    x, y, z = cross(b, c), cross(c, a), cross(a, b)
+    det = dot(a, x)
+    put_vector(out[0], 0, 1, times(1.0 / det, x))
+    put_vector(out[1], 0, 1, times(1.0 / det, y))
+    put_vector(out[2], 0, 1, times(1.0 / det, z))
+    return (a[0] < 0.0) + (z[2] * a[0] < 0.0) + (det * z[2] < 0.0)
 
 
 @merged_kernel
@@ -300,7 +279,7 @@ def eliminate_module(first, per, work, matrix, right):
 
 
 @kernel
-def back_substitute(first, per, factor, start, end, force, with_gradient, out):
+def back_substitute(first, per, factor, start, end, force, out):
     """Write the increments (n, 3) of a module's interior nodes for known ends and dF."""
     for j in range(3):
         out[first + per, j] = end[j]
@@ -308,7 +287,7 @@ def back_substitute(first, per, factor, start, end, force, with_gradient, out):
         n = first + k
         x = factor[n]
         for i in range(3):
-            total = -with_gradient * x[i, 9]
+            total = -x[i, 9]
             for j in range(3):
                 total -= x[i, j] * start[j] + x[i, 3 + j] * force[j] + x[i, 6 + j] * out[n + 1, j]
             out[n, i] = total
@@ -330,16 +309,9 @@ def station_poses(q, h, every, poses):
 @kernel
 def positions(q, h, out):
     """Write node positions (n, 3): Simpson over pairs of elements, its half-step rule between."""
-    count = q.shape[0]
-    t0 = np.empty((3, 3))
-    t1 = np.empty((3, 3))
-    t2 = np.empty((3, 3))
     out[0] = 0.0
-    for n in range(0, count - 2, 2):
-        rotation_of(q[n], t0)
-        rotation_of(q[n + 1], t1)
-        rotation_of(q[n + 2], t2)
+    for n in range(0, q.shape[0] - 2, 2):
+        a, b, c = axis_of(q, n), axis_of(q, n + 1), axis_of(q, n + 2)
         for i in range(3):
-            a, b, c = t0[i, 2], t1[i, 2], t2[i, 2]
-            out[n + 1, i] = out[n, i] + h / 12.0 * (5.0 * a + 8.0 * b - c)
-            out[n + 2, i] = out[n, i] + h / 3.0 * (a + 4.0 * b + c)
+            out[n + 1, i] = out[n, i] + h / 12.0 * (5.0 * a[i] + 8.0 * b[i] - c[i])
+            out[n + 2, i] = out[n, i] + h / 3.0 * (a[i] + 4.0 * b[i] + c[i])

@@ -81,7 +81,6 @@ class Inputs(NamedTuple):
     node_dead: Floats  # (nodes, 6), or (0, 6) where no node is loaded
     node_follower: Floats
     gap: Floats  # (rods, 4, 4)
-    unknown: Integers  # (bodies,) 1: the frame is solved for
     heavy: bool
 
 
@@ -133,7 +132,6 @@ class Work(NamedTuple):
     dense: Floats  # (n, 2 n + actuators + 1) scratch of the top system
     balance: Floats  # (bodies, 6) internal minus applied wrench on every body, its own axes
     slots: Floats  # (rods, 3 + slots) change of every slot
-    row: Integers  # (bodies,) where a body stands in the top system
     no_path: Floats  # (steps + 1, 0)
     scratch: Floats  # (64, 48)
     signs: Integers  # (pieces,) sign of det Phi
@@ -178,7 +176,6 @@ def new_work(s: Structure, actuators: int) -> Work:
         dense=zeros((n, 2 * n + actuators + 1)),
         balance=zeros((bodies, 6)),
         slots=zeros((rods, 3 + slots)),
-        row=np.zeros(bodies, dtype=np.int64),
         no_path=zeros((steps + 1, 0)),
         scratch=zeros((64, 48)),
         signs=np.ones(pieces, dtype=np.int64),

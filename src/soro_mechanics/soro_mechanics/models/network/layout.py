@@ -214,7 +214,7 @@ class Layout:
     ) -> Array:
         """Return `start` with the stiffness of the two-node elements of some rods."""
         out = start.copy()
-        stiffen_elements(self.structure, length, section, rods, np.empty((10, 6)), out)
+        stiffen_elements(self.structure, length, section, rods, np.empty((6, 6)), out)
         return out
 
     @cached_property
@@ -299,11 +299,9 @@ def _with_tip_frame(spec: NetworkSpec) -> NetworkSpec:
 
 
 def rest_inputs(layout: Layout) -> Inputs:
-    """Return inputs without actuation, load or gravity, every body to be solved for."""
+    """Return inputs without actuation, load or gravity."""
     s = layout.structure
     rods, bodies = int(s.counts[1]), int(s.counts[0])
-    unknown = np.ones(bodies, dtype=np.int64)
-    unknown[0] = 0
     section, none = np.ascontiguousarray(layout.sections[:, 0]), np.zeros((len(s.share), 6, 6))
     return Inputs(
         length=layout.lengths.copy(),
@@ -321,7 +319,6 @@ def rest_inputs(layout: Layout) -> Inputs:
         node_dead=np.zeros((0, 6)),
         node_follower=np.zeros((0, 6)),
         gap=np.tile(np.eye(4), (rods, 1, 1)),
-        unknown=unknown,
         heavy=False,
     )
 

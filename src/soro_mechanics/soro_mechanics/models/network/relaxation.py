@@ -32,6 +32,7 @@ from soro_mechanics.models.network.arrays import (
 from soro_mechanics.models.network.kernels import system_kernels as kernels
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
+from soro_mechanics.numerics.dense_kernels import negative_pivots
 
 MAX_STEPS = 200
 STEP = 0.1  # largest turn [rad] and move [characteristic lengths] of a frame in one step
@@ -58,7 +59,7 @@ def relax(
         if not error < LOST:
             return False, start, step, error
         found = _drag_until_definite(s, x, state, w, drag, mu)
-        if found is None or kernels.solve_bodies(s, x, w) == 0:
+        if found is None or kernels.solve_bodies(w) == 0:
             return False, start, step, error
         mu, tangent = found
         # the drag holds the frames back; the rods' wrenches follow their own law
@@ -85,20 +86,12 @@ def _drag_until_definite(
         w.tangent[:] = tangent
         w.tangent[:, diagonal, diagonal] += mu * drag
         negative = kernels.condense(s, x, state, w, False, True)
-        if negative == 0 and _definite(w.matrix):
+        if negative == 0 and negative_pivots(w.matrix, len(w.matrix), w.dense) == 0:
             return mu, tangent
         if negative == kernels.SINGULAR and not np.isfinite(tangent).all():
             return None
         mu = max(4.0 * mu, FADED)
     return None
-
-
-def _definite(matrix: np.ndarray) -> bool:
-    try:
-        np.linalg.cholesky(0.5 * (matrix + matrix.T))
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 def release(

@@ -76,34 +76,12 @@ def law_factors(old, old_force, force, c_axial, rule):
         # straight path in (N, M) is exactly (old lambda) (new lambda) (change of M).
         room = 1.0 - force * c_axial
         stretch = 1.0 / room if room > 0.0 else np.nan
-        slope = stretch * stretch * c_axial
-        return (
-            stretch,
-            0.0,
-            slope,
-            0.0,
-            old * stretch,
-            stretch,
-            old,
-            0.5 * (old + stretch),
-            0.5,
-            0.5,
-        )
+        changes = 0.0, stretch * stretch * c_axial, 0.0
+        return stretch, *changes, old * stretch, stretch, old, 0.5 * (old + stretch), 0.5, 0.5
     change = (force - old_force) * c_axial
-    stretch = old * (1.0 + old * change)
     slope = old * old * c_axial
-    return (
-        stretch,
-        1.0 + 2.0 * old * change,
-        slope,
-        slope,
-        old * old,
-        2.0 * old,
-        0.0,
-        old,
-        1.0,
-        0.0,
-    )
+    changes = 1.0 + 2.0 * old * change, slope, slope
+    return old * (1.0 + old * change), *changes, old * old, 2.0 * old, 0.0, old, 1.0, 0.0
 
 
 @merged_kernel
@@ -260,6 +238,27 @@ def ramp_pass(taken, y, cols, at, d_at):
 
 
 @kernel
+def shoot(taken, start, at, d_at):
+    """Return the tip's state (6,) and its variations by M(0), a guess (3,), and the parameters."""
+    y = np.empty(6)
+    cols = np.zeros((6, d_at.shape[3]))
+    y[:3] = taken.gravity
+    y[3:] = start
+    for c in range(3):
+        cols[3 + c, c] = 1.0
+    ramp_pass(taken, y, cols, at, d_at)
+    return y, cols
+
+
+@merged_kernel
+def put_wrench(press, mass, y, f):
+    """Write the wrench of a section under pressure, a mass beyond it [kg] and a state y (6,)."""
+    f[1] = press[0] + mass * y[2]
+    f[2], f[3], f[4] = press[1] + y[3], press[2] + y[4], y[5]
+    f[8], f[9] = mass * y[0], mass * y[1]
+
+
+@kernel
 def update_record(taken, at, d_at):
     """Replace the record (and its variations) by that of the states `at`, `d_at` (parameters)."""
     lengths, segments, sections, masses, _, _ = taken.chain
@@ -290,22 +289,18 @@ def update_record(taken, at, d_at):
                 change = each(soft, plus(change, times(db, minus(moment, old))))
                 for r in range(3):
                     d_f[5 + r, k] += change[r]
-                    d_f[2 + r, k] = d_moment[r]
                 for r in range(2):
                     d_f[10 + r, k] += sections[i, 3] * (
                         dq * (mass * y[r] - f[8 + r]) + q * (mass * d_y[r] - d_f[8 + r, k])
                     )
-                    d_f[8 + r, k] = mass * d_y[r]
                 d_f[0, k] = ds
-                d_f[1, k] = d_force
+                put_wrench(d_press[i, :, k], mass, d_y, d_f[:, k])
             change = each(times(b, soft), minus(moment, old))
             put_vector(f, 5, 1, plus(vector_at(f, 5, 1), change))
-            put_vector(f, 2, 1, moment)
             for r in range(2):
                 f[10 + r] += q * sections[i, 3] * (mass * y[r] - f[8 + r])
-                f[8 + r] = mass * y[r]
             f[0] = s
-            f[1] = force
+            put_wrench(press[i], mass, y, f)
 
 
 @kernel
@@ -317,19 +312,11 @@ def solve_increment(taken, scale, start, linear_below, at, d_at, parameter_at):
     of its square. Returns (passes, predicted residual); NaN where it failed.
     """
     parameters = taken.d_record.shape[3]
-    count = 3 + parameters
-    y = np.empty(6)
-    cols = np.empty((6, count))
     a = np.empty((3, 3))
     b = np.empty((3, 1 + parameters))
     best = np.inf
     for iteration in range(40):
-        y[:3] = taken.gravity
-        y[3:] = start
-        cols[:] = 0.0
-        for c in range(3):
-            cols[3 + c, c] = 1.0
-        ramp_pass(taken, y, cols, at, d_at)
+        y, cols = shoot(taken, start, at, d_at)
         residual = np.sqrt(y[3] * y[3] + y[4] * y[4] + y[5] * y[5]) / scale
         if not residual < np.inf:
             return iteration + 1, np.nan

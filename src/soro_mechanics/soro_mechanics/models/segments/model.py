@@ -205,7 +205,7 @@ class SegmentModel(Model):
             if residual <= TOLERANCE:
                 break
         if residual <= TOLERANCE:
-            drift = kernels.rotation_gap(nodes.state[-1, 3:12].reshape(3, 3), np.empty((3, 3)))
+            drift = kernels.rotation_gap(nodes.state[-1])
             residual = residual if drift < MOST_DRIFT else TOO_FEW
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.

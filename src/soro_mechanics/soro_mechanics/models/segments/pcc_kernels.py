@@ -8,8 +8,6 @@ the balance of virtual work for a constant strain. The states come from the same
 Cosserat ramp, with sections that do not give way.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from soro_mechanics.models.segments.cosserat_kernels import (
@@ -17,20 +15,12 @@ from soro_mechanics.models.segments.cosserat_kernels import (
     Increment,
     law_factors,
     PUBLISHED,
-    ramp_pass,
+    put_wrench,
+    shoot,
 )
 from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
 from soro_mechanics.numerics.kernels import kernel
-
-
-class Arcs(NamedTuple):
-    """Arcs of a chain: stretch and two curvatures each."""
-
-    x: Any  # (segments, 3)
-    old: Any  # (segments, 6) N, Mx, My, stretch, two curvatures of the increment before
-    d_old: Any  # by the parameters
-    mean: Any  # (segments, 3) N, Mx, My of the weight
-    d_mean: Any  # by M(0) and the arcs
+from soro_mechanics.numerics.vector_kernels import column_at
 
 
 @kernel
@@ -77,7 +67,9 @@ def _fill_system(whole, part, arcs, tip, d_tip, a, b):
     """Write Newton's matrix a and right sides b: residual first, then one per parameter.
 
     Unknowns: M(0) (3), then (stretch, two curvatures) of every segment, under `part` of the
-    pressure. Returns the largest residual of the law.
+    pressure. Returns the largest residual of the law. `arcs`: x (segments, 3), stretch and two
+    curvatures; old (segments, 6): N, Mx, My, stretch, two curvatures of the increment before;
+    d_old by the parameters; mean (segments, 3): N, Mx, My of the weight; d_mean by the unknowns.
     """
     x, old, d_old, mean, d_mean = arcs
     sections = whole.chain.sections
@@ -155,11 +147,9 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
     x = np.zeros((pieces, 3))
     x[:, 0] = 1.0
     before = x.copy()
-    arcs = Arcs(x, old, d_old, mean, d_mean)
+    arcs = x, old, d_old, mean, d_mean
     a = np.empty((size, size))
     b = np.empty((size, 1 + parameters))
-    y = np.empty(6)
-    cols = np.empty((6, size))
     passes = 0
     residual = 0.0
     for j in range(parts.shape[0]):
@@ -169,20 +159,13 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
             stiff, strain_record, d_strain_record, none, d_none, weight, PUBLISHED, whole.lanes
         )
         start = np.zeros(3) if j == 0 else starts[j - 1].copy()
-        for i in range(pieces):
-            for r in range(3):
-                guess = 2.0 * x[i, r] - before[i, r] if j > 0 else x[i, r]
-                before[i, r] = x[i, r]
-                x[i, r] = guess
+        change = x - before
+        before[:] = x
+        x += change
         settled = False
         for _ in range(30):
             _place_strains(chain, x, strain_record, d_strain_record)
-            y[:3] = taken.gravity
-            y[3:] = start
-            cols[:] = 0.0
-            for c in range(3):
-                cols[3 + c, c] = 1.0
-            ramp_pass(taken, y, cols, at, d_at)
+            y, cols = shoot(taken, start, at, d_at)
             passes += 1
             _means(chain, at, d_at, mean, d_mean)
             residual = _fill_system(whole, part, arcs, y, cols, a, b)
@@ -195,9 +178,7 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
                 break
             for c in range(3):
                 start[c] += b[c, 0]
-            for i in range(pieces):
-                for r in range(3):
-                    x[i, r] += b[3 + 3 * i + r, 0]
+            x += b[3:, 0].copy().reshape((pieces, 3))
         if not settled:
             return passes, np.nan
         starts[j] = start
@@ -229,27 +210,13 @@ def _final_record(whole, x, at, d_at, b):
             f = record[e, point]
             y = at[e, point]
             mass = masses[e, point]
-            f[0] = x[i, 0]
-            f[1] = press[i, 0] + mass * y[2]
-            f[2] = press[i, 1] + y[3]
-            f[3] = press[i, 2] + y[4]
-            f[4] = y[5]
-            f[5] = x[i, 1]
-            f[6] = x[i, 2]
-            f[8] = mass * y[0]
-            f[9] = mass * y[1]
+            f[0], f[5], f[6] = x[i, 0], x[i, 1], x[i, 2]
+            put_wrench(press[i], mass, y, f)
             for k in range(parameters):
+                d_y[:] = 0.0
                 for r in range(6):
-                    d_y[r] = 0.0
                     for c in range(size):
                         d_y[r] += d_at[e, point, r, c] * b[c, 1 + k]
                 d_f = d_record[e, point, :, k]
-                d_f[0] = b[3 + 3 * i, 1 + k]
-                d_f[1] = d_press[i, 0, k] + mass * d_y[2]
-                d_f[2] = d_press[i, 1, k] + d_y[3]
-                d_f[3] = d_press[i, 2, k] + d_y[4]
-                d_f[4] = d_y[5]
-                d_f[5] = b[4 + 3 * i, 1 + k]
-                d_f[6] = b[5 + 3 * i, 1 + k]
-                d_f[8] = mass * d_y[0]
-                d_f[9] = mass * d_y[1]
+                put_wrench(d_press[i, :, k], mass, d_y, d_f)
+                d_f[0], d_f[5], d_f[6] = column_at(b, 3 + 3 * i, 1 + k)

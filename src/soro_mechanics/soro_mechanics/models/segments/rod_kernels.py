@@ -18,7 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soro_mechanics.models.segments.cosserat_kernels import Chain
-from soro_mechanics.numerics.dense_kernels import larger, negative_pivots, solve_in_place
+from soro_mechanics.numerics.dense_kernels import (
+    larger,
+    negative_pivots,
+    row_times,
+    solve_in_place,
+)
 from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     column_at,
@@ -73,20 +78,18 @@ class Nodes(NamedTuple):
     integral: Any  # (k, 6, 6)
 
 
-class Rates(NamedTuple):
-    """Derivatives by x."""
-
-    state: Any  # (4, 18)
-    columns: Any  # (4, 12, columns)
-    flow: Any  # (6, 6) of the compliance
-    spread: Any  # (6, 6) scratch
+@merged_kernel
+def _rotation(y):
+    """Return the rotation of a state, row by row."""
+    return vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
 
 
 @merged_kernel
 def rod_rates(rod, weight, e, stage, y, cols, rates):
     """Write d/dx of the state and of the columns, at [stage], and of the compliance.
 
-    The variations by the parameters belong to the last columns. Arrays are indexed, not sliced: a
+    `rates`: state (4, 18), columns (4, 12, columns), compliance (6, 6), scratch (6, 6). The
+    variations by the parameters belong to the last columns. Arrays are indexed, not sliced: a
     slice costs more here than the arithmetic.
     """
     record, d_record, press, d_press = rod.record, rod.d_record, rod.press, rod.d_press
@@ -95,7 +98,7 @@ def rod_rates(rod, weight, e, stage, y, cols, rates):
     c0, c1 = rod.chain.sections[i, 0], rod.chain.sections[i, 1]
     c2, c3 = rod.chain.sections[i, 2], rod.chain.sections[i, 3]
     held, s = rod.held[e, point], record[e, point, 0]
-    r = vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
+    r = _rotation(y)
     p, n = vector_at(y, 0, 1), vector_at(y, 12, 1)
     about, heavy = vector_at(y, 15, 1), vector_at(weight, 0, 1)
     soft, limp = times(held, (c3, c3, c0)), times(held * held, (c1, c1, c2))
@@ -166,7 +169,7 @@ def take_off_load(y, cols, offset, load, local, scale):
     p = plus(vector_at(y, 0, 1), times(offset, vector_at(y, 5, 3)))
     f, m = vector_at(load, 0, 1), vector_at(load, 3, 1)
     if local:
-        r = vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
+        r = _rotation(y)
         f, m = turned(r, f), turned(r, m)
     f = times(scale, f)
     m = plus_cross(times(scale, m), p, f)
@@ -193,10 +196,8 @@ def rod_pass(rod, scale, y, cols, total, nodes):
     """
     chain, loads = rod.chain, rod.loads
     count = cols.shape[1]
-    rates = Rates(
-        np.empty((4, STATE)), np.empty((4, 12, count)), np.empty((6, 6)), np.empty((6, 6))
-    )
-    k, d_k, flow, _ = rates
+    k, d_k, flow = np.empty((4, STATE)), np.empty((4, 12, count)), np.empty((6, 6))
+    rates = k, d_k, flow, np.empty((6, 6))
     z = np.empty(STATE)
     d_z = np.empty((12, count))
     weight = np.empty(3)
@@ -212,11 +213,8 @@ def rod_pass(rod, scale, y, cols, total, nodes):
             before = i
         for stage in range(4):
             if stage == 0:
-                for r in range(STATE):
-                    z[r] = y[r]
-                for r in range(12):
-                    for c in range(count):
-                        d_z[r, c] = cols[r, c]
+                z[:] = y
+                d_z[:] = cols
             else:
                 step = h if stage == 3 else 0.5 * h
                 for r in range(STATE):
@@ -359,11 +357,7 @@ def without_conjugate_point(node_cols, node_total):
         if solve_in_place(a, 6, b, 6) == 0:
             return False
         for r in range(6):
-            for c in range(6):
-                t = 0.0
-                for k in range(6):
-                    t += node_cols[n + 1, r, k] * b[k, c]
-                product[r, c] = t
+            row_times(node_cols[n + 1], r, 0, b, product[r])
         if negative_pivots(product, 6, work) > 0:
             return False
     return True
@@ -376,40 +370,41 @@ def place_nodes(states, poses):
     A step of Newton's iteration for the polar factor squares the distance from SO(3), which RK4
     leaves at 1e-9 to 1e-6 (Shi 2023, (52)), of few elements at more: then it takes several.
     """
-    a = np.empty((3, 3))
-    gap = np.empty((3, 3))
     for n in range(poses.shape[0]):
-        pose = poses[n]
-        for r in range(3):
-            for c in range(3):
-                pose[r, c] = states[n, 3 + 3 * r + c]
-            pose[r, 3] = states[n, r]
-            pose[3, r] = 0.0
-        pose[3, 3] = 1.0
-        while True:
-            far = rotation_gap(pose, gap)
-            for r in range(3):
-                for c in range(3):
-                    a[r, c] = pose[r, c]
-            for r in range(3):
-                for c in range(3):
-                    turned = a[r, 0] * gap[0, c] + a[r, 1] * gap[1, c] + a[r, 2] * gap[2, c]
-                    pose[r, c] = a[r, c] - 0.5 * turned
-            if not far > 1e-8:
-                break
+        far, r = 1.0, _rotation(states[n])
+        while far > 1e-8:
+            far, r = _gap(r), _nearer_rotation(r)
+        for i in range(3):
+            for j in range(3):
+                poses[n, i, j] = r[3 * i + j]
+            poses[n, i, 3] = states[n, i]
+            poses[n, 3, i] = 0.0
+        poses[n, 3, 3] = 1.0
+
+
+@merged_kernel
+def _nearer_rotation(r):
+    """Return R after a Newton step of its polar decomposition: nearer to a rotation."""
+    a, b, c = r[0:3], r[3:6], r[6:9]
+    ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)
+    aa, bb, cc = 1.5 - 0.5 * dot(a, a), 1.5 - 0.5 * dot(b, b), 1.5 - 0.5 * dot(c, c)
+    first = plus(times(aa, a), plus(times(ab, b), times(ac, c)))
+    second = plus(times(ab, a), plus(times(bb, b), times(bc, c)))
+    return first + second + plus(times(ac, a), plus(times(bc, b), times(cc, c)))
+
+
+@merged_kernel
+def _gap(r):
+    """Return the largest number of R R^T - 1, NaN where one is."""
+    a, b, c = r[0:3], r[3:6], r[6:9]
+    far = larger(abs(dot(a, a) - 1.0), larger(abs(dot(b, b) - 1.0), abs(dot(c, c) - 1.0)))
+    return larger(far, larger(abs(dot(a, b)), larger(abs(dot(a, c)), abs(dot(b, c)))))
 
 
 @kernel
-def rotation_gap(pose, gap):
-    """Write R^T R - 1 (3, 3) of a pose (4, 4) or R itself; return the largest of its numbers."""
-    far = 0.0
-    for r in range(3):
-        for c in range(3):
-            gap[r, c] = -1.0 if r == c else 0.0
-            for k in range(3):
-                gap[r, c] += pose[k, r] * pose[k, c]
-            far = larger(far, abs(gap[r, c]))
-    return far
+def rotation_gap(y):
+    """Return how far the integrated rotation of a state (STATE,) is from one."""
+    return _gap(_rotation(y))
 
 
 @kernel

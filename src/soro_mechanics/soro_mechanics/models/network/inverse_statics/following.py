@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import cached_property
 import math
-from operator import le
 import time
 
 import numpy as np
@@ -79,11 +78,6 @@ class Follower:
         self.equilibrium = equilibrium
         self.base = copy_state(base)
         self.solver = platform.PlatformSolver(layout, base)
-        limits = np.array([[a.minimum, a.maximum] for a in model.description.actuators])
-        self._low, self._high = limits.T.tolist()
-        coupled = model.description.coupled_limits
-        self._coupled = np.array([c.coefficients for c in coupled]) if coupled else None
-        self._bounds = np.array([c.maximum for c in coupled])
         self._layout = layout
         self._fractions = np.linspace(0.0, 1.0, int(layout.structure.counts[4]) + 1)
         shifted = not np.array_equal(layout.spec.tip, np.eye(4))
@@ -99,9 +93,7 @@ class Follower:
             return None
         found = self.solver.reach(track, target.pose)
         length = found.length
-        if not found.reached or self._beyond(length):
-            return None
-        if self._coupled is not None and (self._coupled @ length > self._bounds).any():
+        if not (found.reached and model.within_limits(length)):
             return None
         solution = FollowedSolution(self, Problem(length, load), found)
         unstable = ''
@@ -122,11 +114,6 @@ class Follower:
             status = status.warned(Warnings.OUTSIDE_THEORY, found.track.remark)
         q = self._configuration(target.pose, load, found, solution, status)
         return InverseSolution(length, q, 0.0, 0.0, (), status)
-
-    def _beyond(self, length: Array) -> bool:
-        """Whether an actuator would leave its limits, or the solve has left the numbers."""
-        values = length.tolist()
-        return not (all(map(le, self._low, values)) and all(map(le, values, self._high)))
 
     def _configuration(
         self,

@@ -395,16 +395,11 @@ class InverseProblem(DrivenLimits):
 
     def touched(self, at: InverseState) -> tuple[str, ...]:
         """Name the limits that a point has reached or passed."""
-        driven, slack = at.driven, TOUCHING * self.range
-        near = (driven <= self.low + slack) | (driven >= self.high - slack)
-        actuators = self.description.actuators
-        names = [a.name for a, close in zip(actuators, near, strict=True) if close]
-        actuation, ranges = self.actuation(at), self.limits[:, 1] - self.limits[:, 0]
-        for limit in self.coupled:
-            left = limit.maximum - limit.coefficients @ actuation
-            if left <= TOUCHING * (np.abs(limit.coefficients) @ ranges):
-                names.append(limit.name)
-        return tuple(names)
+        names = [a.name for a in self.description.actuators]
+        names += [limit.name for limit in self.coupled]
+        _, low, high = DrivenLimits.bounds(self, at.driven)
+        near = (low >= -TOUCHING) | (high <= TOUCHING)
+        return tuple(name for name, close in zip(names, near, strict=True) if close)
 
 
 def in_one_kernel(layout: lay.Layout, target: Target) -> bool:

@@ -22,7 +22,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
 
@@ -46,29 +46,23 @@ class Samples(NamedTuple):
     old: State  # scratch
 
 
+@makes_arrays
 @merged_kernel
 def _drive(s, x, rest, w, b, sample):
     """Put every drive to its value: the inputs are those at rest, and what that changes."""
-    for r in range(x.length.shape[0]):
-        x.length[r], x.dilution[r] = rest.length[r], rest.dilution[r]
-        x.theta[r, 0], x.theta[r, 1] = rest.theta[r, 0], rest.theta[r, 1]
-    for n in range(x.table.shape[0]):
-        for i in range(x.table.shape[1]):
-            for j in range(x.table.shape[2]):
-                x.table[n, i, j] = rest.table[n, i, j]
-    for p in range(x.section.shape[0]):
-        for i in range(6):
-            x.section[p, i] = rest.section[p, i]
-    for p in range(x.tension.shape[0]):
-        for i in range(x.tension.shape[1]):
-            x.tension[p, i] = rest.tension[p, i]
+    x.length[:] = rest.length
+    x.dilution[:] = rest.dilution
+    x.theta[:] = rest.theta
+    x.table[:] = rest.table
+    x.section[:] = rest.section
+    x.tension[:] = rest.tension
     for k in range(b.drives.shape[0]):
         r, slot = b.drives[k]
         before = rest.length[r] if slot == 0 else 0.0
         w.slots[r, slot] = b.values[sample, k] - before
     drive_rods(s, x, w, 1.0)
     clear_slots(w)
-    stiffen_elements(s, x.length, x.section, b.restiffened, w.scratch[0:10, 0:6], x.stiffness)
+    stiffen_elements(s, x.length, x.section, b.restiffened, w.scratch[0:6, 0:6], x.stiffness)
 
 
 @merged_kernel
@@ -88,6 +82,7 @@ def _start(s, base, w, row, state):
     move(s, base, w, 1.0, state)
 
 
+@makes_arrays
 @kernel
 def solve_samples(s, base, x, rest, b, w, lanes):
     """Solve many actuations, each from its own start; say which of them are beyond doubt.
@@ -118,7 +113,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
                 break
             if step == b.most or condense(s, x, state, w, False, False) == SINGULAR:
                 break
-            if solve_bodies(s, x, w) == 0:
+            if solve_bodies(w) == 0:
                 break
             back_substitute(s, x, state, w, 0, w.slots, 1.0)
             _, turn, shift = largest_step(s, w)
@@ -133,7 +128,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
             evaluate(s, x, state, w, False, True, lanes)
         if not pieces_hold(s, w) or condense(s, x, state, w, False, True) != 0:
             continue
-        if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(s, x, w) == 0:
+        if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(w) == 0:
             continue
         # the elimination is there: the last step costs next to nothing
         back_substitute(s, x, state, w, 0, w.slots, 1.0)

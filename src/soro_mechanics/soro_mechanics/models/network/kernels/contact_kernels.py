@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt
-from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays
 from soro_mechanics.numerics.kernels_by_reference import by_reference
-from soro_mechanics.numerics.vector_kernels import dot, minus, plus, row_at, times
+from soro_mechanics.numerics.vector_kernels import column_at, dot, minus, plus, row_at, times
 
 NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,
 NEAR_SEGMENTS = 2  # or within so many segments
@@ -121,9 +121,7 @@ def _turned(pose, g):
     for r in range(turned.shape[0]):
         turn = 0.0
         for k in range(g.first[r] + 1, g.first[r + 1] - 1):
-            cosine = 0.0
-            for i in range(3):
-                cosine += pose[k - 1, i, 2] * pose[k, i, 2]
+            cosine = dot(column_at(pose[k - 1], 0, 2), column_at(pose[k], 0, 2))
             turn += math.acos(min(1.0, max(-1.0, cosine)))
         turned[r] = turn > TURN_TO_TOUCH
     return turned
@@ -150,17 +148,11 @@ def _spheres(pose, g):
 @fused_kernel
 def _may_meet(pose, a, b, width):
     """Whether the spheres around two segments, wider by `width` together, meet."""
-    a0, a1 = _place(pose, a), _place(pose, a + 1)
-    b0, b1 = _place(pose, b), _place(pose, b + 1)
+    a0, a1 = column_at(pose[a], 0, 3), column_at(pose[a + 1], 0, 3)
+    b0, b1 = column_at(pose[b], 0, 3), column_at(pose[b + 1], 0, 3)
     apart, u, v = minus(plus(a0, a1), plus(b0, b1)), minus(a1, a0), minus(b1, b0)
     reach = math.sqrt(dot(u, u)) + math.sqrt(dot(v, v)) + 2.0 * width
     return math.sqrt(dot(apart, apart)) < reach
-
-
-@merged_kernel
-def _place(pose, n):
-    """Return where a station is."""
-    return pose[n, 0, 3], pose[n, 1, 3], pose[n, 2, 3]
 
 
 @fused_kernel
@@ -194,9 +186,9 @@ def axes_apart(pose, a, b):
     The best point of each for both ends of the other, and the common perpendicular where it meets
     both.
     """
-    u = minus(_place(pose, a + 1), _place(pose, a))
-    v = minus(_place(pose, b + 1), _place(pose, b))
-    w = minus(_place(pose, a), _place(pose, b))
+    u = minus(column_at(pose[a + 1], 0, 3), column_at(pose[a], 0, 3))
+    v = minus(column_at(pose[b + 1], 0, 3), column_at(pose[b], 0, 3))
+    w = minus(column_at(pose[a], 0, 3), column_at(pose[b], 0, 3))
     uu, uv, vv, uw, vw = dot(u, u), dot(u, v), dot(v, v), dot(u, w), dot(v, w)
     det = uu * vv - uv * uv
     best = math.inf

@@ -18,59 +18,39 @@ included: what the load itself turns and twists out of a plane keeps an error of
 """
 
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.vector_kernels import cross, plus_cross, put_vector, vector_at
+from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import cross, each, pair_at, plus, plus_cross, times
+
+
+@merged_kernel
+def _turned(e, f):
+    """Return ad_e f: e and f are twists."""
+    return plus_cross(cross(e[1], f[0]), e[0], f[1]), cross(e[1], f[1])
+
+
+@merged_kernel
+def _soft_turned_back(soft, e, s):
+    """Return soft ad_e' s: e is a twist, s a wrench, soft a diagonal."""
+    moment = plus_cross(cross(s[0], e[0]), s[1], e[1])
+    return each(soft[0], cross(s[0], e[1])), each(soft[1], moment)
+
+
+@merged_kernel
+def _sum(p, a, q, b):
+    """Return p a + q b of two twists."""
+    return plus(times(p, a[0]), times(q, b[0])), plus(times(p, a[1]), times(q, b[1]))
+
+
+@merged_kernel
+def _both_turned(e, soft, s):
+    """Return ad_e soft s + soft ad_e' s."""
+    stretched = each(soft[0], s[0]), each(soft[1], s[1])
+    return _sum(1.0, _turned(e, stretched), 1.0, _soft_turned_back(soft, e, s))
 
 
 @kernel
-def _turned(e, f, out):
-    """Write ad_e f: e, f and out are twists."""
-    turn, moved = vector_at(e, 3, 1), vector_at(f, 3, 1)
-    shift = cross(turn, vector_at(f, 0, 1))
-    put_vector(out, 0, 1, plus_cross(shift, vector_at(e, 0, 1), moved))
-    put_vector(out, 3, 1, cross(turn, moved))
-
-
-@kernel
-def _turned_back(e, f, out):
-    """Write ad_e' f: e is a twist, f and out are wrenches."""
-    turn, force = vector_at(e, 3, 1), vector_at(f, 0, 1)
-    moment = cross(force, vector_at(e, 0, 1))
-    put_vector(out, 0, 1, cross(force, turn))
-    put_vector(out, 3, 1, plus_cross(moment, vector_at(f, 3, 1), turn))
-
-
-@kernel
-def _add_turned(e, soft, s, size, work, out):
-    """Add size (ad_e soft s + soft ad_e' s) to a twist; soft (6,) is a diagonal."""
-    a = work[0]
-    b = work[1]
-    for i in range(6):
-        a[i] = soft[i] * s[i]
-    _turned(e, a, b)
-    for i in range(6):
-        out[i] += size * b[i]
-    _turned_back(e, s, a)
-    for i in range(6):
-        out[i] += size * soft[i] * a[i]
-
-
-@kernel
-def _add_bent(left, right, soft, s, size, work, out):
-    """Add size ad_left soft ad_right' s to a twist."""
-    a = work[0]
-    b = work[1]
-    _turned_back(right, s, a)
-    for i in range(6):
-        a[i] *= soft[i]
-    _turned(left, a, b)
-    for i in range(6):
-        out[i] += size * b[i]
-
-
-@kernel
-def flexible_twist(section, change, powers, s, work, out):
-    """Write D s, or its derivative by the length.
+def flexible_twist(section, change, powers, s):
+    """Return D s, or its derivative by the length: linear and angular part.
 
     Parameters
     ----------
@@ -80,27 +60,24 @@ def flexible_twist(section, change, powers, s, work, out):
         Of both over the element.
     powers : tuple of float
         h, h^2 / 12 and h^3 / 12; or their derivatives.
-    s, out : ndarray, shape (6,)
-        Stress; twist.
-    work : ndarray, shape (2, 6)
+    s : tuple
+        Force and moment.
     """
-    e = section[0:6]
-    c = section[6:12]
-    for i in range(6):
-        out[i] = powers[0] * c[i] * s[i]
-    _add_turned(e, change[6:12], s, powers[1], work, out)
-    _add_turned(change[0:6], c, s, -powers[1], work, out)
-    _add_bent(e, e, c, s, powers[2], work, out)
+    e, c = pair_at(section, 0), pair_at(section, 6)
+    varied = _both_turned(e, pair_at(change, 6), s)
+    varied = _sum(1.0, varied, -1.0, _both_turned(pair_at(change, 0), c, s))
+    bent = _turned(e, _soft_turned_back(c, e, s))
+    stretched = each(c[0], s[0]), each(c[1], s[1])
+    return _sum(1.0, _sum(powers[0], stretched, powers[1], varied), powers[2], bent)
 
 
 @kernel
-def shifted_twist(section, change, shift, powers, s, work, out):
-    """Write the derivative of D s by a rest strain along `shift` (6,); else `flexible_twist`."""
-    for i in range(6):
-        out[i] = 0.0
-    _add_turned(shift, change[6:12], s, powers[1], work, out)
-    _add_bent(shift, section[0:6], section[6:12], s, powers[2], work, out)
-    _add_bent(section[0:6], shift, section[6:12], s, powers[2], work, out)
+def shifted_twist(section, change, shift, powers, s):
+    """Return the derivative of D s by a rest strain along `shift` (6,); else `flexible_twist`."""
+    e, c, d = pair_at(section, 0), pair_at(section, 6), pair_at(shift, 0)
+    bent = _turned(d, _soft_turned_back(c, e, s))
+    bent = _sum(1.0, bent, 1.0, _turned(e, _soft_turned_back(c, d, s)))
+    return _sum(powers[1], _both_turned(d, pair_at(change, 6), s), powers[2], bent)
 
 
 @kernel
@@ -116,7 +93,7 @@ def slopes_of(h):
 
 
 @kernel
-def stiffen_elements(s, length, section, rods, room, stiffness):
+def stiffen_elements(s, length, section, rods, soft, stiffness):
     """Write D^-1 of the two-node elements of some rods.
 
     Parameters
@@ -127,25 +104,21 @@ def stiffen_elements(s, length, section, rods, room, stiffness):
         Rest strain, flexibility and mass per length of every element.
     rods : ndarray of bool, shape (rods,)
         Whose elements; the others keep what they have.
-    room : ndarray, shape (10, 6)
+    soft : ndarray, shape (6, 6)
         Scratch.
     stiffness : ndarray, shape (pieces, 6, 6)
         Out: stress per twist.
     """
-    soft = room[0:6]
-    unit = room[6]
-    work = room[7:9]
-    column = room[9]
     for r in range(rods.shape[0]):
         if not rods[r] or s.rod_macro[r] == 1:
             continue
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             powers = powers_of(length[r] * s.share[p])
-            for j in range(6):
-                for i in range(6):
-                    unit[i] = 1.0 if i == j else 0.0
-                    stiffness[p, i, j] = unit[i]
-                flexible_twist(section[p], s.change[p], powers, unit, work, column)
-                for i in range(6):
-                    soft[i, j] = column[i]
+            for i in range(6):
+                for j in range(6):
+                    stiffness[p, i, j] = 1.0 if i == j else 0.0
+            for j in range(6):  # column j of a unit matrix is its row
+                v, w = flexible_twist(section[p], s.change[p], powers, pair_at(stiffness[p, j], 0))
+                for i in range(3):
+                    soft[i, j], soft[3 + i, j] = v[i], w[i]
             solve_in_place(soft, 6, stiffness[p], 6)

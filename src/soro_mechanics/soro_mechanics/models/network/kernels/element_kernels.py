@@ -2,9 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relative pose and logarithm of two frames, with the coefficients that its derivatives need."""
 
-from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log, SERIES_BELOW, stumpff
 from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
+
+
+@merged_kernel
+def horner(x, a, b, c, rest):
+    """Return a + b x + c x^2 + rest x^3."""
+    return a + x * (b + x * (c + x * rest))
 
 
 @fused_kernel
@@ -15,39 +21,17 @@ def small_log_coefficients(x):
     needs these terms below 1, where nearly every element is. Written out: a loop here would keep
     the loop over lanes around it from becoming vector instructions.
     """
-    b = 1.3954464685812522e-19
-    b = b * x + 5.5090028283602295e-18
-    b = b * x + 2.174868698558062e-16
-    b = b * x + 8.586062056277845e-15
-    b = b * x + 3.3896802963225827e-13
-    b = b * x + 1.3382536530684679e-11
-    b = b * x + 5.284190138687493e-10
-    b = b * x + 2.08767569878681e-08
-    b = b * x + 8.267195767195768e-07
-    b = b * x + 1.0 / 30240.0
-    b = b * x + 1.0 / 720.0
-    b = b * x + 1.0 / 12.0
-    db = 1.5349911154393774e-18
-    db = db * x + 5.5090028283602297e-17
-    db = db * x + 1.957381828702256e-15
-    db = db * x + 6.868849645022276e-14
-    db = db * x + 2.3727762074258077e-12
-    db = db * x + 8.029521918410808e-11
-    db = db * x + 2.6420950693437467e-09
-    db = db * x + 8.35070279514724e-08
-    db = db * x + 2.48015873015873e-06
-    db = db * x + 2.0 / 30240.0
-    db = db * x + 1.0 / 720.0
-    ddb = 1.5349911154393774e-17
-    ddb = ddb * x + 4.958102545524207e-16
-    ddb = ddb * x + 1.5659054629618047e-14
-    ddb = ddb * x + 4.808194751515593e-13
-    ddb = ddb * x + 1.4236657244554848e-11
-    ddb = ddb * x + 4.0147609592054037e-10
-    ddb = ddb * x + 1.0568380277374987e-08
-    ddb = ddb * x + 2.505210838544172e-07
-    ddb = ddb * x + 4.96031746031746e-06
-    ddb = ddb * x + 6.613756613756614e-05
+    b = horner(x, 2.174868698558062e-16, 5.5090028283602295e-18, 1.3954464685812522e-19, 0.0)
+    b = horner(x, 1.3382536530684679e-11, 3.3896802963225827e-13, 8.586062056277845e-15, b)
+    b = horner(x, 8.267195767195768e-07, 2.08767569878681e-08, 5.284190138687493e-10, b)
+    b = horner(x, 1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, b)
+    db = horner(x, 1.957381828702256e-15, 5.5090028283602297e-17, 1.5349911154393774e-18, 0.0)
+    db = horner(x, 8.029521918410808e-11, 2.3727762074258077e-12, 6.868849645022276e-14, db)
+    db = horner(x, 2.48015873015873e-06, 8.35070279514724e-08, 2.6420950693437467e-09, db)
+    db = 1.0 / 720.0 + x * (2.0 / 30240.0 + x * db)
+    ddb = horner(x, 1.5659054629618047e-14, 4.958102545524207e-16, 1.5349911154393774e-17, 0.0)
+    ddb = horner(x, 1.0568380277374987e-08, 4.0147609592054037e-10, 1.4236657244554848e-11, ddb)
+    ddb = horner(x, 6.613756613756614e-05, 4.96031746031746e-06, 2.505210838544172e-07, ddb)
     return b, db, ddb
 
 

@@ -3,6 +3,7 @@
 """From the end frames of eight two-node elements to their relative twists and stresses."""
 
 from soro_mechanics.models.network.kernels.element_kernels import (
+    horner,
     log_coefficients,
     small_log_coefficients,
 )
@@ -14,6 +15,7 @@ from soro_mechanics.numerics.vector_kernels import (
     dot,
     minus,
     plus,
+    plus_dot,
     put_vector,
     times,
     turned,
@@ -70,11 +72,8 @@ def relative_poses(ends, relative, lanes):
         p = minus(vector_at(ends, SECOND + 24 + k, 32), vector_at(ends, 24 + k, 32))
         columns = vector_at(ends, SECOND + k, 32) + vector_at(ends, SECOND + 8 + k, 32)
         columns = columns + vector_at(ends, SECOND + 16 + k, 32)
-        a0, a1, a2 = (
-            vector_at(ends, k, 32),
-            vector_at(ends, 8 + k, 32),
-            vector_at(ends, 16 + k, 32),
-        )
+        a0, a1 = vector_at(ends, k, 32), vector_at(ends, 8 + k, 32)
+        a2 = vector_at(ends, 16 + k, 32)
         put_vector(relative, k, 8, turned(columns, a0))
         put_vector(relative, 32 + k, 8, turned(columns, a1))
         put_vector(relative, 64 + k, 8, turned(columns, a2))
@@ -92,19 +91,10 @@ def small_turns(relative, twist, lanes):
         z = relative[32 + k] - relative[8 + k]
         u = (x * x + y * y + z * z) * one * one
         # atan(t) / t in t^2
-        a = 1.0 / 27.0 - u * (1.0 / 29.0)
-        a = 1.0 / 25.0 - u * a
-        a = 1.0 / 23.0 - u * a
-        a = 1.0 / 21.0 - u * a
-        a = 1.0 / 19.0 - u * a
-        a = 1.0 / 17.0 - u * a
-        a = 1.0 / 15.0 - u * a
-        a = 1.0 / 13.0 - u * a
-        a = 1.0 / 11.0 - u * a
-        a = 1.0 / 9.0 - u * a
-        a = 1.0 / 7.0 - u * a
-        a = 1.0 / 5.0 - u * a
-        a = 1.0 / 3.0 - u * a
+        a = horner(-u, 1.0 / 21.0, 1.0 / 23.0, 1.0 / 25.0, 1.0 / 27.0 - u * (1.0 / 29.0))
+        a = horner(-u, 1.0 / 15.0, 1.0 / 17.0, 1.0 / 19.0, a)
+        a = horner(-u, 1.0 / 9.0, 1.0 / 11.0, 1.0 / 13.0, a)
+        a = horner(-u, 1.0 / 3.0, 1.0 / 5.0, 1.0 / 7.0, a)
         w = times(2.0 * one * (1.0 - u * a), (x, y, z))
         b, db, ddb = small_log_coefficients(dot(w, w))
         put_vector(twist, SERIES + k, 8, (b, db, ddb))
@@ -145,12 +135,9 @@ def stresses(ends, twist, given, lanes):
         o = 8 * i
         row = STIFF + 48 * i
         for k in range(lanes):
-            stress = ends[row + k] * given[GAP + k]
-            stress += ends[row + 8 + k] * given[GAP + 8 + k]
-            stress += ends[row + 16 + k] * given[GAP + 16 + k]
-            stress += ends[row + 24 + k] * given[GAP + 24 + k]
-            stress += ends[row + 32 + k] * given[GAP + 32 + k]
-            stress += ends[row + 40 + k] * given[GAP + 40 + k]
+            stress = dot(vector_at(ends, row + k, 8), vector_at(given, GAP + k, 8))
+            bend = vector_at(ends, row + 24 + k, 8)
+            stress = plus_dot(stress, bend, vector_at(given, GAP + 24 + k, 8))
             own = ends[OWN + k]
             given[ELASTIC + o + k] = stress
             given[HELD + o + k] = own * stress + (1.0 - own) * ends[STRESS + o + k]

@@ -11,6 +11,7 @@ from soro_mechanics.numerics.dense_kernels import (
     substitute_six,
 )
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 NONE, PARAMETER, MOTOR = 0, 1, 2  # what drives a rod besides its bodies
 
@@ -42,21 +43,9 @@ def _node_rows(t, force, before, d, coupled, lanes):
         d[i, 6] = force[6 + i]
         d[i, 7] = 0.0
         if coupled:
-            c0 = t[6 + i, 0]
-            c1 = t[6 + i, 1]
-            c2 = t[6 + i, 2]
-            c3 = t[6 + i, 3]
-            c4 = t[6 + i, 4]
-            c5 = t[6 + i, 5]
+            left = six_in_row(t, 6 + i, 0)
             for j in range(lanes):
-                d[i, j] -= (
-                    c0 * before[0, 6 + j]
-                    + c1 * before[1, 6 + j]
-                    + c2 * before[2, 6 + j]
-                    + c3 * before[3, 6 + j]
-                    + c4 * before[4, 6 + j]
-                    + c5 * before[5, 6 + j]
-                )
+                d[i, j] -= dot_six(left, six_in_column(before, 0, 6 + j))
 
 
 @merged_kernel
@@ -258,49 +247,24 @@ SIDE = 10
 KEPT = 7
 
 
-# The next four take plain arrays and call nothing: a view made inside a merged kernel costs the
+# The next four take plain arrays and make no view: one made inside a merged kernel costs the
 # counting of its references, here more than the arithmetic on a row of it.
 @fused_kernel
 def _transform_columns(z, basis, begin, e, half):
     """Write columns of end e, of the rows from `begin`, in the coordinates of that end."""
     for i in range(begin, 12):
-        c0 = z[i, 6 * e]
-        c1 = z[i, 6 * e + 1]
-        c2 = z[i, 6 * e + 2]
-        c3 = z[i, 6 * e + 3]
-        c4 = z[i, 6 * e + 4]
-        c5 = z[i, 6 * e + 5]
+        left = six_in_row(z, i, 6 * e)
         for j in range(SIDE):
-            half[i, SIDE * e + j] = (
-                c0 * basis[0, j]
-                + c1 * basis[1, j]
-                + c2 * basis[2, j]
-                + c3 * basis[3, j]
-                + c4 * basis[4, j]
-                + c5 * basis[5, j]
-            )
+            half[i, SIDE * e + j] = dot_six(left, six_in_column(basis, 0, j))
 
 
 @fused_kernel
 def _transform_rows(half, basis, rows, begin, width, e, m):
     """Write rows of end e, of the columns from `begin`, in the coordinates of that end."""
-    k = 6 * e
     for i in range(rows):
-        c0 = basis[0, i]
-        c1 = basis[1, i]
-        c2 = basis[2, i]
-        c3 = basis[3, i]
-        c4 = basis[4, i]
-        c5 = basis[5, i]
+        left = six_in_column(basis, 0, i)
         for j in range(begin, width):
-            m[SIDE * e + i, j] = (
-                c0 * half[k, j]
-                + c1 * half[k + 1, j]
-                + c2 * half[k + 2, j]
-                + c3 * half[k + 3, j]
-                + c4 * half[k + 4, j]
-                + c5 * half[k + 5, j]
-            )
+            m[SIDE * e + i, j] = dot_six(left, six_in_column(half, 6 * e, j))
 
 
 @fused_kernel
@@ -311,6 +275,16 @@ def _add_turn(turn, rows, o, m):
             m[o + i, o + j] += turn[i, j]
 
 
+@merged_kernel
+def _column(j):
+    """Return where the j-th kept coordinate, one or parameter stands among the 20 and more."""
+    if j < KEPT:
+        return j
+    if j < 2 * KEPT:
+        return SIDE + j - KEPT
+    return 2 * SIDE + j - 2 * KEPT
+
+
 @fused_kernel
 def _without_joints(m, b, first, size, begin, width, out):
     """Write rows and columns of bodies and motors, after the joints were eliminated.
@@ -318,13 +292,9 @@ def _without_joints(m, b, first, size, begin, width, out):
     first: joint angles of the first end; b (size, width): how all of them follow.
     """
     for i in range(begin, 2 * KEPT):
-        row = i if i < KEPT else SIDE + i - KEPT
-        for j in range(begin, KEPT):
-            out[i, j] = m[row, j]
-        for j in range(KEPT):
-            out[i, KEPT + j] = m[row, SIDE + j]
-        for j in range(2 * KEPT, width):
-            out[i, j] = m[row, 2 * (SIDE - KEPT) + j]
+        row = _column(i)
+        for j in range(begin, width):
+            out[i, j] = m[row, _column(j)]
         for k in range(size):
             c = m[row, 7 + k if k < first else SIDE + 7 + k - first]
             for j in range(begin, width):
@@ -358,30 +328,6 @@ def _to_coordinates(s, w, r, params, m):
 
 
 @merged_kernel
-def _bring_to_body(z, basis, out):
-    """Bring the second end of a rod that is clamped at both, the first held, to its body."""
-    for i in range(6):
-        for j in range(6):
-            out[KEPT + i, KEPT + j] = 0.0
-        out[KEPT + i, 2 * KEPT] = 0.0
-    for k in range(6):
-        # row k of the end's stiffness in the coordinates of the body
-        row = out[0]
-        for j in range(6):
-            row[j] = 0.0
-        for m in range(6):
-            c = z[6 + k, 6 + m]
-            for j in range(6):
-                row[j] += c * basis[m, j]
-        force = z[6 + k, 12]
-        for i in range(6):
-            c = basis[k, i]
-            for j in range(6):
-                out[KEPT + i, KEPT + j] += c * row[j]
-            out[KEPT + i, 2 * KEPT] += c * force
-
-
-@merged_kernel
 def eliminate_joints(s, w, r, params, inspect):
     """Bring the rod to bodies and motors (w.rod[r]); w.joints[r] keeps how its joints follow.
 
@@ -390,9 +336,6 @@ def eliminate_joints(s, w, r, params, inspect):
     """
     kinds = s.joint_kind[r]
     size = kinds[0] + kinds[1]
-    if size == 0 and params == 0 and not keeps_first(s, r, params):
-        _bring_to_body(w.super[r], w.basis[r, 1], w.rod[r])
-        return 0
     m = w.scratch[32:52, 0:48]
     _to_coordinates(s, w, r, params, m)
     a = w.scratch[0:6, 0:6]
@@ -414,13 +357,3 @@ def eliminate_joints(s, w, r, params, inspect):
     out = w.rod[r]
     _without_joints(m, b, kinds[0], size, begin, width, out)
     return negative
-
-
-@fused_kernel
-def _column(j):
-    """Return where the j-th kept coordinate, one or parameter stands among the 20 and more."""
-    if j < KEPT:
-        return j
-    if j < 2 * KEPT:
-        return SIDE + j - KEPT
-    return 2 * SIDE + j - 2 * KEPT

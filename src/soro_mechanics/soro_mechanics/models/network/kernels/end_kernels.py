@@ -17,8 +17,10 @@ from soro_mechanics.numerics.vector_kernels import (
     column_at,
     cross,
     dot,
+    in_axes,
     plus_cross,
     plus_dot,
+    row_at,
     vector_at,
 )
 
@@ -53,10 +55,9 @@ def _turn(axis, angle, t, work):
 def _seen_from_end(axis, t, column, basis):
     """Write Ad_t^-1 (0, axis): linear part R' (axis x -p) ... = -R' (p x axis)."""
     turn = vector_at(axis, 0, 1)
-    shift = cross(turn, column_at(t, 0, 3))
+    shift, turn = in_axes(t, cross(turn, column_at(t, 0, 3))), in_axes(t, turn)
     for i in range(3):
-        basis[i, column] = dot(column_at(t, 0, i), shift)
-        basis[3 + i, column] = dot(column_at(t, 0, i), turn)
+        basis[i, column], basis[3 + i, column] = shift[i], turn[i]
 
 
 @merged_kernel
@@ -83,10 +84,7 @@ def end_frame(s, x, state, w, r, e, gap):
         _copy_pose(h, old)
         for i in range(3):
             for j in range(4):
-                v = 0.0
-                for k in range(3):
-                    v += spin[i, k] * old[k, j]
-                h[i, j] = v
+                h[i, j] = dot(row_at(spin, i, 0), column_at(old, 0, j))
     _copy_pose(h, old)
     compose(s.offset[r, e], old, h)
     _seen_from_end(motor_axis, h, 6, basis)

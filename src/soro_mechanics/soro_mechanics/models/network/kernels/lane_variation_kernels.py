@@ -13,11 +13,6 @@ carried, and written last: the derivative by the length of the piece, at a const
 and sections that stretch with it.
 """
 
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from soro_mechanics.models.network.kernels.lane_kernels import (
     AHEAD,
     BASE,
@@ -54,14 +49,6 @@ STAGE = 2 * SIZE + PARTS * LANES  # state, parts, rate of one stage
 NOTHING = 6 * LANES  # zeros, for what a column does not drive
 
 
-class Push(NamedTuple):
-    """What changes along one column."""
-
-    drive: NDArray[np.float64]  # (9,) the wrench at A and the weight
-    bend: NDArray[np.float64]  # (6 LANES,) the rest strain
-    growth: float  # the step [m]
-
-
 def variation_size(columns: int) -> int:
     """Return the length of `work` for so many driven columns."""
     return NOTHING + STAGES * STAGE + 5 * SIZE + (columns + 1) * SIZE
@@ -91,9 +78,13 @@ def _put_grown(rate, base, at, grown, size, change):
 
 @fused_kernel
 def _column_rate(stage, z, load, table, push, rate, lanes):
-    """Write the derivative of the rate of the base along the column z; stage (STAGE,)."""
+    """Write the derivative of the rate of the base along the column z; stage (STAGE,).
+
+    push: what changes along the column. Wrench at A and weight (9,), rest strain (6 LANES,), and
+    the step [m].
+    """
     y, base, part = stage[0:SIZE], stage[SIZE : 2 * SIZE], stage[2 * SIZE : STAGE]
-    drive, bend, growth = push.drive, push.bend, push.growth
+    drive, bend, growth = push
     by_force, by_moment = vector_at(drive, 0, 1), vector_at(drive, 3, 1)
     turn = vector_at(drive, 6, 1)  # of the weight
     for k in range(lanes):
@@ -224,9 +215,9 @@ def differentiate_lanes(load, tables, steps, v, work, out, lanes):
         _go_through_stages(y, load, tables, i, stages, total, lanes)
         for c in range(columns + 1):
             if c < columns:
-                push = Push(v.drive[c], v.shift[c * NOTHING : (c + 1) * NOTHING], 0.0)
+                push = v.drive[c], v.shift[c * NOTHING : (c + 1) * NOTHING], 0.0
             else:
-                push = Push(nothing[0:9], nothing, 1.0 / steps)
+                push = nothing[0:9], nothing, 1.0 / steps
             _follow_stages(cols[c], load, tables, i, stages, push, scratch, lanes)
             _orthonormalise_column(total, cols[c], scratch, lanes)
         y[:] = total

@@ -5,6 +5,7 @@
 import math
 
 from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.vector_kernels import dot, each, row_at, times
 
 STEPS, ELEMENTS, TENDONS = 0, 1, 2  # what a rod's pieces are; tendons act from node to node
 # Factors that keep the sum above the true error of cantilevers and of the catalogue's robots.
@@ -36,17 +37,13 @@ def doubt(pose, wrench, stress, length, g):
         for k in range(g.first[r], g.first[r + 1] - 1):
             h = g.part[k] * length[r]
             if g.kind[r] == ELEMENTS:
-                turn = 0.0
-                for i in range(3):
-                    part = h * g.soft[k, i] * stress[g.piece[k], 3 + i]
-                    turn += part * part
+                bent = times(h, each(row_at(g.soft, k, 0), row_at(stress, g.piece[k], 3)))
+                turn = dot(bent, bent)
                 total += TURNED * turn * math.sqrt(turn)
                 continue
-            trace = force = 0.0
-            for i in range(3):
-                force += wrench[k, i] * wrench[k, i]
-                for j in range(3):
-                    trace += pose[k, j, i] * pose[k + 1, j, i]
+            force, trace = dot(row_at(wrench, k, 0), row_at(wrench, k, 0)), 0.0
+            for j in range(3):
+                trace += dot(row_at(pose[k], j, 0), row_at(pose[k + 1], j, 0))
             turn = max(3.0 - trace, 0.0)
             pull = math.sqrt(force) * h * h * max(g.soft[k, 0], g.soft[k, 1])
             if g.kind[r] == TENDONS:

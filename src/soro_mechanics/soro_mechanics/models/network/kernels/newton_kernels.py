@@ -92,8 +92,7 @@ def solve(s, x, state, old, w, near, aim, driven):
     Parameters
     ----------
     x : Inputs
-        Of a task, lengths, rest strains and motor angles follow the actuators, and every body is
-        unknown.
+        Of a task, lengths, rest strains and motor angles follow the actuators.
     state : State
         Start, and result.
     old : State
@@ -264,7 +263,7 @@ def _step(s, x, state, w, aim, change, one):
     n, m = w.matrix.shape[0], aim.range.shape[0]
     da = w.scratch[FIRST + 1]
     if m == 0 and one == 1.0:
-        good = solve_bodies(s, x, w) != 0
+        good = solve_bodies(w) != 0
         back_substitute(s, x, state, w, 0, w.slots, 1.0)
         return good
     w.step_body[0, :] = 0.0

@@ -27,11 +27,16 @@ from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     cross,
     dot,
+    dot_six,
     each,
     minus,
     plus,
     plus_cross,
+    plus_dot,
     put_vector,
+    row_at,
+    six_in_column,
+    six_in_row,
     times,
     turned,
     vector_at,
@@ -137,10 +142,7 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
             back[i, j] = 0.0
             back[i, 6 + j] = ad[i, j]
         back[i, i] = -1.0
-        s = 0.0
-        for j in range(6):
-            s += ad[i, j] * c[j]
-        back[i, 12] = s
+        back[i, 12] = dot_six(six_in_row(ad, i, 0), c)
         if heavy:
             # dq = q x theta
             moved = cross(vector_at(y, (BASE + COLUMN * 6 + i) * 8 + lane, COLUMN * 8), q)
@@ -202,32 +204,21 @@ def _condensed(p, work, force, tangent, params):
             params[i, j] = -back[i, 13 + j]
     bracket(force[6:12], b_f)
     for i in range(6):
+        left = six_in_column(ad, 0, i)
         for j in range(12):
-            s = 0.0
-            for k in range(6):
-                s += ad[k, i] * end[k, j]
-            tangent[6 + i, j] = s
+            tangent[6 + i, j] = dot_six(left, six_in_column(end, 0, j))
+        force[6 + i] += dot_six(left, six_in_column(end, 0, 12))
         for j in range(1 + shifts):
-            s = 0.0
-            for k in range(6):
-                s += ad[k, i] * end[k, 13 + j]
-            params[6 + i, j] = s
+            params[6 + i, j] = dot_six(left, six_in_column(end, 0, 13 + j))
     # Ad_h^-1 = [[R', -R' p^], [0, R']], read off ad = [[R, p^ R], [0, R]]
     for i in range(6):
         for j in range(6):
             tangent[6 + i, 6 + j] += b_f[i, j]
+        push, turn = row_at(b_f, i, 0), row_at(b_f, i, 3)
         for j in range(3):
-            s = t = 0.0
-            for k in range(3):
-                s += b_f[i, k] * ad[j, k]
-                t += b_f[i, k] * ad[j, 3 + k] + b_f[i, 3 + k] * ad[j, k]
-            tangent[6 + i, j] -= s
-            tangent[6 + i, 3 + j] -= t
-    for i in range(6):
-        s = 0.0
-        for k in range(6):
-            s += ad[k, i] * end[k, 12]
-        force[6 + i] += s
+            axis = row_at(ad, j, 0)
+            tangent[6 + i, j] -= dot(push, axis)
+            tangent[6 + i, 3 + j] -= plus_dot(dot(push, row_at(ad, j, 3)), turn, axis)
 
 
 @kernel
@@ -236,11 +227,10 @@ def _end_weight(p, back, grown, end):
     y, lane, shifts, share, fade = p.y, p.lane, p.shifts, p.share, p.fade
     q, weight = vector_at(p.load, 48 + lane, 8), y[120 + lane]
     for i in range(3):
+        at = (BASE + 6 + i) * 8 + lane
+        by_wrench = vector_at(y, at, COLUMN * 8) + vector_at(y, at + COLUMN * 24, COLUMN * 8)
         for j in range(14 + shifts):
-            s = 0.0
-            for k in range(6):
-                s += y[(BASE + COLUMN * k + 6 + i) * 8 + lane] * back[k, j]
-            end[3 + i, j] -= s
+            end[3 + i, j] -= dot_six(by_wrench, six_in_column(back, 0, j))
         by_weight = vector_at(y, (BASE + COLUMN * 6 + 6 + i) * 8 + lane, COLUMN * 8)
         put_vector(end[3 + i], 3, 1, minus(vector_at(end[3 + i], 3, 1), cross(by_weight, q)))
         for s in range(shifts):

@@ -49,6 +49,7 @@ from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_plac
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import compose
+from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 REACHED = 0
 STOPPED = 1
@@ -149,18 +150,17 @@ def renew(s, x, state, w, maps, lanes):
         if kind == 0:
             continue
         stiffness = drive = 0.0
+        angle = six_in_column(basis, 0, 7)
         for i in range(6):
             drive += basis[i, 7] * w.params[r, 6 + i, 0]
-            for j in range(6):
-                stiffness += basis[i, 7] * t[6 + i, 6 + j] * basis[j, 7]
+            stiffness += basis[i, 7] * dot_six(six_in_row(t, 6 + i, 6), angle)
         maps.d[r] = drive / stiffness
         for i in range(6):
             maps.q[r, i] = basis[i, 7] / stiffness
         for i in range(6):
             m = turn[i, 7]
             for a in range(6):
-                for b in range(6):
-                    m += basis[a, i] * t[6 + a, 6 + b] * basis[b, 7]
+                m += basis[a, i] * dot_six(six_in_row(t, 6 + a, 6), angle)
             for j in range(6):
                 maps.y[r, i, j] -= m * maps.q[r, j]
     # lengths per force on the platform
@@ -208,26 +208,17 @@ def _chord_step(of, maps, out):
     for r in range(n):
         basis = w.basis[r, 1]
         for i in range(6):
-            v = w.raw[r, 6 + i]
-            for j in range(6):
-                v += maps.e[r, i, j] * w.closure[r, j]
-            force[r, i] = v
+            lost = dot_six(six_in_row(maps.e[r], i, 0), w.closure[r])
+            force[r, i] = w.raw[r, 6 + i] + lost
         for i in range(6):
-            v = 0.0
-            for j in range(6):
-                v += maps.y[r, i, j] * force[r, j] - basis[j, i] * w.raw[r, 6 + j]
-            total[i] += v
+            total[i] += dot_six(six_in_row(maps.y[r], i, 0), force[r])
+            total[i] -= dot_six(six_in_column(basis, 0, i), six_in_row(w.raw, r, 6))
     for i in range(6):
-        v = 0.0
-        for j in range(6):
-            v -= maps.inverse[i, j] * total[j]
-        back[i] = v
+        back[i] = -dot_six(six_in_row(maps.inverse, i, 0), total)
     for i in range(6):
         r = of.rod[i]
         change = back[i]
-        dq = -maps.d[r] * change
-        for j in range(6):
-            dq -= maps.q[r, j] * force[r, j]
+        dq = -maps.d[r] * change - dot_six(maps.q[r], force[r])
         for j in range(6):
             v = maps.ta[r, j] * change
             for m in range(6):

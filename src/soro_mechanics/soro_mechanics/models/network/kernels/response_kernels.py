@@ -11,6 +11,7 @@ from soro_mechanics.numerics.dense_kernels import (
     substitute_six,
 )
 from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 
 @fused_kernel
@@ -42,10 +43,9 @@ def joint_block(s, w, r, e, block, q, turn, free):
         return kind
     for i in range(kind):
         for j in range(kind):
-            v = turn[7 + i, 7 + j]
+            v, angle = turn[7 + i, 7 + j], six_in_column(basis, 0, 7 + j)
             for a in range(6):
-                for b in range(6):
-                    v += basis[a, 7 + i] * block[a, b] * basis[b, 7 + j]
+                v += basis[a, 7 + i] * dot_six(six_in_row(block, a, 0), angle)
             q[i, j] = v
         for j in range(6):
             q[i, 3 + j] = basis[j, 7 + i]
@@ -90,16 +90,12 @@ def one_side_stiffness(s, w, r, direction, most, out):
             )
             joint_block(s, w, r, direction, block, q, turn, free)
             for i in range(6):
-                for j in range(6):
-                    v = 0.0
-                    for m in range(6):
-                        v += free[i, m] * t[far + m, near + j]
-                    rhs[i, j] = v
+                row_times(free, i, 0, t[far : far + 6, near : near + 6], rhs[i])
         else:
             before = out[here - 1 if direction == 0 else here + 1]
+            _add_blocks(t[far : far + 6, far : far + 6], before, block)
             for i in range(6):
                 for j in range(6):
-                    block[i, j] = t[far + i, far + j] + before[i, j]
                     rhs[i, j] = t[far + i, near + j]
             factorise_six(block, rhs)
             substitute_six(block, rhs, 0, 6)
@@ -157,7 +153,7 @@ def inner_columns(s, w, r, left, right, columns, work):
     columns[0, :] = 0.0
     columns[count, :] = 0.0
     for k in range(2, count):
-        _forward_block(w.tangent[p0 + k - 1], left[k - 1], block)
+        _add_blocks(w.tangent[p0 + k - 1], left[k - 1], block)
         for i in range(6):
             for j in range(many):
                 rhs[i, j] = columns[k - 1, i, j]
@@ -170,12 +166,10 @@ def inner_columns(s, w, r, left, right, columns, work):
                     columns[k, i, j] -= t[6 + i, m] * rhs[m, j]
     for k in range(count - 1, 0, -1):
         if k == count - 1:
-            for i in range(6):
-                for j in range(6):
-                    block[i, j] = left[k, i, j] + right[k, i, j]
+            _add_blocks(right[k], left[k], block)
         else:
             t = w.tangent[p0 + k]
-            _forward_block(t, left[k], block)
+            _add_blocks(t, left[k], block)
             for i in range(6):
                 for m in range(6):
                     for j in range(many):
@@ -185,7 +179,8 @@ def inner_columns(s, w, r, left, right, columns, work):
 
 
 @merged_kernel
-def _forward_block(t, left, block):
+def _add_blocks(t, left, block):
+    """Write the sum of two (6, 6) blocks."""
     for i in range(6):
         for j in range(6):
             block[i, j] = left[i, j] + t[i, j]

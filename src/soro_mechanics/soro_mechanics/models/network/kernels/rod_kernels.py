@@ -26,9 +26,13 @@ from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     cross,
     dot,
+    dot_six,
+    in_axes,
     minus,
+    pair_at,
     plus_cross,
     put_vector,
+    six_in_row,
     times,
     vector_at,
 )
@@ -59,10 +63,7 @@ def fill_loads(s, x, state, w):
             k = s.lane[p] % 8
             for i in range(6):
                 load[8 * i + k] = state.wrench[p, i]
-            for i in range(3):
-                load[48 + 8 * i + k] = dilution * (
-                    a[0, i] * x.gravity[0] + a[1, i] * x.gravity[1] + a[2, i] * x.gravity[2]
-                )
+            put_vector(load, 48 + k, 8, times(dilution, in_axes(a, x.gravity)))
             load[72 + k] = x.length[r] * s.share[p] / steps
 
 
@@ -178,10 +179,10 @@ def add_element_weight(s, x, a, b, r, p, w):
     for e in range(2):
         g = a if e == 0 else b
         o = 6 * e
-        f = _seen_in(g, 0.5 * mass, x.gravity)
+        f = times(0.5 * mass, in_axes(g, x.gravity))
         _subtract_dead(f, o, o + 3, w.force[p], w.tangent[p])
         arm = (h if e == 0 else -h) / 6.0
-        v = times(arm, (x.section[p, 0], x.section[p, 1], x.section[p, 2]))
+        v = times(arm, vector_at(x.section[p], 0, 1))
         _subtract_lever(v, f, o, w.force[p], w.tangent[p])
         raw = w.raw[p]
         put_vector(raw, o, 1, minus(vector_at(raw, o, 1), f))
@@ -200,49 +201,34 @@ def _subtract_lever(v, f, o, force, tangent):
         tangent[o + 3 + i, o + 3 + i] += along
 
 
-@kernel
-def _seen_in(g, size, vector):
-    """Return a vector (3,), times a size, in the axes of a frame."""
-    f0 = size * (g[0, 0] * vector[0] + g[1, 0] * vector[1] + g[2, 0] * vector[2])
-    f1 = size * (g[0, 1] * vector[0] + g[1, 1] * vector[1] + g[2, 1] * vector[2])
-    f2 = size * (g[0, 2] * vector[0] + g[1, 2] * vector[1] + g[2, 2] * vector[2])
-    return f0, f1, f2
-
-
 @merged_kernel
 def _element_params(s, x, r, p, w):
     """Write the derivatives of an element's force by the rod's length and rest strains.
 
     With K = D^-1 and the stress s = K (d - h e0): d(B' s) = -B' K (d(h e0) + dD s).
     """
-    stress = w.scratch[0, 0:6]
-    lost = w.scratch[1, 0:6]
-    work = w.scratch[2:4, 0:6]
+    stress, lost, section, law = w.scratch[0, 0:6], w.scratch[1, 0:6], x.section[p], x.stiffness[p]
     h = x.length[r] * s.share[p]
-    section = x.section[p]
     for i in range(6):
-        v = 0.0
-        for j in range(6):
-            v += x.stiffness[p, i, j] * (w.twist[p, j] - h * section[j])
-        stress[i] = v
+        lost[i] = w.twist[p, i] - h * section[i]
+    for i in range(6):
+        stress[i] = dot_six(six_in_row(law, i, 0), lost)
+    held = pair_at(stress, 0)
     for column in range(1 + s.shift.shape[1]):
         if column == 0:
-            flexible_twist(section, s.change[p], slopes_of(h), stress, work, lost)
-            for i in range(6):
-                lost[i] = s.share[p] * (lost[i] + section[i])
+            grown, strain, slopes = s.share[p], section, times(s.share[p], slopes_of(h))
+            v, u = flexible_twist(section, s.change[p], slopes, held)
         else:
-            shift = s.shift[p, column - 1]
-            shifted_twist(section, s.change[p], shift, powers_of(h), stress, work, lost)
-            for i in range(6):
-                lost[i] += h * shift[i]
+            grown, strain = h, s.shift[p, column - 1]
+            v, u = shifted_twist(section, s.change[p], strain, powers_of(h), held)
+        for i in range(3):
+            lost[i], lost[3 + i] = v[i] + grown * strain[i], u[i] + grown * strain[3 + i]
         for k in range(12):
             w.params[p, k, column] = 0.0
         for i in range(6):
-            v = 0.0
-            for j in range(6):
-                v += x.stiffness[p, i, j] * lost[j]
+            push = dot_six(six_in_row(law, i, 0), lost)
             for k in range(12):
-                w.params[p, k, column] -= v * w.strain[p, i, k]
+                w.params[p, k, column] -= push * w.strain[p, i, k]
 
 
 @merged_kernel
@@ -254,17 +240,15 @@ def _weight_params(s, x, a, b, r, p, w):
     for e in range(2):
         o = 6 * e
         mass = 0.5 * x.section[p, 12] * x.dilution[r] * s.share[p]
-        f = _seen_in(a if e == 0 else b, mass, x.gravity)
+        f = times(mass, in_axes(a if e == 0 else b, x.gravity))
         for i in range(3):
             w.params[p, o + i, 0] -= grows * f[i]
         arm = (h if e == 0 else -h) / 6.0
         for column in range(1 + s.shift.shape[1]):
             if column == 0:
-                rest = x.section[p, 0], x.section[p, 1], x.section[p, 2]
-                v = times(arm * (1.0 + grows), rest)
+                v = times(arm * (1.0 + grows), vector_at(x.section[p], 0, 1))
             else:
-                shift = s.shift[p, column - 1]
-                v = times(arm * x.length[r], (shift[0], shift[1], shift[2]))
+                v = times(arm * x.length[r], vector_at(s.shift[p, column - 1], 0, 1))
             moment = cross(v, f)
             for i in range(3):
                 w.params[p, o + 3 + i, column] -= moment[i]
@@ -285,7 +269,7 @@ def _subtract_dead(f, o, turn, force, tangent):
 def subtract_load(g, dead, follower, force, tangent):
     """Take a dead wrench (base axes) and a following one (own axes) off a frame's residual."""
     for o in range(0, 6, 3):
-        _subtract_dead(_seen_in(g, 1.0, dead[o : o + 3]), o, 3, force, tangent)
+        _subtract_dead(in_axes(g, vector_at(dead, o, 1)), o, 3, force, tangent)
     for i in range(6):
         force[i] -= follower[i]
 
@@ -293,6 +277,6 @@ def subtract_load(g, dead, follower, force, tangent):
 @kernel
 def subtract_weight(g, mass, centre, gravity, force, tangent):
     """Take the weight of a body, at its centre of mass, off the body's residual."""
-    f = _seen_in(g, mass, gravity)
+    f = times(mass, in_axes(g, gravity))
     _subtract_dead(f, 0, 3, force, tangent)
-    _subtract_lever((centre[0], centre[1], centre[2]), f, 0, force, tangent)
+    _subtract_lever(vector_at(centre, 0, 1), f, 0, force, tangent)

@@ -25,6 +25,16 @@ from soro_mechanics.models.network.kernels.response_kernels import (
 from soro_mechanics.numerics.dense_kernels import substitute_six
 from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import so3_log, so3_right_jacobian_inverse
+from soro_mechanics.numerics.vector_kernels import (
+    column_at,
+    dot,
+    dot_six,
+    in_axes,
+    out_of_axes,
+    put_vector,
+    six_in_column,
+    times,
+)
 
 
 class Sensors(NamedTuple):
@@ -47,15 +57,14 @@ def _turn(ga, gb, axis, scratch, row_a, row_b):
     """Write the derivatives of the turn about an axis by both frames' rotations; return it."""
     for i in range(3):
         for j in range(3):
-            scratch[i, j] = ga[0, i] * gb[0, j] + ga[1, i] * gb[1, j] + ga[2, i] * gb[2, j]
+            scratch[i, j] = dot(column_at(ga, 0, i), column_at(gb, 0, j))
     turn = scratch[3]
     so3_log(scratch, turn)
     so3_right_jacobian_inverse(turn, scratch)
-    for j in range(3):
-        row_b[j] = axis[0] * scratch[0, j] + axis[1] * scratch[1, j] + axis[2] * scratch[2, j]
-        # J_l is the transpose of J_r
-        row_a[j] = -(axis[0] * scratch[j, 0] + axis[1] * scratch[j, 1] + axis[2] * scratch[j, 2])
-    return axis[0] * turn[0] + axis[1] * turn[1] + axis[2] * turn[2]
+    put_vector(row_b, 0, 1, in_axes(scratch, axis))
+    # J_l is the transpose of J_r
+    put_vector(row_a, 0, 1, times(-1.0, out_of_axes(scratch, axis)))
+    return dot(axis, turn)
 
 
 @merged_kernel
@@ -149,13 +158,10 @@ def _through_ends(s, w, r, start, end, z):
         row = start if e == 0 else end
         basis = w.basis[r, e]
         for j in range(7):
-            for i in range(6):
-                z[KEPT * e + j] += row[i] * basis[i, j]
+            z[KEPT * e + j] += dot_six(row, six_in_column(basis, 0, j))
         for k in range(s.joint_kind[r, e]):
             index = k if e == 0 else s.joint_kind[r, 0] + k
-            c = 0.0
-            for i in range(6):
-                c += row[i] * basis[i, 7 + k]
+            c = dot_six(row, six_in_column(basis, 0, 7 + k))
             for j in range(z.shape[0]):
                 z[j] -= c * w.joints[r, index, j]
 
@@ -221,8 +227,6 @@ def sensor_response(s, x, state, w, q):
             if clamped:
                 continue
             for m in range(many):
-                v = 0.0
-                for j in range(3):
-                    v += row_b[j] * own[b - n0, 3 + j, m] + row_a[j] * own[a - n0, 3 + j, m]
-                inner[i + k, i + m] = v
+                v = dot(row_b, column_at(own[b - n0], 3, m))
+                inner[i + k, i + m] = v + dot(row_a, column_at(own[a - n0], 3, m))
         i += many

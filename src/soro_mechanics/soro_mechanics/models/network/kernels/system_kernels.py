@@ -15,10 +15,18 @@ from soro_mechanics.models.network.kernels.rod_kernels import (
     subtract_load,
     subtract_weight,
 )
-from soro_mechanics.models.network.kernels.tendon_kernels import leave_tendons
+from soro_mechanics.models.network.kernels.tendon_kernels import by_ends, leave_tendons
 from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
 from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
+from soro_mechanics.numerics.vector_kernels import (
+    column_at,
+    dot,
+    dot_six,
+    row_at,
+    six_in_column,
+    six_in_row,
+)
 
 SINGULAR = -1
 MAX_TURN = 0.6  # of a frame in one step [rad]
@@ -59,19 +67,17 @@ def residual(s, x, state, w):
         for e in range(2):
             b = s.rod_body[r, e]
             p = p0 if e == 0 else last
+            push = six_in_row(w.raw, p, 6 * e)
             for j in range(7 + s.joint_kind[r, e]):
-                v = 0.0
-                for i in range(6):
-                    v += w.basis[r, e, i, j] * w.raw[p, 6 * e + i]
+                v = dot_six(six_in_column(w.basis[r, e], 0, j), push)
                 if j < 6:
                     w.balance[b, j] += v
                 elif j > 6:
                     worst = larger(worst, abs(v) / (size * length))
-    for b in range(s.counts[0]):
-        if x.unknown[b] == 1:
-            for i in range(3):
-                worst = larger(worst, abs(w.balance[b, i]) / size)
-                worst = larger(worst, abs(w.balance[b, 3 + i]) / (size * length))
+    for b in range(1, s.counts[0]):
+        for i in range(3):
+            worst = larger(worst, abs(w.balance[b, i]) / size)
+            worst = larger(worst, abs(w.balance[b, 3 + i]) / (size * length))
     return worst
 
 
@@ -188,29 +194,17 @@ def condense(s, x, state, w, gradient, inspect):
 
 
 @kernel
-def solve_bodies(s, x, w):
+def solve_bodies(w):
     """Write w.step_body with the actuators held; return the determinant's sign, 0 singular."""
-    n = 0
-    for b in range(1, s.counts[0]):
-        w.row[b] = n
-        n += 6 * x.unknown[b]
-    w.step_body[:] = 0.0
-    a = w.dense
-    for b in range(1, s.counts[0]):
-        if x.unknown[b] == 0:
-            continue
-        for i in range(6):
-            row = w.row[b] + i
-            for c in range(1, s.counts[0]):
-                if x.unknown[c] == 1:
-                    for j in range(6):
-                        a[row, w.row[c] + j] = w.matrix[6 * (b - 1) + i, 6 * (c - 1) + j]
-            a[row, n] = -w.vector[6 * (b - 1) + i]
-    sign = solve_in_place(a, n, a[:, n:], 1) if n > 0 else 1
-    for b in range(1, s.counts[0]):
-        if x.unknown[b] == 1:
-            for i in range(6):
-                w.step_body[b, i] = a[w.row[b] + i, n]
+    n, a = w.matrix.shape[0], w.dense
+    for i in range(n):
+        for j in range(n):
+            a[i, j] = w.matrix[i, j]
+        a[i, n] = -w.vector[i]
+    sign = solve_in_place(a, n, a[:, n:], 1)
+    w.step_body[0, :] = 0.0
+    for i in range(n):
+        w.step_body[1 + i // 6, i % 6] = a[i, n]
     return sign
 
 
@@ -252,8 +246,7 @@ def back_substitute(s, x, state, w, params, step_param, one):
             node = n0 if e == 0 else last
             for i in range(6):
                 v = w.basis[r, e, i, 6] * z[KEPT * e + 6]
-                for j in range(6):
-                    v += w.basis[r, e, i, j] * z[KEPT * e + j]
+                v += dot_six(six_in_row(w.basis[r, e], i, 0), z[KEPT * e :])
                 for j in range(s.joint_kind[r, e]):
                     v += w.basis[r, e, i, 7 + j] * w.step_joint[r, e, j]
                 w.step_node[node, i] = v
@@ -263,12 +256,12 @@ def back_substitute(s, x, state, w, params, step_param, one):
 @merged_kernel
 def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
     n0 = s.rod_node[r]
+    first = w.step_node[n0]
     for node in range(s.rod_node[r + 1] - 2, n0, -1):
         b = w.chain[node]
         for i in range(6):
-            v = b[i, 12] * one
-            for j in range(6):
-                v += b[i, j] * w.step_node[n0, j] + b[i, 6 + j] * w.step_node[node + 1, j]
+            v = b[i, 12] * one + dot_six(six_in_row(b, i, 0), first)
+            v += dot_six(six_in_row(b, i, 6), w.step_node[node + 1])
             for j in range(params):
                 v += b[i, 13 + j] * step_param[j]
             w.step_node[node, i] = -v
@@ -280,9 +273,7 @@ def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
         for i in range(6):
             # the condensed force on the first end is minus the new wrench
             v = (w.force[p, i] - w.raw[p, i]) * one
-            for j in range(6):
-                v += w.tangent[p, i, j] * w.step_node[node, j]
-                v += w.tangent[p, i, 6 + j] * w.step_node[node + 1, j]
+            v += by_ends(w.tangent[p], i, w.step_node, node)
             for j in range(params):
                 v += w.params[p, i, j] * step_param[j]
             w.step_wrench[p, i] = -v
@@ -298,16 +289,11 @@ def _follow_stress(s, x, state, w, r, n0):
         node = n0 + p - s.rod_piece[r]
         length = x.length[r] * s.share[p]
         for i in range(6):
-            v = w.twist[p, i] - length * x.section[p, i]
-            for j in range(6):
-                v += w.strain[p, i, j] * w.step_node[node, j]
-                v += w.strain[p, i, 6 + j] * w.step_node[node + 1, j]
-            strain[i] = v
+            strain[i] = w.twist[p, i] - length * x.section[p, i]
+            strain[i] += by_ends(w.strain[p], i, w.step_node, node)
         for i in range(6):
-            v = -state.wrench[p, i]
-            for j in range(6):
-                v += x.stiffness[p, i, j] * strain[j]
-            w.step_wrench[p, i] = v
+            stress = dot_six(six_in_row(x.stiffness[p], i, 0), strain)
+            w.step_wrench[p, i] = stress - state.wrench[p, i]
 
 
 @kernel
@@ -333,11 +319,9 @@ def move(s, old, w, part, new):
             if s.joint_kind[r, e] == SPHERICAL:
                 so3_exp(twist, g)
                 for i in range(3):
+                    row = row_at(old.spin[r, e], i, 0)
                     for j in range(3):
-                        v = 0.0
-                        for k in range(3):
-                            v += old.spin[r, e, i, k] * g[k, j]
-                        new.spin[r, e, i, j] = v
+                        new.spin[r, e, i, j] = dot(row, column_at(g, 0, j))
     for p in range(s.counts[3]):
         for i in range(6):
             new.wrench[p, i] = old.wrench[p, i] + part * w.step_wrench[p, i]

@@ -32,8 +32,11 @@ from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     cross,
     dot,
+    dot_six,
     plus_cross,
     put_vector,
+    six_in_column,
+    six_in_row,
     times,
     vector_at,
 )
@@ -138,28 +141,29 @@ def _take(s, x, state, w, k, p):
         length = path_length(d, tendon, wrench)
         _add_law(tendon, (x.tension[p, m] + state.tension[p, m]) / length, wrench, law)
         for j in range(12):
-            v = 0.0
-            for i in range(6):
-                v += strain[i, j] * wrench[i]
+            v = dot_six(six_in_column(strain, 0, j), wrench)
             w.params[p, j, first + m] = v
             if j < 6:
                 w.pull[p, j, 12 + m] = v
     for i in range(6):
         for j in range(12):
-            v = 0.0
-            for m in range(6):
-                v += law[i, m] * strain[m, j]
-            part[i, j] = v
+            part[i, j] = dot_six(six_in_row(law, i, 0), six_in_column(strain, 0, j))
     for i in range(12):
         w.force[p, i] += e.force[8 * i + k]
         w.raw[p, i] += e.force[8 * i + k]
         for j in range(12):
-            v = e.tangent[96 * i + 8 * j + k]
-            for m in range(6):
-                v += strain[m, i] * part[m, j]
+            v = dot_six(six_in_column(strain, 0, i), six_in_column(part, 0, j))
+            v += e.tangent[96 * i + 8 * j + k]
             w.tangent[p, i, j] += v
             if i < 6:
                 w.pull[p, i, j] = v
+
+
+@merged_kernel
+def by_ends(matrix, i, step, node):
+    """Return row i of a piece's (6, 12 or more) times the steps of its nodes."""
+    first = dot_six(six_in_row(matrix, i, 0), six_in_row(step, node, 0))
+    return first + dot_six(six_in_row(matrix, i, 6), six_in_row(step, node + 1, 0))
 
 
 @kernel
@@ -168,13 +172,9 @@ def leave_tendons(w, p, node, params, step_param):
     tensions = w.pull.shape[2] - 12
     first = params - tensions
     for i in range(6):
-        v = 0.0
-        for j in range(6):
-            v += w.pull[p, i, j] * w.step_node[node, j]
-            v += w.pull[p, i, 6 + j] * w.step_node[node + 1, j]
-        if params > 0:
-            for m in range(tensions):
-                v += w.pull[p, i, 12 + m] * step_param[first + m]
+        v = by_ends(w.pull[p], i, w.step_node, node)
+        for m in range(tensions if params > 0 else 0):
+            v += w.pull[p, i, 12 + m] * step_param[first + m]
         w.step_wrench[p, i] += v
 
 

@@ -130,12 +130,10 @@ def follow(
 ) -> None:
     """Write the step of every unknown for one of the bodies (n,) and of the actuators (m,)."""
     s = layout.structure
-    slots = np.zeros((int(s.counts[1]), 3 + int(s.counts[5])))
-    actuator, rod, slot = s.map_index.T
-    np.add.at(slots, (rod, slot), x.map_gain * change[actuator])
+    kernels.set_slots(s, x, w, change)
     w.step_body[0] = 0.0
     w.step_body[1:] = body.reshape(-1, 6)
-    kernels.back_substitute(s, x, state, w, 1 + int(s.counts[5]), slots, one)
+    kernels.back_substitute(s, x, state, w, 1 + int(s.counts[5]), w.slots, one)
 
 
 def solve_complementarity(matrix: Array, rest: Array, start: NDArray[np.bool_]) -> Array | None:
