@@ -221,18 +221,6 @@ def test_a_short_step_that_lands_is_not_looked_at_again():
     assert np.mean(spent[5:]) < 1.5
 
 
-def test_a_search_from_the_middle_knows_where_the_first_one_has_ended(one, monkeypatch):
-    asked, search = [], Search._search
-    monkeypatch.setattr(
-        Search, '_search', lambda self, *a: asked.append(self.target) or search(self, *a)
-    )
-    s = one.inverse([0.2, 0.0, 0.0], multistart=False)
-    first, second, *beyond = asked
-    assert s.status.code is Code.UNREACHABLE and beyond
-    assert np.isfinite(second.known) and len(second.ends) == 1
-    assert all(target.known == np.inf and not target.ends for target in (first, *beyond))
-
-
 def straight_muscles(length):
     """Return the muscle robot with all muscles of one length [m], and its configuration."""
     robot = load_robot('pam_continuum')

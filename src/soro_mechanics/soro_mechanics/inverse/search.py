@@ -105,11 +105,7 @@ class Search:
         alone = not (best.met or self.target.ends)
         middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
         if middle is not None:  # before a target counts as unreachable
-            if best.q.status.converged:
-                known, ends = self.target.miss(best.errors), (limits.actuation(best.z),)
-                self.target = amended(self.target, known=known, ends=ends)
             found, well = self._search(limits, self._at(middle, None))
-            self.target = self._aim
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
                 best, settled = found, well
