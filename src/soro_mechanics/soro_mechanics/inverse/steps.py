@@ -46,8 +46,8 @@ def landing_step(
     size, task = z.size, rows.shape[0]
     if task > size:
         return None, np.zeros(task), False
-    energy, within = (curvature, z - limits.rest), (limits.rows, z, limits.low, limits.high)
-    status, step, force, alone = kernels.least_energy(*energy, rows, residual, *within, trust)
+    energy, within = (curvature, z - limits.rest), (limits.rows, z, limits.low, limits.high, trust)
+    status, step, force, alone = kernels.least_energy(energy, rows, residual, within)
     return step if status == OPTIMAL else None, force, alone
 
 
@@ -58,9 +58,11 @@ def least_energy(
 
     `within`: rows of the step, their least and their largest values.
     """
-    c, *ends = within
-    given = map(np.ascontiguousarray, (*energy, rows, residual, c, 0.0 * energy[1], *ends))
-    status, step, force, _ = kernels.least_energy(*given, np.inf)
+    h, g, rows, residual, c, low, high = map(
+        np.ascontiguousarray, (*energy, rows, residual, *within)
+    )
+    within = c, 0.0 * g, low, high, np.inf
+    status, step, force, _ = kernels.least_energy((h, g), rows, residual, within)
     return step if status == OPTIMAL else None, force
 
 

@@ -222,11 +222,12 @@ def step_bounds(rows, z, low, high, trust):
 
 
 @kernel
-def least_energy(h, g, task, residual, rows, z, low, high, trust):
-    """Return status and step of least energy from z that meets a task within `step_bounds`.
+def least_energy(energy, task, residual, within):
+    """Return status and step of least energy (h, g) that meets a task within `step_bounds`.
 
     And the task's multipliers, and whether the task alone says the step, as it mostly does.
     """
+    (h, g), (rows, z, low, high, trust) = energy, within
     low, high = step_bounds(rows, z, low, high, trust)
     status, x, force = solved(h, g, task, residual, residual)
     alone = status == OPTIMAL
