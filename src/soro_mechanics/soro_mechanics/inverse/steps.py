@@ -61,8 +61,8 @@ def least_energy(
     h, g, rows, residual, c, low, high = map(
         np.ascontiguousarray, (*energy, rows, residual, *within)
     )
-    within = c, 0.0 * g, low, high, np.inf
-    status, step, force, _ = kernels.least_energy((h, g), rows, residual, within)
+    bounds = c, 0.0 * g, low, high, np.inf
+    status, step, force, _ = kernels.least_energy((h, g), rows, residual, bounds)
     return step if status == OPTIMAL else None, force
 
 
