@@ -208,6 +208,19 @@ def test_many_small_steps_along_a_path_take_no_more_solves_than_the_first(monkey
     assert len(count) <= 30
 
 
+def test_a_short_step_that_lands_is_not_looked_at_again():
+    robot = load_robot('pam_continuum')
+    turns, (low, high) = 2.0 * np.pi * np.arange(40)[:, None] / 200 + np.arange(30), robot.limits.T
+    path = low + 0.4 * (high - low) + 0.001 * (high - low) * np.sin(turns)
+    s, spent = robot.forward(path[0]), []
+    for actuation in path:
+        tip = robot.forward(actuation).tip
+        s = robot.inverse(tip, guess=s)
+        assert s.status.code is Code.NONE
+        spent.append(s.status.iterations)
+    assert np.mean(spent[5:]) < 1.5
+
+
 def straight_muscles(length):
     """Return the muscle robot with all muscles of one length [m], and its configuration."""
     robot = load_robot('pam_continuum')

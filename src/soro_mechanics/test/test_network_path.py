@@ -12,6 +12,8 @@ from soro_mechanics.models.network.inverse_statics.platform import TOLERANCE
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
     correct_step,
     extrapolate,
+    foresee,
+    learn_lack,
     PAIRS,
     POINTS,
     POSE,
@@ -50,6 +52,30 @@ def extrapolated(memory, count, target):
     out = np.empty(UNKNOWNS)
     extrapolate(target, memory, count, np.empty(USED), np.empty(USED), out)
     return out
+
+
+def test_what_first_steps_lack_is_foreseen_on_a_path_and_not_off_it():
+    """Unknowns a + b t + c t^2: linear steps of any length lack c per square of it."""
+    path, bend = np.full((POINTS + 2, POSE + 3), np.nan), np.array([0.5, -2.0, 0.0])
+    place, index = np.empty(USED), np.empty(USED)
+
+    def first_step(at, way, direction=DIRECTION):
+        slope = np.array([1.0, 0.3, 2.0]) + 2.0 * bend * at
+        start, change = np.array([0.1, 0.2, 0.3]), slope * way
+        target = pose_at(at * DIRECTION + way * direction)
+        foreseen = foresee(path, target, start, place, index, change)
+        end = start + slope * way + bend * way**2
+        learn_lack(path, target, end, True)
+        return foreseen, change - (end - start)
+
+    at, told = 0.0, []
+    for way in (0.01, 0.012, 0.008, 0.011, 0.01):
+        foreseen, missed = first_step(at, way)
+        at, told = at + way, [*told, foreseen]
+        assert foreseen == (np.abs(missed).max() < 1e-12)
+    assert told == [False, False, False, True, True]
+    aside = first_step(at, 0.01, np.array([1.0, 0.0, 0.0]))
+    assert not aside[0] and np.abs(aside[1]).max() == pytest.approx(2e-4)
 
 
 @pytest.mark.parametrize('degree', range(USED))

@@ -8,6 +8,7 @@ import pytest
 from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import LoadCase, Target, Task
 from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseProblem
+from soro_mechanics.models.network.linearisation import Linearisation
 
 DIRECTION = np.array([0.3, -0.2, 0.4, 0.1, -0.5, 0.2])
 
@@ -68,6 +69,44 @@ def test_the_tangent_that_a_warm_solve_leaves_is_that_of_differences(robot):
         push = [robot.forward(warm.actuation, s * h * np.eye(6)[k]).tip[:3, 3] for s in (-1, 1)]
         soft = robot.compliance(warm)[:3, k]
         np.testing.assert_allclose(soft, (push[1] - push[0]) / (2.0 * h), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize('name', ['soft_parallel:network', 'stewart_gough'])
+def test_what_a_solve_leaves_of_integrated_pieces_is_the_network_linearised_there(name):
+    """Of an inverse too, where curves lie between pressures and what they drive."""
+    robot = load_robot(*name.split(':'))
+    low, span = robot.limits[:, 0], np.ptp(robot.limits, axis=1)
+    start = robot.forward(low + 0.3 * span)
+    q = robot.forward(low + 0.302 * span, guess=start)
+    for at in (q, robot.inverse(q.tip[:3, 3], guess=start).configuration):
+        left = at.state.linearisation
+        fresh = Linearisation(left.layout, at.state.inputs, at.state.state)
+        for part in ('matrix', 'columns', 'effort'):
+            wanted = getattr(fresh, part)
+            scale = np.abs(wanted).max() if wanted.size else 0.0
+            np.testing.assert_allclose(getattr(left, part), wanted, atol=1e-9 * scale)
+        assert (left.negative, left.holds) == (fresh.negative, fresh.holds)
+        np.testing.assert_array_equal(robot.forward(q.actuation, guess=start).tip, q.tip)
+        again = robot.forward(at.actuation, guess=start)
+        np.testing.assert_allclose(robot.jacobian(at), robot.jacobian(again), rtol=1e-6, atol=1e-9)
+
+
+def test_first_steps_along_a_path_are_corrected_by_what_the_last_ones_lacked(robot):
+    """All motors turned alike hardly move the handle: what is linear is far off there."""
+    turns = 2.0 * np.pi * np.arange(40)[:, None] / 200 + np.arange(6)
+    path = 0.2 * robot.limits[:, 1] + 0.004 * np.ptp(robot.limits[0]) * np.sin(turns)
+    at = robot.forward(path[0])
+    tips = [(at := robot.forward(actuation, guess=at)).tip for actuation in path]
+    steps = {True: 0, False: 0}
+    for kept in steps:
+        s = robot.inverse(tips[0], guess=robot.forward(path[0]))
+        for actuation, tip in zip(path[1:], tips[1:], strict=True):
+            if not kept:
+                s.configuration.state.path = None
+            s = robot.inverse(tip, guess=s)
+            np.testing.assert_allclose(s.actuation, actuation, atol=1e-6)
+            steps[kept] += s.status.iterations
+    assert steps[True] < 0.8 * steps[False]
 
 
 def test_one_kernel_meets_a_target_as_the_general_search_does(robot):

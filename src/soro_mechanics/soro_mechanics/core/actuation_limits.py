@@ -48,12 +48,6 @@ class Limits:
                 return False
         return True
 
-    def within(self, z: Array, trust: float) -> tuple[Array, Array, Array]:
-        """Return rows of steps from z with their bounds: no actuator goes beyond `trust`."""
-        value, far = self.rows @ z, np.full(len(self.rows), np.inf)
-        far[: z.size] = trust
-        return self.rows, np.maximum(self.low - value, -far), np.minimum(self.high - value, far)
-
     def touching(self, z: Array) -> tuple[str, ...]:
         """Name the limits that z touches."""
         value = self.rows @ z

@@ -55,7 +55,7 @@ class Left(NamedTuple):
 
     model: Any  # whose solution it is (a `Model`: its module imports this one)
     asked: tuple[Task, tuple[float, float]]  # task and tolerances
-    known: dict[str, Any]  # of `Point`: rows, where they were exact, and curvature
+    known: tuple[Any, ...]  # of `Point`: rows, where they were exact, and curvature
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
@@ -135,7 +135,7 @@ class Search:
         left: Left | None = None if guess is None else guess.search
         if guess is not None and left is not None and within:
             if left.model is self.model and guess.load.like(self.load):
-                return self._point(z, guess, left.known if left.asked == self._asked else None)
+                return self._point(z, guess, left.known if left.asked == self._asked else ())
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
@@ -167,11 +167,11 @@ class Search:
         """Solve an actuation in units of the ranges."""
         return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
-    def _point(self, z: Array, q: Configuration, known: dict[str, Any] | None = None) -> Point:
+    def _point(self, z: Array, q: Configuration, known: tuple[Any, ...] = ()) -> Point:
         error = task_error(q.tip, self.target)
         errors, residual = sizes(error), error / self._unit
         size = math.sqrt(residual @ residual)
-        return Point(z, q, residual, errors, self._meets(q, errors), size, **(known or {}))
+        return Point(z, q, residual, errors, self._meets(q, errors), size, *known)
 
     def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
         near, turned = self._aim.tolerances
@@ -217,11 +217,11 @@ class Search:
             step = None if redundant or bent else steps.free_step(*task)
             free = step is not None  # and within the limits
             if not free:
-                step, multiplier = steps.landing_step(*task, curvature)
+                step, multiplier, free = steps.landing_step(*task, curvature)
                 far = step is None or steps.longest(step) > HOLD
                 if iteration == 0 and far and point.curvature is not None:  # of no use here
                     curvature = np.eye(size)
-                    step, multiplier = steps.landing_step(*task, curvature)
+                    step, multiplier, free = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
@@ -251,11 +251,11 @@ class Search:
                     trial = self._at(inside(limits, trial.z + back), trial.q)
                     won = gain(trial.z, trial.size)
             if won > 0.0 and trial.q.status.converged:
-                before, after = (p.q.status.code is Code.UNSTABLE for p in (point, trial))
-                if point.met and after and not before:
+                lost = trial.q.status.code is Code.UNSTABLE
+                if point.met and lost and point.q.status.code is not Code.UNSTABLE:
                     return point, True  # less energy leads out of stability
                 moved = trial.z - point.z
-                done = trial.met and not redundant
+                done = trial.met and (not redundant or landing and length <= 0.5 * SETTLED)
                 if redundant:
                     away = steps.longest(trial.z - np.asarray(point.known_at, float))
                     exact = not trial.met or away > HOLD
@@ -267,7 +267,7 @@ class Search:
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
                     shown = trial.residual - point.residual + rows @ moved
                     known = rows - shown[:, None] * (moved / (moved @ moved))
-                trial = trial._replace(rows=known, known_at=where, curvature=curvature)
+                trial = Point(*trial[:6], known, where, curvature)
                 if done:
                     return trial, True
                 if exact and not landing:
@@ -314,8 +314,7 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        known = {name: getattr(best, name) for name in ('rows', 'known_at', 'curvature')}
-        left = Left(self.model, self._asked, known)
+        left = Left(self.model, self._asked, best[6:])
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         actuation = self._limits.actuation(best.z)
         return InverseSolution(actuation, q, *best.errors, at_limit, status)

@@ -13,6 +13,7 @@ import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.numerics import qp_kernels as kernels
 from soro_mechanics.numerics.dense_kernels import convex, least_squares
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
@@ -37,12 +38,17 @@ def free_step(
 
 def landing_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Array
-) -> tuple[Array | None, Array]:
-    """Return the step of least energy that meets the linearised task, and its multipliers."""
+) -> tuple[Array | None, Array, bool]:
+    """Return the step of least energy that meets the linearised task, and its multipliers.
+
+    And whether nothing else bounds it.
+    """
     size, task = z.size, rows.shape[0]
     if task > size:
-        return None, np.zeros(task)
-    return least_energy((curvature, z - limits.rest), rows, residual, limits.within(z, trust))
+        return None, np.zeros(task), False
+    energy, within = (curvature, z - limits.rest), (limits.rows, z, limits.low, limits.high, trust)
+    status, step, force, alone = kernels.least_energy(energy, rows, residual, within)
+    return step if status == OPTIMAL else None, force, alone
 
 
 def least_energy(
@@ -52,13 +58,12 @@ def least_energy(
 
     `within`: rows of the step, their least and their largest values.
     """
-    c, low, high = within
-    status, step, force = solve_qp(*energy, rows, residual, residual)
-    # Mostly the task's rows alone say it.
-    if status == OPTIMAL and not ((ahead := c @ step) <= high).all() & (ahead >= low).all():
-        low, high = np.concatenate([residual, low]), np.concatenate([residual, high])
-        status, step, force = solve_qp(*energy, np.concatenate([rows, c]), low, high)
-    return step if status == OPTIMAL else None, force[: residual.size]
+    h, g, rows, residual, c, low, high = map(
+        np.ascontiguousarray, (*energy, rows, residual, *within)
+    )
+    bounds = c, 0.0 * g, low, high, np.inf
+    status, step, force, _ = kernels.least_energy((h, g), rows, residual, bounds)
+    return step if status == OPTIMAL else None, force
 
 
 def approach_step(
@@ -72,7 +77,8 @@ def approach_step(
     largest = float(np.diag(gain).max())
     if not largest > 0.0:
         return np.zeros(size)
-    c, low, high = limits.within(z, trust)
+    c, z = limits.rows, np.ascontiguousarray(z)
+    low, high = kernels.step_bounds(c, z, limits.low, limits.high, trust)
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     h = gain / largest + DAMPING * np.eye(size)
     status, step, _ = solve_qp(h, -(rows.T @ residual) / largest, c, low, high)

@@ -206,6 +206,34 @@ def solved(h, g, c, low, high):
 
 
 @kernel
+def step_bounds(rows, z, low, high, trust):
+    """Return the bounds on `rows @ step` from z; the first rows are z itself, within `trust`."""
+    least, most = np.empty(low.size), np.empty(low.size)
+    for i in range(low.size):
+        value, far = _dot(rows[i], z), trust if i < z.size else np.inf
+        least[i], most[i] = max(low[i] - value, -far), min(high[i] - value, far)
+    return least, most
+
+
+@kernel
+def least_energy(energy, task, residual, within):
+    """Return status and step of least energy (h, g) that meets a task within `step_bounds`.
+
+    And the task's multipliers, and whether the task alone says the step, as it mostly does.
+    """
+    (h, g), (rows, z, low, high, trust) = energy, within
+    low, high = step_bounds(rows, z, low, high, trust)
+    status, x, force = solved(h, g, task, residual, residual)
+    alone = status == OPTIMAL
+    for i in range(rows.shape[0] if alone else 0):
+        alone = alone and low[i] <= _dot(rows[i], x) <= high[i]
+    if status == OPTIMAL and not alone:
+        ends = np.concatenate((residual, low)), np.concatenate((residual, high))
+        status, x, force = solved(h, g, np.concatenate((task, rows)), *ends)
+    return status, x, force[: residual.size].copy(), alone
+
+
+@kernel
 def _climb(c):
     """Add violated rows one by one, dropping rows whose force would turn round."""
     n, m = c.y.shape[0], c.rows.shape[0]

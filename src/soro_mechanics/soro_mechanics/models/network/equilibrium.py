@@ -34,7 +34,7 @@ LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
 AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
 MAX_SNAPS = 40
 GROWTH = 4.0  # of the residual in a step, above which it is halved
-NO_POSE, NO_RANGE = np.eye(4), np.empty(0)
+NO_POSE, NO_RANGE, NO_PATH = np.eye(4), np.empty(0), np.empty((0, 0))
 UNLOCKED = contextlib.nullcontext()
 Near = tuple[Work, Array, contextlib.AbstractContextManager[object]]  # the last: a lock
 
@@ -56,8 +56,8 @@ class Outcome:
     state: State
     iterations: int
     residual: float
-    #: where it was asked for: what the tangent there lies in, residual and negative pivots
-    tangent: tuple[Work, tuple[float, int]] | None = None
+    #: where it was asked for: what the tangent there lies in, and what `linearise` says of it
+    tangent: tuple[Work, tuple[float, int, bool]] | None = None
 
 
 class Equilibrium:
@@ -85,6 +85,11 @@ class Equilibrium:
             self._local.work = self.layout.work()
             self._local.old = new_state(self.layout.structure)
         return self._local.work, self._local.old
+
+    def tangent_work(self) -> Work | None:
+        """Return scratch for the tangent that a solve leaves; None where that says too little."""
+        told = self.level == 0 and not self.layout.tendons.held.any()
+        return self.layout.spare_work() if told else None
 
     def inputs(self, problem: Problem) -> Inputs:
         """Return the kernels' inputs for a problem; a thread's last ones are kept."""
@@ -126,18 +131,17 @@ class Equilibrium:
         wanted = self.tolerance if tolerance is None else tolerance
         work, old = self.scratch
         if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
-            found = solve_held_tendons(self.layout, x, start, (work, old), wanted, most)
-            return Outcome(*found)
+            return Outcome(*solve_held_tendons(self.layout, x, start, (work, old), wanted, most))
         state, w = self.layout.start_from(start), tangent or work
         at, change, lock = near or (w, NO_RANGE, UNLOCKED)
         limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
-        none = NO_POSE, NO_RANGE, 0, NO_RANGE, LANES
+        none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, LANES
         aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, *none)
         with lock:
-            outcome, steps, error, _, _, negative = solve(
+            outcome, steps, error, _, _, *found = solve(
                 self.layout.structure, x, state, old, w, at, aim, change
             )
-        left = None if tangent is None else (tangent, (error, negative))
+        left = None if tangent is None else (tangent, (error, *found))
         return Outcome(outcome == CONVERGED, state, steps, error, left)
 
     def march(

@@ -50,6 +50,7 @@ class Solution:
     linearisation: Linearisation | None = None  # on the first level that tells stability
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
     track: Track | None = None
+    path: Array | None = None  # of inverses, see `foresee`
 
     def nearby(self, problem: Problem) -> Near | None:
         """Return what tells where other actuations lead; None where that does not help."""
@@ -129,7 +130,7 @@ class ForwardNetwork(Model):
                 equilibrium.level = 0
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
-                tangent, spent = equilibrium.layout.tangent_work(), 0
+                tangent, spent = equilibrium.tangent_work(), 0
                 linear = near.nearby(problem)
                 if linear is not None:
                     x = equilibrium.inputs(problem)
@@ -304,9 +305,9 @@ class ForwardNetwork(Model):
             actuation=problem.actuation,
             load=problem.load,
             tip=tip,
-            backbones=tuple(rods[p] for p in layout.parts),
+            backbones=tuple(map(rods.__getitem__, layout.parts)),
             backbone_names=layout.rods,
-            arc_lengths=tuple(arcs[p] for p in layout.parts),
+            arc_lengths=tuple(map(arcs.__getitem__, layout.parts)),
             radii=layout.radii,
             bodies=bodies,
             status=status,
@@ -322,11 +323,8 @@ class ForwardNetwork(Model):
 
         if not outcome.converged:
             return status_of(numbers(), FAILURE)
-        linear = solution.linearisation = (
-            Linearisation(*on_cut(solution), *outcome.tangent)
-            if outcome.tangent
-            else self.linearise_solution(solution)
-        )
+        linear = self.linearise_solution(solution, outcome.tangent or ())
+        solution.linearisation = linear
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
         shape, stress, length = solution.shape, solution.state.wrench, solution.inputs.length
         actuation = solution.problem.actuation
@@ -346,15 +344,16 @@ class ForwardNetwork(Model):
             return status
         return status.warned(Warnings.COARSE_MESH, check.remark(error))
 
-    def linearise_solution(self, solution: Solution) -> Linearisation:
+    def linearise_solution(self, solution: Solution, left: tuple[Any, ...] = ()) -> Linearisation:
         """Return the network linearised at a solution, with as few nodes as tell its stability.
 
-        From the level on that was enough last; where a rod may buckle, with all nodes.
+        From the level on that was enough last, where a solve may have `left` the tangent; where a
+        rod may buckle, with all nodes.
         """
         equilibrium = solution.equilibrium
         last = len(equilibrium.layout.levels) - 1
         for level in range(equilibrium.level, last + 1):
-            linear = Linearisation(*on_cut(solution, level))
+            linear, left = Linearisation(*on_cut(solution, level), *left), ()
             if level == last or (linear.negative == 0 and linear.holds):
                 break
         equilibrium.level = level

@@ -60,7 +60,7 @@ class Guard:
     ) -> tuple[str, float]:
         """Say what is not valid in a solution (empty when nothing is); return its `doubt`."""
         found = []
-        if len(self._coupled) and np.any(self._coupled @ actuation > self._bounds):
+        if len(self._coupled) and (self._coupled @ actuation > self._bounds).any():
             d = self._description
             found += limit_violations(d.actuators, d.coupled_limits, actuation, coupled_only=True)
         strain = np.empty(len(self.names))

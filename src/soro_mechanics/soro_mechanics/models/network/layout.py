@@ -169,14 +169,6 @@ class Layout:
         except IndexError:
             return self.work()
 
-    def tangent_work(self) -> Work | None:
-        """Return scratch for the tangent that a solve leaves; None where that has other nodes."""
-        return self.spare_work() if self._has_all else None
-
-    @cached_property
-    def _has_all(self) -> bool:
-        return self.cut is self and not self.tendons.held.any()
-
     @cached_property
     def rest(self) -> Inputs:
         """Inputs without actuation, load or gravity; not to be written to."""

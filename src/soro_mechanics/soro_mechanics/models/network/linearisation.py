@@ -108,8 +108,8 @@ class Linearisation:
     """What small changes of load and actuation do at one equilibrium, the actuators held.
 
     Its scratch, `work`, is used again by others when nobody has the linearisation any more: what
-    is returned must not lie in it. `found`: residual and negative pivots of what a solve has left
-    in `work`, which is from `Layout.spare_work`.
+    is returned must not lie in it. `found`: what `linearise` says of what a solve has left in
+    `work`, which is from `Layout.spare_work`.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Linearisation:
         x: Inputs,
         state: State,
         work: Work | None = None,
-        found: tuple[float, int] | None = None,
+        found: tuple[float, int, bool] | None = None,
         exact: bool = True,
     ) -> None:
         s = cut.structure
@@ -128,10 +128,7 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
-        # what a solve has left is of two-node elements only: nothing inside was missed
-        error, negative, holds = (
-            (*found, True) if found else linearise(s, x, state, work, exact, LANES)
-        )
+        error, negative, holds = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative, self.holds = float(error), int(negative), bool(holds)
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()

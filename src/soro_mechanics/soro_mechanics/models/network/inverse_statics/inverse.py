@@ -43,6 +43,7 @@ def solve_inverse(
         at, held, outcome = near
         q = model.configuration(equilibrium, held, outcome, start_time)
         if q.status.code is Code.NONE:
+            q.state.path = at.path
             return InverseSolution(q.actuation, q, *at.task_error, (), q.status)
     spent = 0
     if math.isfinite(best.residual) and problem.within(best):

@@ -25,11 +25,18 @@ from soro_mechanics.inverse.task_error import axis_turn, sizes, task_error, task
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.description.spec import LENGTHS, TENDONS
-from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_values
 from soro_mechanics.models.network.driven_limits import DrivenLimits
-from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem, UNLOCKED
+from soro_mechanics.models.network.equilibrium import (
+    Equilibrium,
+    NO_PATH,
+    Outcome,
+    Problem,
+    UNLOCKED,
+)
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.linear_kernels import eliminate
 from soro_mechanics.models.network.kernels.newton_kernels import (
     Aim,
     ANGLES,
@@ -42,6 +49,7 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
     solve,
     STEP_RANGE,
 )
+from soro_mechanics.models.network.kernels.path_memory_kernels import POINTS, POSE
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics import lie
@@ -77,6 +85,7 @@ class InverseState:
     task_error: tuple[float, float] = (math.inf, math.inf)
     steps: int = 0
     linear: Linearisation | None = None  # at this state, on the layout itself
+    path: Array | None = None  # that has led there, see `foresee`
 
 
 class InverseProblem(DrivenLimits):
@@ -111,9 +120,10 @@ class InverseProblem(DrivenLimits):
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             if kept:
                 at = InverseState(driven, guess.state.state, guess.status.residual)
+                at.path = guess.state.path
                 linear = guess.state.linearisation
                 known = linear and linear.plain and linear.layout is self.layout
-                if known and guess.load.like(self.load) and self._straight:
+                if known and guess.load.like(self.load):
                     at.linear = linear
                 return at
             near = (guess.state.problem, guess.state.state)
@@ -158,32 +168,43 @@ class InverseProblem(DrivenLimits):
         layout = self.layout
         if not in_one_kernel(layout, self.target):
             return None
-        tangent, linear = layout.tangent_work(), start.linear
-        aim = self._aim(tangent is not None, linear is not None)
+        tangent, linear, path = self.equilibrium.tangent_work(), start.linear, start.path
         driven, state = start.driven.copy(), layout.start_from(start.state)
+        unknown = (POINTS + 2, POSE + len(driven))
+        path = np.full(unknown, np.nan) if path is None else path.copy()
+        aim = self._aim(tangent is not None, linear is not None, path)
         x = self.inputs(driven)
         work, old = self.equilibrium.scratch
         w = tangent or work
         near, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
         with lock:
-            outcome, steps, error, *missing, negative = solve(
+            if linear:  # for this of what is driven, not of the actuation
+                gains = np.ones(len(driven))
+                gains[layout.structure.map_index[:, 0]] = linear.inputs.map_gain
+                near.columns[:] = linear.columns / gains
+            outcome, steps, error, away, turn, *found = solve(
                 layout.structure, x, state, old, w, near, aim, driven
             )
-        at = InverseState(driven, state, error, (missing[0], missing[1]), steps)
+            if linear:
+                near.columns[:] = linear.columns
+        at = InverseState(driven, state, error, (away, turn), steps, path=path)
         if outcome != CONVERGED or not self.within(at):
             return None
-        left = None if tangent is None else (tangent, (error, negative))
         held = Problem(self.actuation(at), self.load)
-        if self._straight:  # the kernel has let them follow
-            self.equilibrium.keep(held, x)
+        self.equilibrium.keep(held, x)  # the kernel has let them follow
+        if not self._straight:
+            x.map_gain[:] = driven_values(self.drives, held.actuation)[1]
+            if tangent:
+                found = eliminate(layout.structure, x, state, tangent)
+        left = None if tangent is None else (tangent, (error, *found))
         return at, held, Outcome(True, state, steps, error, left)
 
-    def _aim(self, tangent: bool, known: bool) -> Aim:
+    def _aim(self, tangent: bool, known: bool, path: Array = NO_PATH) -> Aim:
         target = self.target.finer
         limits = (self.equilibrium.tolerance, *target.tolerances)
         pose, body = np.ascontiguousarray(target.pose), self.layout.tip_body
         task = target.size, body, pose, self.range, self.energy, self.middle
-        return Aim(MAX_DIRECT, limits, GROWTH, NEARLY, tangent, known, *task, LANES)
+        return Aim(MAX_DIRECT, limits, GROWTH, NEARLY, tangent, known, *task, path, LANES)
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
@@ -206,7 +227,8 @@ class InverseProblem(DrivenLimits):
 
     def solve(self, start: InverseState) -> InverseState:
         """Run Newton on equilibrium and task together, from a start."""
-        at = InverseState(start.driven, start.state, linear=start.linear)
+        linear = start.linear if self._straight else None
+        at = InverseState(start.driven, start.state, linear=linear)
         s = self.layout.structure
         best, part, lowest, since = math.inf, 1.0, math.inf, 0
         da = before = np.zeros_like(at.driven)

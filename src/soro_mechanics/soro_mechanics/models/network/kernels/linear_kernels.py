@@ -34,21 +34,18 @@ def pieces_hold(s, w):
 
 @kernel
 def linearise(s, x, state, w, exact, lanes):
-    """Assemble with parameter columns, eliminate, write the efforts; `exact` as in `evaluate`.
-
-    Returns
-    -------
-    error : float
-        Scaled residual.
-    negative : int
-        Negative pivots met in the rods, or SINGULAR.
-    holds : bool
-        See `pieces_hold`.
-    """
+    """Assemble with parameter columns (`exact`: see `evaluate`); scaled residual, `eliminate`."""
     error = evaluate(s, x, state, w, True, exact, lanes)
+    negative, holds = eliminate(s, x, state, w)
+    return error, negative, holds
+
+
+@kernel
+def eliminate(s, x, state, w):
+    """Eliminate and write the efforts; negative pivots met in rods or SINGULAR, `pieces_hold`."""
     negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
-    return error, negative, pieces_hold(s, w)
+    return negative, pieces_hold(s, w)
 
 
 @kernel

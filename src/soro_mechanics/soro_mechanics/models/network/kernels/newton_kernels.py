@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
+from soro_mechanics.models.network.kernels.linear_kernels import eliminate
+from soro_mechanics.models.network.kernels.path_memory_kernels import foresee, learn_lack
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -31,6 +33,7 @@ MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
 SETTLED = 1e-5  # the same, of actuators more than the task has rows: the least energy is found
 ANGLES, RODS, MIDDLE = 0, 1, 2  # whose energy that is; the last: from the middle of the ranges
+SOON = 1e-3  # residual or error, scaled, after which Newton's next one is likely the last
 LIFTS, LIFT = 14, 4.0  # of a tangent that is not positive: times, and by what each grows
 FIRST = 53  # row of the scratch from which assembly and elimination leave it free
 MAX_ACTUATORS = 48  # of a task: a row of it
@@ -53,6 +56,7 @@ class Aim(NamedTuple):
     range: NDArray  # (m,) of the actuators; at least as many as rows, none where they are held
     energy: int  # that more of them choose by: ANGLES, RODS or MIDDLE
     middle: NDArray  # (m,) what they drive there
+    path: NDArray  # of the start, see `foresee`; receives the one of the end; or none
     lanes: int  # LANES, see `integrate_lanes`
 
 
@@ -113,23 +117,28 @@ def solve(s, x, state, old, w, near, aim, driven):
         Scaled residual; the last assembly in `w` belongs to `state`.
     away, turn : float
         Position [m] and rotation [rad] that the task still lacks.
-    negative : int
-        Negative pivots met in the rods, or SINGULAR; of the tangent, where it was asked for.
+    negative, holds : int, bool
+        Of the tangent, where it was asked for, as `eliminate` says.
     """
-    best = error = away = turn = 0.0
+    error = away = turn = 0.0
+    best = 1e300
     first = _first_step(s, x, state, old, near, aim, driven) if aim.known else 0
     chosen = aim.range.shape[0] == aim.rows
     last, size = 1.0, _size(near, aim) if first == 1 else 1.0  # of steps, in parts of the ranges
     clear_slots(w)
     part = 1.0
     for step in range(first, aim.most + 1):
-        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, False, aim.lanes)
+        exact = aim.tangent and s.counts[7] > 0 and best < SOON
+        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, exact, aim.lanes)
         if aim.rows > 0:
             away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
         met = error <= aim.tolerances[0] and away <= aim.tolerances[1]
         still = chosen or step > 0 and size * min(1.0, size / last) < SETTLED
         if met and turn <= aim.tolerances[2] and still:
-            return CONVERGED, step, error, away, turn, _finish(s, x, state, w, aim.tangent)
+            if aim.path.shape[0] > 0:
+                learn_lack(aim.path, aim.pose, driven, first == 1)
+            negative, holds = _finish(s, x, state, w, aim, exact)
+            return CONVERGED, step, error, away, turn, negative, holds
         if step == aim.most:
             break
         merit = max(error, away / s.scale[0], turn)
@@ -140,16 +149,16 @@ def solve(s, x, state, old, w, near, aim, driven):
             taken = -part
         else:
             best = merit
-            singular = condense(s, x, state, w, aim.rows > 0, aim.rows > 0) == SINGULAR
-            if singular or not _step(s, x, state, w, aim, driven, 1.0):
-                return NOT_SOLVABLE, step, error, away, turn, 0
+            singular = condense(s, x, state, w, aim.rows > 0, False) == SINGULAR
+            if singular or not _step(s, x, state, w, aim, aim.rows > 0, driven, 1.0):
+                return NOT_SOLVABLE, step, error, away, turn, 0, False
             part = _part(s, w, aim)
             last, size = size, _size(w, aim)
             taken = part
             copy_into(state, old)
         move(s, old, w, part, state)
         _drive(s, x, w, aim, driven, taken)
-    return SLOW, aim.most, error, away, turn, 0
+    return SLOW, aim.most, error, away, turn, 0, False
 
 
 @kernel
@@ -162,8 +171,14 @@ def _first_step(s, x, state, old, near, aim, driven):
         if met and aim.range.shape[0] == aim.rows:
             return 0
     clear_slots(near)
-    if not _step(s, x, state, near, aim, driven, 1.0 if aim.rows > 0 else 0.0):
+    if not _step(s, x, state, near, aim, aim.rows > 0, driven, 1.0 if aim.rows > 0 else 0.0):
         return 0
+    if aim.path.shape[0] > 0:
+        change, place = near.scratch[FIRST + 1], near.scratch[FIRST + 2 : FIRST + 4]
+        if foresee(aim.path, aim.pose, driven, place[0], place[1], change):
+            held = change[: driven.shape[0]].copy()
+            if not _step(s, x, state, near, aim, False, held, 0.0):
+                return 0
     part = _part(s, near, aim)
     if part < 1.0 and aim.rows == 0:
         return 0
@@ -228,16 +243,17 @@ def _drive_pieces(s, x, r, j, change):
 
 
 @kernel
-def _finish(s, x, state, w, tangent):
+def _finish(s, x, state, w, aim, exact):
     """Leave what `linearise` leaves, of the assembly that a solve has ended with.
 
-    Stresses of two-node elements follow their law there to second order of the last step.
+    Stresses of two-node elements follow their law there to second order of the last step;
+    integrated pieces are assembled again, unless that was `exact`.
     """
-    if not tangent:
-        return 0
-    negative = condense(s, x, state, w, True, True)
-    motor_efforts(s, x, w)
-    return negative
+    if not aim.tangent:
+        return 0, False
+    if s.counts[7] > 0 and not exact:
+        evaluate(s, x, state, w, True, True, aim.lanes)
+    return eliminate(s, x, state, w)
 
 
 @kernel
@@ -254,13 +270,13 @@ def _lacking(g, aim, scratch):
 
 
 @kernel
-def _step(s, x, state, w, aim, change, one):
+def _step(s, x, state, w, aim, task, change, one):
     """Write the step of all unknowns by the last elimination.
 
     Of a task with that of the actuators (w.scratch[FIRST + 1]); else with these held or, of a
     derivative, with a given `change`. `one` as in `back_substitute`.
     """
-    n, m = w.matrix.shape[0], aim.range.shape[0]
+    n, m = w.matrix.shape[0], aim.range.shape[0] if task else 0
     da = w.scratch[FIRST + 1]
     if m == 0 and one == 1.0:
         good = solve_bodies(w) != 0

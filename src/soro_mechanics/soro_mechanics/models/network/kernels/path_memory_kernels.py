@@ -29,7 +29,7 @@ MIN_PART = 0.1  # an update that makes any step longer by more than its inverse 
 
 @merged_kernel
 def extrapolate(target, memory, count, place, index, out):
-    """Write the extrapolated unknowns at a target.
+    """Write the extrapolated unknowns at a target; return how many solutions were used.
 
     Parameters
     ----------
@@ -82,6 +82,39 @@ def extrapolate(target, memory, count, place, index, out):
         k = int(index[j])
         for i in range(out.shape[0]):
             out[i] += weight * memory[k, POSE + i]
+    return used
+
+
+@merged_kernel
+def foresee(path, target, start, place, index, change):
+    """Correct a first step of the actuators, by what is linear, by what such steps have lacked.
+
+    Of a path the lack is the same at every step but for the square of its length: rows of `path`
+    hold it per square, and the last but one their number, the square of this step and its end. NaN
+    where nothing is known.
+    """
+    now = path[POINTS]
+    now[1] = 0.0
+    for i in range(POSE):
+        now[1] += (target[i // 4, i % 4] - path[0, i]) ** 2
+    for k in range(start.shape[0]):
+        now[POSE + k] = start[k] + change[k]
+    lack = path[POINTS + 1, POSE:]
+    if not now[0] > 1.0 or extrapolate(target, path, int(now[0]), place, index, lack) < 2:
+        return False
+    for k in range(start.shape[0]):
+        change[k] += now[1] * lack[k]
+    return True
+
+
+@merged_kernel
+def learn_lack(path, target, end, stepped):
+    """Write what the first step to a target has lacked, now that its end is known."""
+    now = path[POINTS]
+    remember(path, target)
+    for k in range(end.shape[0]):
+        path[0, POSE + k] = (end[k] - now[POSE + k]) / now[1]
+    now[0] = min(now[0] + 1.0, float(POINTS)) if stepped and now[1] > 0.0 else 0.0
 
 
 @merged_kernel
