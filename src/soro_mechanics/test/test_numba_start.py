@@ -52,3 +52,7 @@ def test_scipy_can_be_imported_afterwards():
 def test_numba_comes_without_a_measurement_of_coverage():
     assert printed(FIRST_KERNEL + "print('coverage' in sys.modules)")[-1] == 'False'
     assert printed(FIRST_KERNEL + 'import coverage\nprint(coverage.__name__)')[-1] == 'coverage'
+
+
+def test_the_first_kernel_needs_no_parser_of_c():
+    assert printed(FIRST_KERNEL + "print('cffi' in sys.modules)")[-1] == 'False'
