@@ -62,8 +62,7 @@ def slowest_modes(robot: Robot, actuation: Array) -> Any:
 
     SoroError: the robot has no model network, or no stable equilibrium with mass there.
     """
-    # A sixth of what a planner imports, which few ask for.
-    from soro_mechanics.dynamics.modes import modes
+    from soro_mechanics.dynamics.modes import modes  # a seventh of a planner's imports
     from soro_mechanics.dynamics.robot_motion import stepper
     from soro_mechanics.dynamics.stepper import Options
 
