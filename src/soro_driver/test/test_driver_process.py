@@ -15,7 +15,7 @@ from soro_driver.driver_parameters import PARAMETERS
 from soro_rigs.parameter_table import markdown_table
 
 ROOT = Path(__file__).resolve().parents[3]
-HEAVY = ('scipy', 'numba', 'cvxpy', 'matplotlib', 'sympy', 'llvmlite')
+HEAVY = ('scipy', 'numba', 'cvxpy', 'matplotlib', 'sympy', 'llvmlite', 'numpy.ma')
 
 
 @pytest.mark.parametrize('robot', ['stiff_flop', 'stiff_flop_two_segment', 'spatial_cc'])
@@ -32,6 +32,10 @@ for point in entry_points(group='soro_driver.devices'):
     point.load()
 from soro_nidaq_driver.client import import_client
 import_client()
+from soro_driver.loop.periodic import LoopStatistics
+statistics = LoopStatistics(0.01)
+statistics.add(0.0, 0.0)
+statistics.figures()
 print([m for m in {HEAVY!r} if m in sys.modules])
 """
     result = subprocess.run(

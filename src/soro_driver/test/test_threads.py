@@ -88,6 +88,16 @@ def test_missing_right_to_real_time_priority_is_said(monkeypatch):
     assert 'no real-time priority' in thread.note
 
 
+@pytest.mark.parametrize('count', [1, 2, 3, 99, 100])
+def test_figures_are_percentiles(count):
+    times = np.random.default_rng(count).random(count)
+    statistics = LoopStatistics(0.01, window=100)
+    for late in times:
+        statistics.add(late, 0.0)
+    expected = np.percentile(times, (50.0, 99.0, 99.9, 100.0))
+    assert statistics.figures().lateness == pytest.approx(expected.tolist(), rel=1e-12)
+
+
 def test_statistics():
     statistics = LoopStatistics(0.01, window=100)
     for i in range(250):

@@ -57,7 +57,7 @@ class MovingBody(EmulatedBody):
             felt = self.friction.felt(self._hysteresis.apply(actuation))
         if begins:
             self._rest(felt)
-        for value in np.linspace(self._felt, felt, steps + 1)[1:]:
+        for value in [felt] if steps == 1 else np.linspace(self._felt, felt, steps + 1)[1:]:
             self._advance(value)
         load = LoadCase(self._wrench, (), self.robot.gravity)
         q = snapshot(self.stepper, self._felt, load, self._code)
@@ -71,7 +71,7 @@ class MovingBody(EmulatedBody):
 
     def _advance(self, felt: Array) -> None:
         for parts in (1, PARTS):
-            for value in np.linspace(self._felt, felt, parts + 1)[1:]:
+            for value in [felt] if parts == 1 else np.linspace(self._felt, felt, parts + 1)[1:]:
                 length = self._step / parts
                 if not self._stepped(length, value):
                     break

@@ -154,7 +154,7 @@ class PneumaticBench:
         self._log.write('relay', now, closed=closed)
 
     def _report(self, now: float) -> None:
-        highest = float(np.max(self.regulators.pressure / self._span))
+        highest = max((self.regulators.pressure / self._span).tolist())
         if self._pressurised and highest < VENTED:
             self._pressurised = False
             self._log.write('vented', now)

@@ -206,7 +206,8 @@ class KinematicsSolver(RobotNode):
             return
         self._stamp = Time()
         self._stamp.sec, self._stamp.nanosec = divmod(feedback.stamp, NANOSECONDS)
-        self._tip.publish(outputs.tip_pose_message(q, self._binding.frames, self._stamp))
+        if self._tip.get_subscription_count() > 0:
+            self._tip.publish(outputs.tip_pose_message(q, self._binding.frames, self._stamp))
 
     def _solve(self, tracker: ConfigurationTracker, actuation: Any) -> Configuration:
         tip = tracker.latest.tip if tracker.latest is not None else None

@@ -9,6 +9,7 @@ from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from tf2_msgs.msg import TFMessage
 
+from soro_kinematics import outputs
 from soro_kinematics.node import KinematicsSolver
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code
@@ -387,6 +388,19 @@ def test_a_stream_without_solutions_is_an_error_until_it_has_some_again():
         scene.speak()  # the wrench is over after its timeout
         tips.clear()
         wait_until(lambda: tips and scene.status('solver') == (0, 'solved'))
+        scene.silence()
+
+
+def test_a_pose_that_nobody_hears_is_no_message_until_somebody_does(monkeypatch):
+    made, message = [], outputs.tip_pose_message
+    monkeypatch.setattr(outputs, 'tip_pose_message', lambda *a: made.append(a) or message(*a))
+    with RosSession('/lab/quiet') as ros:
+        scene = Scene(ros, '/lab/quiet')
+        scene.speak()
+        wait_until(lambda: scene.status('solver') == (0, 'solved'))
+        assert not made
+        tips = ros.listen(PoseStamped, 'tip_pose')
+        wait_until(lambda: tips)
         scene.silence()
 
 

@@ -54,6 +54,10 @@ def test_numba_comes_without_a_measurement_of_coverage():
     assert printed(FIRST_KERNEL + 'import coverage\nprint(coverage.__name__)')[-1] == 'coverage'
 
 
+def test_the_first_kernel_needs_no_parser_of_c():
+    assert printed(FIRST_KERNEL + "print('cffi' in sys.modules)")[-1] == 'False'
+
+
 COMPILED = """
 import io, sys
 from soro_mechanics.numerics import numba_start

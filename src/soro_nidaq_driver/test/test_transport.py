@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import grpc
 import numpy as np
 import pytest
 from recording_card import GOOD, Regulated
@@ -237,6 +238,24 @@ def test_a_limit_on_several_calls_is_said_in_a_sentence(card):
     assert card.calls == []
     system.Device('Dev1', grpc_options=link.options()).reset_device()  # the limit is over
     assert len(card.named('ResetDevice')) == 1
+    link.close()
+
+
+def test_a_call_is_prepared_once(card, monkeypatch):
+    made, channel = [], grpc._channel.Channel
+    prepare = channel.unary_unary
+
+    def noted(channel, method, *arguments, **options):
+        made.append(method)
+        return prepare(channel, method, *arguments, **options)
+
+    monkeypatch.setattr(channel, 'unary_unary', noted)
+    link = client.Link(f'127.0.0.1:{card.port}', 5.0)
+    device = client.import_client().system.Device('Dev1', grpc_options=link.options())
+    for _ in range(3):
+        device.reset_device()
+    assert len(card.named('ResetDevice')) == 3
+    assert sum('ResetDevice' in method for method in made) == 1
     link.close()
 
 

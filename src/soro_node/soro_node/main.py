@@ -39,6 +39,7 @@ from rclpy.task import Future
 
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
+from soro_node.executor.rclpy_private import spare_inspection
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware
 from soro_node.process.early_start import end_signals
@@ -178,6 +179,7 @@ def run(
     global _signals
     use_kernel_cache()
     set_middleware()
+    spare_inspection()
     sys.setswitchinterval(SWITCH_INTERVAL)
     os.nice(niceness)  # before the middleware makes its threads
     end_with_launcher()

@@ -79,20 +79,16 @@ class RobotBinding:
         return robot
 
     def prepare(self) -> float:
-        """Make the kernels ready: those of the node's model, and of others compiled before.
+        """Make the kernels of the node's model ready; return how long that took [s].
 
-        What has never been compiled for other models is compiled beside the node; until then
-        `robot_with` refuses them. Return how long the node has worked on it [s].
+        What has been compiled for other models is loaded when it is asked for. What has not is
+        compiled beside the node; until then `robot_with` refuses those models.
         """
         seconds = warm_up(self.robot)
-        others = [self._robot(m) for m in self.description.models if m != self.model]
-        waiting = self._compilation.models if self._compilation is not None else set()
-        file = self.description.file
-        ready = [r for r in others if r.model not in waiting and is_compiled(file, r.model)]
-        seconds += sum(warm_up(robot) for robot in ready)
         if self._compilation is None:
-            missing = {r.model for r in others} - {r.model for r in ready}
-            self._compilation = BackgroundCompilation(self.description.file, missing)
+            file, models = self.description.file, set(self.description.models) - {self.model}
+            missing = {model for model in models if not is_compiled(file, model)}
+            self._compilation = BackgroundCompilation(file, missing)
         return seconds
 
     def _robot(self, name: str) -> Robot:

@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What soro touches of the inside of rclpy is there; else an entry can go, or must change."""
 
+import inspect
 from pathlib import Path
 import re
 
 import pytest
 import rclpy
+from rclpy import executors
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl import rcutils_logger
 from rclpy.parameter import Parameter
+from rclpy.timer import TimerInfo
 from std_msgs.msg import Int32
 
 from soro_node.executor import rclpy_private
@@ -59,6 +63,44 @@ def test_waiting_messages_are_taken_by_asking(context):
     node = rclpy.create_node('private_take', context=context)
     subscription = node.create_subscription(Int32, 'numbers', print, 10)
     assert list(rclpy_private.take_waiting(subscription, 3)) == []
+    node.destroy_node()
+
+
+@pytest.fixture
+def spared(monkeypatch):
+    """Let rclpy look at little, and fail where it looks at more."""
+
+    def refuse(*arguments, **options):
+        raise AssertionError(arguments)
+
+    for module in (rcutils_logger, executors):
+        monkeypatch.setattr(module, 'inspect', inspect)
+    rclpy_private.spare_inspection()
+    for name in ('findsource', 'signature'):
+        monkeypatch.setattr(inspect, name, refuse)
+
+
+def test_a_log_line_knows_its_caller_without_the_source_text(spared):
+    caller = rcutils_logger.CallerId()
+    assert caller.function_name == 'test_a_log_line_knows_its_caller_without_the_source_text'
+    assert caller.file_path == str(Path(__file__).absolute())
+
+
+def test_a_timer_tells_its_times_to_the_callbacks_that_want_them(spared, context):
+    node = rclpy.create_node('private_times', context=context)
+    told = {}
+
+    def wants(info: TimerInfo) -> None:
+        told['wants'] = info
+
+    timers = [node.create_timer(0.001, wants)]
+    timers.append(node.create_timer(0.001, lambda: told.setdefault('plain')))
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    while len(told) < len(timers):
+        executor.spin_once(timeout_sec=5.0)
+    assert isinstance(told['wants'], TimerInfo)
+    executor.shutdown()
     node.destroy_node()
 
 

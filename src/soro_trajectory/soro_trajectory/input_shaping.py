@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from collections import deque
 import math
+from typing import Any
 
 import numpy as np
 
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.dynamics.modes import Modes, modes
-from soro_mechanics.dynamics.robot_motion import stepper
-from soro_mechanics.dynamics.stepper import Options
 from soro_mechanics.robot import Robot
 
 SHAPERS = {'zv': 1, 'zvd': 2}  # half periods that they last
@@ -59,18 +57,22 @@ def vibration(
     return float(abs(way.sum()))
 
 
-def slowest_modes(robot: Robot, actuation: Array) -> Modes:
-    """Return the slowest modes at rest at an actuation (m,), the actuators held.
+def slowest_modes(robot: Robot, actuation: Array) -> Any:
+    """Return the slowest `Modes` at rest at an actuation (m,), the actuators held.
 
     SoroError: the robot has no model network, or no stable equilibrium with mass there.
     """
+    from soro_mechanics.dynamics.modes import modes  # a seventh of a planner's imports
+    from soro_mechanics.dynamics.robot_motion import stepper
+    from soro_mechanics.dynamics.stepper import Options
+
     network = robot.with_model('network')
     options = Options(ELEMENTS, incompressible=robot.model in THIN)
     return modes(stepper(network, network.forward(actuation), options), MODES)
 
 
 def shaped_motion(
-    kind: str, found: Modes, start: Array, end: Array, rates: Array
+    kind: str, found: Any, start: Array, end: Array, rates: Array
 ) -> tuple[Schedule, dict[str, list[float]]] | None:
     """Return the straight motion between two actuations (m,), shaped for the first of the modes.
 

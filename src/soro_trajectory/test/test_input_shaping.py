@@ -4,6 +4,8 @@
 
 import functools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -22,6 +24,12 @@ from soro_trajectory.input_shaping import (
 )
 
 pytestmark = pytest.mark.timeout(900)  # the network in motion is compiled
+
+
+def test_a_planner_imports_no_network_in_motion_before_it_is_wanted():
+    code = 'import sys, soro_trajectory.node; print("soro_mechanics.dynamics" in sys.modules)'
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == 'False', done.stderr
 
 
 def found(*pairs):

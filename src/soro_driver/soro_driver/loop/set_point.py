@@ -30,6 +30,8 @@ class SetPoint:
     def __init__(self, gate: CommandGate, period: float, engage_band: float) -> None:
         self._gate, self._period = gate, period
         self._band = np.where(gate.is_pressure, engage_band, NOISE) * gate.span
+        near = (AT_REST * gate.span).tolist()
+        self._near_rest = list(zip(gate.rest.tolist(), near, strict=True))
         self._written = math.nan
         self.hold = gate.rest.copy()
         self.rest()
@@ -41,8 +43,8 @@ class SetPoint:
     @property
     def at_rest(self) -> bool:
         """Whether every output is at rest."""
-        off = np.abs(self.values - self._gate.rest)
-        return bool(np.all(off <= AT_REST * self._gate.span))
+        pairs = zip(self.values.tolist(), self._near_rest, strict=True)
+        return all(abs(value - rest) <= most for value, (rest, most) in pairs)
 
     def start_from(self, reading: Reading) -> None:
         """Begin where the robot is.

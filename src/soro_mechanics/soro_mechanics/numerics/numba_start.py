@@ -7,7 +7,8 @@ half of SciPy and, by way of ``numpy.f2py``, a guesser of character sets: a fift
 time that a node needs until its kernels run. No kernel of ours calls BLAS. SciPy is installed with
 this library, so the answer is known, and a kernel of somebody else that does call BLAS still
 imports it when it is compiled. A seventh of the import itself is coverage, which Numba takes where
-it is installed, of use only where coverage is being measured.
+it is installed, of use only where coverage is being measured. For functions of CFFI, which no
+kernel of ours calls either, it builds a parser of C: whoever wants them imports cffi before.
 
 A third of a compilation was two things: the options of the compiler, 40 properties, were read at
 every addition in a kernel, and every assignment to a slice compiled the text of an error (it still
@@ -38,8 +39,10 @@ def import_numba() -> None:
 
 def load_numba() -> None:
     """Import what Numba imports for its first kernel; call before one runs."""
+    import_numba()
+    with _without('cffi'):
+        from numba.core.typing import cffi_utils  # noqa: F401
     if BLAS not in sys.modules and 'numba.np.arraymath' not in sys.modules:
-        import_numba()
         with _without(BLAS):
             from numba.np import arraymath
         arraymath._HAVE_BLAS = True

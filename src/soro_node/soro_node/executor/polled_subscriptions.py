@@ -15,7 +15,7 @@ import heapq
 import time
 from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
@@ -23,7 +23,7 @@ from rclpy.serialization import deserialize_message
 from soro_node.executor.rclpy_private import take_waiting
 
 
-class PolledCallbackGroup(CallbackGroup):
+class PolledCallbackGroup(ReentrantCallbackGroup):
     """A callback group whose members an executor waits for while it is open.
 
     - `is_open`: to be changed in the thread that spins; it counts from the executor's next turn.
@@ -35,12 +35,7 @@ class PolledCallbackGroup(CallbackGroup):
         """Whether the gate is open."""
         return self.is_open
 
-    def beginning_execution(self, entity: Any) -> bool:
-        """Whether the gate is still open."""
-        return self.is_open
-
-    def ending_execution(self, entity: Any) -> None:
-        """Nothing to do."""
+    beginning_execution = can_execute  # it may have been closed meanwhile
 
 
 class PolledSubscriptions:

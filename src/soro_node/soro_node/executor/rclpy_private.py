@@ -10,9 +10,13 @@ looks at whether the entry can go.
 from __future__ import annotations
 
 from collections.abc import Iterator
+import inspect
+from types import FrameType, SimpleNamespace
 from typing import Any
 
+from rclpy import executors
 from rclpy.executors import Executor
+from rclpy.impl import rcutils_logger
 from rclpy.node import Node
 
 
@@ -61,3 +65,19 @@ def take_waiting(
             if taken is None:
                 return
             yield taken
+
+
+def spare_inspection() -> None:
+    """Let no log line search all modules for its source, no timer read its signature anew."""
+
+    def signature(callback: Any) -> Any:
+        known = getattr(callback, '__annotations__', {}).items()
+        parameters = {name: SimpleNamespace(name=name, annotation=kind) for name, kind in known}
+        return SimpleNamespace(parameters=parameters)
+
+    def getframeinfo(frame: FrameType) -> Any:
+        return SimpleNamespace(filename=frame.f_code.co_filename)
+
+    for module, look in (executors, signature), (rcutils_logger, getframeinfo):
+        if hasattr(module, 'inspect'):
+            module.inspect = SimpleNamespace(**{**vars(inspect), look.__name__: look})

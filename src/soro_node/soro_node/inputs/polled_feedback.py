@@ -67,7 +67,7 @@ class PolledFeedback(LatestFeedback):
 
     def report(self) -> None:
         """Say what the driver tells; call it again and again, for it grows old."""
-        age, feedback = self.age(), self.fresh()
+        age, feedback = self.age(), super().fresh()  # read just now
         values = {'age': age}
         if self.refusal:
             level, text = Level.ERROR, self.refusal
