@@ -14,10 +14,11 @@ import pytest
 from soro_mechanics import load_robot
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_mechanics.numerics import vector_kernels
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_node.process import background_compilation
 from soro_node.process.background_compilation import BackgroundCompilation
-from soro_node.process.warm_up import is_compiled, warm_up
+from soro_node.process.warm_up import is_compiled, mark_of, warm_up
 from soro_node.robot_binding import RobotBinding
 from soro_rigs.ros_session import Place, wait_until
 
@@ -69,7 +70,7 @@ def test_the_nodes_model_is_ready_and_the_others_follow(compiled):
     models.add('lcm')
     binding = RobotBinding(Place(), VALUES)
     binding.prepare()
-    assert warmed == ['lpcc', 'lcm']
+    assert warmed == ['lpcc']  # a node loads for what it is asked for
     (process,) = Compiler.started
     assert process.command[-3:] == ['ncm', 'network', 'npcc']
     assert process.waited_for.wait(5.0)  # its end leaves nothing in the table of processes
@@ -175,6 +176,18 @@ def has_ended(number):
     except OSError:
         return True
     return text.rpartition(')')[2].split()[0] == 'Z'
+
+
+def test_kernels_of_sources_that_have_changed_are_not_compiled(tmp_path, monkeypatch):
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
+    assert not is_compiled(FILE, 'other')
+    mark = mark_of(FILE, 'other')
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    assert is_compiled(FILE, 'other')
+    source = Path(vector_kernels.__file__).stat().st_mtime
+    os.utime(mark, (source - 1.0, source - 1.0))
+    assert not is_compiled(FILE, 'other')
 
 
 def test_nothing_to_do_starts_nothing():

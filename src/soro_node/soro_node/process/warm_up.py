@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import contextlib
+from functools import cache
 import hashlib
 import os
 from pathlib import Path
@@ -39,7 +40,17 @@ def warm_up(robot: Robot) -> float:
 
 def is_compiled(file: str | Path, model: str) -> bool:
     """Whether kernels of a robot file were compiled before, so that `warm_up` only loads them."""
-    return mark_of(file, model).exists()
+    try:
+        return mark_of(file, model).stat().st_mtime >= _changed()
+    except FileNotFoundError:
+        return False
+
+
+@cache
+def _changed() -> float:
+    """Return when the sources of kernels were changed last; Numba compiles them anew then."""
+    sources = Path(soro_mechanics.__file__).parent.rglob('*kernels*.py')
+    return max(source.stat().st_mtime for source in sources)
 
 
 def mark_of(file: str | Path, model: str) -> Path:
