@@ -140,7 +140,7 @@ def test_the_mesh_is_compared_where_the_robot_is_bent():
 def test_a_curve_that_ends_before_the_limits_is_said(last):
     description = read_robot_file(find_robot_file('soft_parallel'))
     legs = description.structure['ancf']
-    curves = [replace(c, pressures=c.pressures * last / c.pressures[-1]) for c in legs.curves]
+    curves = [c._replace(pressures=c.pressures * last / c.pressures[-1]) for c in legs.curves]
     structure = {'ancf': replace(legs, curves=tuple(curves))}
     found = list(doctor_models._curves(replace(description, structure=structure)))
     assert bool(found) is (last < description.actuators[0].maximum)

@@ -202,7 +202,7 @@ def test_robot_file_gets_the_curves_and_keeps_the_rest(robot, tmp_path):
 def test_curves_that_hardly_rise_are_written_as_they_are(robot, tmp_path):
     fit = identify_stretch(table(*(measured(h) for h in HEIGHTS)), MAXIMUM)[0]
     values = 1.0 + 1e-6 * np.arange(len(fit.curve.values))
-    flat = replace(fit, curve=replace(fit.curve, values=values))
+    flat = replace(fit, curve=fit.curve._replace(values=values))
     written = write_identified(robot.description, [flat], tmp_path / 'flat.yaml')
     np.testing.assert_allclose(written.structure['ancf'].curves[0].values, values, atol=1e-8)
 

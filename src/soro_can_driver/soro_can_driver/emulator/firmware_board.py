@@ -29,6 +29,7 @@ class FirmwareBoard(MotorBoard):
         numbers = (self.serial, self.boot_id, self.count, self.inputs, repr(tick), repr(left))
         self.firmware = HostFirmware(PACKAGE, numbers, program)
         self._broken, self._late = '', Wire()
+        self._turned: list[str] = []  # said when time passes: until then nothing is built
 
     def receive(self, can_id: int, data: bytes, now: float) -> Wire:
         """Take one frame from the bus; returns the frames it causes."""
@@ -44,6 +45,9 @@ class FirmwareBoard(MotorBoard):
         motors, (frames, self._late) = self.motors, (self._late, Wire())
         rows = zip(motors.stalled, motors.reversed, motors.slip.tolist(), strict=True)
         lines = [f'm {i} {a:d} {b:d} {slip!r}' for i, (a, b, slip) in enumerate(rows)]
+        turned, self._turned = self._turned, []
+        for line in turned:
+            frames += self._say(line)
         if (broken := '\n'.join(lines)) != self._broken:
             self._broken = broken
             for line in lines:
@@ -59,8 +63,8 @@ class FirmwareBoard(MotorBoard):
 
     def place(self, angle: Any) -> None:
         """Have the motors stand at angles, shape (count,) [0.1 deg], as if turned by hand."""
-        for i, at in enumerate(angle.tolist()):
-            self._late += self._say(f'a {i} {at!r}')
+        super().place(angle)
+        self._turned = [f'a {i} {at!r}' for i, at in enumerate(angle.tolist())]
 
     def fail(self, code: EmergencyCode, motors: int) -> None:
         """Have the board find a fault; it says so with what comes next."""
