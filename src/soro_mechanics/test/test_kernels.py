@@ -189,7 +189,7 @@ def _shifted_twice(value):
 HOLDER = """
 import os, sys
 from soro_mechanics.numerics import kernels
-os.nice(int(sys.argv[2]))
+kernels._rank = lambda: int(sys.argv[2])
 lock = open(sys.argv[1], 'a+')
 kernels._take(lock)
 print('held', flush=True)
@@ -197,15 +197,16 @@ sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize(('nice', 'waited'), [('19', 0.1), ('0', 0.6)])
+@pytest.mark.parametrize(('rank', 'waited'), [('19', 0.1), ('0', 0.6)])
 def test_one_that_gets_less_of_the_processor_is_not_waited_for(
-    tmp_path, monkeypatch, nice, waited
+    tmp_path, monkeypatch, rank, waited
 ):
+    monkeypatch.setattr(kernels, '_rank', lambda: 0)
     monkeypatch.setattr(kernels, 'PATIENCE', 0.1)
     monkeypatch.setattr(kernels, 'MAX_WAIT', 0.6)
     path = tmp_path / 'kernel.lock'
     with subprocess.Popen(
-        [sys.executable, '-c', HOLDER, str(path), nice],
+        [sys.executable, '-c', HOLDER, str(path), rank],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -217,10 +218,27 @@ def test_one_that_gets_less_of_the_processor_is_not_waited_for(
             took = time.monotonic() - begin
             with pytest.raises(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            assert waited <= took and (nice == '0' or took < 0.6)
+            assert waited <= took and (rank == '0' or took < 0.6)
             holder.communicate()
             kernels._take(lock)
-            assert path.read_text() == f'{os.nice(0)}\n'
+            assert path.read_text() == '0\n'
+
+
+BACK = """
+import os
+from soro_mechanics.numerics.kernels import _rank
+os.nice(3)
+print(_rank() in (os.nice(0), 20) and _rank() >= 3)
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+print(_rank())
+"""
+
+
+def test_who_stands_back_farther_has_a_higher_rank():
+    found = subprocess.run(
+        [sys.executable, '-c', BACK], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.split() == ['True', '20']
 
 
 def test_literals_of_one_type_share_a_signature():
