@@ -50,12 +50,23 @@ HOLD = 1e-3  # of the ranges: as far from where rows were exact, steps of least 
 REFINING = 8, MIN_TRUST  # from the caller's tolerances to the default ones
 
 
+class Known(NamedTuple):
+    """What the steps to a point have shown of the task there."""
+
+    rows: Array | None = None
+    where: Array | None = None  # z where they were exact
+    curvature: Array | None = None  # of energy and task together, likewise (`_learn`)
+
+
+NOTHING = Known()
+
+
 class Left(NamedTuple):
     """What a search leaves with its solution for the next one: the way on, solved and known."""
 
     model: Any  # whose solution it is (a `Model`: its module imports this one)
     asked: tuple[Task, tuple[float, float]]  # task and tolerances
-    known: tuple[Any, ...]  # of `Point`: rows, where they were exact, and curvature
+    known: Known
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
@@ -71,9 +82,7 @@ class Point(NamedTuple):
     errors: tuple[float, float]
     met: bool
     size: float  # of the residual
-    rows: Array | None = None  # of the task there, as far as steps have shown them
-    known_at: Array | None = None  # z where they were exact
-    curvature: Array | None = None  # of energy and task together, likewise (`_learn`)
+    known: Known = NOTHING
 
 
 class Search:
@@ -135,7 +144,7 @@ class Search:
         left: Left | None = None if guess is None else guess.search
         if guess is not None and left is not None and within:
             if left.model is self.model and guess.load.like(self.load):
-                return self._point(z, guess, left.known if left.asked == self._asked else ())
+                return self._point(z, guess, left.known if left.asked == self._asked else NOTHING)
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
@@ -167,11 +176,11 @@ class Search:
         """Solve an actuation in units of the ranges."""
         return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
-    def _point(self, z: Array, q: Configuration, known: tuple[Any, ...] = ()) -> Point:
+    def _point(self, z: Array, q: Configuration, known: Known = NOTHING) -> Point:
         error = task_error(q.tip, self.target)
         errors, residual = sizes(error), error / self._unit
         size = math.sqrt(residual @ residual)
-        return Point(z, q, residual, errors, self._meets(q, errors), size, *known)
+        return Point(z, q, residual, errors, self._meets(q, errors), size, known)
 
     def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
         near, turned = self._aim.tolerances
@@ -195,7 +204,7 @@ class Search:
         size = point.z.size
         redundant = size > point.residual.size
         trust, penalty, bend = TRUST, 0.0, np.zeros((size, size))
-        rows, curvature, bent = point.rows, point.curvature, False
+        (rows, _, curvature), bent = point.known, False
         curvature = np.eye(size) if curvature is None else curvature.copy()
         exact, lowest, since = rows is None, point.size, 0
         for iteration in range(ends[0]):
@@ -212,14 +221,14 @@ class Search:
                 rows = self._rows(point)
                 if not all_finite(rows):  # no way on, see `trial` below
                     return point, False
-                point = point._replace(rows=rows, known_at=point.z)
+                point = point._replace(known=point.known._replace(rows=rows, where=point.z))
             task = limits, rows, point.z, point.residual, trust
             step = None if redundant or bent else steps.free_step(*task)
             free = step is not None  # and within the limits
             if not free:
                 step, multiplier, free = steps.landing_step(*task, curvature)
                 far = step is None or steps.longest(step) > HOLD
-                if iteration == 0 and far and point.curvature is not None:  # of no use here
+                if iteration == 0 and far and point.known.curvature is not None:  # of no use here
                     curvature = np.eye(size)
                     step, multiplier, free = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
@@ -257,17 +266,17 @@ class Search:
                 moved = trial.z - point.z
                 done = trial.met and (not redundant or landing and length <= 0.5 * SETTLED)
                 if redundant:
-                    away = steps.longest(trial.z - np.asarray(point.known_at, float))
+                    away = steps.longest(trial.z - np.asarray(point.known.where, float))
                     exact = not trial.met or away > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
-                known, where = (self._rows(trial), trial.z) if exact else (rows, point.known_at)
+                known, where = (self._rows(trial), trial.z) if exact else (rows, point.known.where)
                 if not all_finite(known):  # a branch that ends there has no derivative
                     return trial, False
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
                     shown = trial.residual - point.residual + rows @ moved
                     known = rows - shown[:, None] * (moved / (moved @ moved))
-                trial = Point(*trial[:6], known, where, curvature)
+                trial = trial._replace(known=Known(known, where, curvature))
                 if done:
                     return trial, True
                 if exact and not landing:
@@ -314,7 +323,7 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        left = Left(self.model, self._asked, best[6:])
+        left = Left(self.model, self._asked, best.known)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         actuation = self._limits.actuation(best.z)
         return InverseSolution(actuation, q, *best.errors, at_limit, status)
