@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -57,7 +58,7 @@ class MovingBody(EmulatedBody):
             felt = self.friction.felt(self._hysteresis.apply(actuation))
         if begins:
             self._rest(felt)
-        for value in [felt] if steps == 1 else np.linspace(self._felt, felt, steps + 1)[1:]:
+        for value in _way(self._felt, felt, steps):
             self._advance(value)
         load = LoadCase(self._wrench, (), self.robot.gravity)
         q = snapshot(self.stepper, self._felt, load, self._code)
@@ -71,7 +72,7 @@ class MovingBody(EmulatedBody):
 
     def _advance(self, felt: Array) -> None:
         for parts in (1, PARTS):
-            for value in [felt] if parts == 1 else np.linspace(self._felt, felt, parts + 1)[1:]:
+            for value in _way(self._felt, felt, parts):
                 length = self._step / parts
                 if not self._stepped(length, value):
                     break
@@ -95,3 +96,8 @@ class MovingBody(EmulatedBody):
             self._felt, self._code = felt, Code.NONE
         except InvalidInput:
             self._code = Code.NOT_CONVERGED
+
+
+def _way(start: Array, end: Array, steps: int) -> Iterable[Array]:
+    """Return where equal steps lead, without the start; mostly there is one."""
+    return [end] if steps == 1 else np.linspace(start, end, steps + 1)[1:]

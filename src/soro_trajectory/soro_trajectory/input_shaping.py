@@ -6,13 +6,16 @@ from __future__ import annotations
 
 from collections import deque
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soro_mechanics.analysis.trajectory import Schedule
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot import Robot
+
+if TYPE_CHECKING:
+    from soro_mechanics.dynamics.modes import Modes
 
 SHAPERS = {'zv': 1, 'zvd': 2}  # half periods that they last
 ELEMENTS = 8  # of every integrated piece
@@ -57,8 +60,8 @@ def vibration(
     return float(abs(way.sum()))
 
 
-def slowest_modes(robot: Robot, actuation: Array) -> Any:
-    """Return the slowest `Modes` at rest at an actuation (m,), the actuators held.
+def slowest_modes(robot: Robot, actuation: Array) -> Modes:
+    """Return the slowest modes at rest at an actuation (m,), the actuators held.
 
     SoroError: the robot has no model network, or no stable equilibrium with mass there.
     """
@@ -72,7 +75,7 @@ def slowest_modes(robot: Robot, actuation: Array) -> Any:
 
 
 def shaped_motion(
-    kind: str, found: Any, start: Array, end: Array, rates: Array
+    kind: str, found: Modes, start: Array, end: Array, rates: Array
 ) -> tuple[Schedule, dict[str, list[float]]] | None:
     """Return the straight motion between two actuations (m,), shaped for the first of the modes.
 

@@ -270,11 +270,10 @@ class _Problem:
                 expected = f'an actuation with an equilibrium ({q.status.code.name})'
                 raise InvalidInput(f'pose {self.chosen[i]}', value.tolist(), expected)
             self._last[i], tips[i] = q, q.tip[:3, 3]
-            at, slope = self._slopes.get(i, (value + np.inf, change[i]))
-            if not np.all(np.abs(value - at) < NEAR * self._span):
-                slope = self._robot.jacobian(q)[:3]
-                self._slopes[i] = value, slope
-            rows[i] = slope @ change[i]
+            known = self._slopes.get(i)
+            if known is None or np.any(np.abs(value - known[0]) >= NEAR * self._span):
+                known = self._slopes[i] = value, self._robot.jacobian(q)[:3]
+            rows[i] = known[1] @ change[i]
         rows[:, :, -3:] = np.eye(3)
         residual = (tips + constant - self._data.points[self.chosen]).ravel()
         self._known = np.array(x), residual, rows[:, :, self.free].reshape(len(residual), -1)
