@@ -180,6 +180,7 @@ def run(
     use_kernel_cache()
     set_middleware()
     spare_inspection()
+    faulthandler.enable(sys.__stderr__)  # a crash in compiled code says where
     sys.setswitchinterval(SWITCH_INTERVAL)
     os.nice(niceness)  # before the middleware makes its threads
     end_with_launcher()

@@ -214,6 +214,15 @@ def test_threads_share_a_core_while_the_middleware_is_taken_down(start):
     assert process.finish() == (0, [*SAFE, '1'], '')
 
 
+def test_a_crash_in_compiled_code_says_where(start):
+    process = start()
+    process.read_until('ready')
+    process.child.send_signal(signal.SIGSEGV)
+    code, _, err = process.finish()
+    assert code == -signal.SIGSEGV
+    assert 'Fatal Python error: Segmentation fault' in err and 'in spin' in err
+
+
 def test_what_only_shows_stands_back_once_it_has_started(start):
     process = start('shows', *mode('show'))
     process.read_until(str([os.nice(0)]))

@@ -347,12 +347,13 @@ class ForwardNetwork(Model):
     def linearise_solution(self, solution: Solution, left: tuple[Any, ...] = ()) -> Linearisation:
         """Return the network linearised at a solution, with as few nodes as tell its stability.
 
-        From the level on that was enough last, where a solve may have `left` the tangent; where a
-        rod may buckle, with all nodes.
+        From the level on that was enough last; where a rod may buckle, with all nodes. A solve may
+        have `left` the tangent of the first level, when that was enough; another thread may need
+        more by now.
         """
         equilibrium = solution.equilibrium
         last = len(equilibrium.layout.levels) - 1
-        for level in range(equilibrium.level, last + 1):
+        for level in range(0 if left else equilibrium.level, last + 1):
             linear, left = Linearisation(*on_cut(solution, level), *left), ()
             if level == last or (linear.negative == 0 and linear.holds):
                 break
