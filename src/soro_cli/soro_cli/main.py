@@ -110,10 +110,10 @@ def verb_parser(name: str, point: EntryPoint) -> argparse.ArgumentParser:
 
 
 def _finite(word: str) -> float:
-    number = float(word)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f'{word!r} is no finite number')
-    return number
+    with contextlib.suppress(ValueError):
+        if math.isfinite(number := float(word)):
+            return number
+    raise argparse.ArgumentTypeError(f'{word!r} is no finite number without unit')
 
 
 def _run_verb(name: str, point: EntryPoint, words: list[str]) -> int:

@@ -95,6 +95,15 @@ def test_it_goes_on_telling_when_waiting_becomes_an_error(driver, monkeypatch, c
     assert lines[0].startswith('[INFO]') and lines[-1].startswith('[WARN]')
 
 
+def test_what_takes_long_before_the_device_is_asked_is_waited_for_too(driver, monkeypatch, capfd):
+    monkeypatch.setattr(autostart, 'SAY_PERIOD', 0.0)
+    monkeypatch.setattr(driver, 'prepare', lambda: 'kernels are compiled')
+    driver.autostart()
+    driver._starting._begun -= 7.0
+    driver._starting.look()
+    assert 'waiting for the device (7 s): kernels are compiled' in ''.join(capfd.readouterr())
+
+
 def refuse_arming(driver, error):
     """Have every arming refused; the list of those that were tried."""
     tried = []

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the public face: loading, checking of arguments, limits, dispatch."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 import pickle
+import re
 import subprocess
 import sys
 
@@ -19,6 +20,18 @@ from soro_mechanics.robot_file.reader import read_robot_file
 @pytest.fixture(scope='module')
 def robot():
     return load_robot('stiff_flop', 'lpcc')
+
+
+def test_what_holds_arrays_is_itself_and_nothing_else(robot):
+    """To compare two of them, numpy would ask for the truth of an array."""
+    q, other = (robot.forward([5e4, 0.0, 0.0]) for _ in range(2))
+    assert q == q and q != other and len({q, other, robot.inverse(q.tip[:3, 3], guess=q)}) == 3
+    holding = re.compile(r'\b(Array|NDArray|Integers|Floats)\b')
+    for name, module in sorted(sys.modules.items()):
+        for kind in vars(module).values() if name.startswith('soro_mechanics.') else ():
+            if isinstance(kind, type) and is_dataclass(kind):
+                if any(holding.search(str(field.type)) for field in fields(kind)):
+                    assert not kind.__dataclass_params__.eq, kind
 
 
 def test_robots_load_by_name_and_by_path():

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -188,6 +189,20 @@ def test_kernels_of_sources_that_have_changed_are_not_compiled(tmp_path, monkeyp
     source = Path(vector_kernels.__file__).stat().st_mtime
     os.utime(mark, (source - 1.0, source - 1.0))
     assert not is_compiled(FILE, 'other')
+
+
+def test_kernels_of_sources_that_seem_to_be_of_tomorrow_are_compiled_once(tmp_path, monkeypatch):
+    """As on a computer whose clock was set back, or whose sources came from one that is ahead."""
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
+    tomorrow = time.time_ns() + 86400 * 10**9
+    monkeypatch.setattr('soro_node.process.warm_up._changed', lambda: tomorrow)
+    robot = load_robot('spatial_cc')
+    mark = mark_of(FILE, robot.model)
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    assert not is_compiled(FILE, robot.model)
+    warm_up(robot)
+    assert is_compiled(FILE, robot.model)
 
 
 def test_nothing_to_do_starts_nothing():

@@ -12,7 +12,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.section import Section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CreepProperties:
     """A Kelvin chain: each part of the response follows with its time constant [s]. Assumed."""
 

@@ -21,7 +21,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.section import Section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HistoryProperties:
     """Of m drives, k play operators of each."""
 

@@ -24,7 +24,7 @@ ASYMMETRY = 1e-2
 ORTHONORMAL = 1e-9  # rounding of a few matrix products
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CondensedPorts:
     """A device linearised at one equilibrium."""
 

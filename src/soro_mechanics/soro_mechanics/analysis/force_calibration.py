@@ -18,7 +18,7 @@ from soro_mechanics.numerics import lie
 LIMIT = 0.05  # N (assumed): half interval of the zero that is still of use
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ForceCalibration:
     """`half`: of intervals that hold 95 % each; without a weight that shows mass is zero."""
 

@@ -24,7 +24,7 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of a symmet
 WANTED = {'fx': 'N', 'fy': 'N', 'fz': 'N', 'x': 'm', 'y': 'm', 'z': 'm'}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MeasuredCompliance:
     """A fit to pulls."""
 

@@ -31,7 +31,7 @@ SENSES = ('strong', 'weak')
 FLAT = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MotorLimits:
     """Limits of the motors; infinite where there is none."""
 
@@ -41,7 +41,7 @@ class MotorLimits:
     angle_maximum: Array  #: (na,) [rad]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IsotropicEffort:
     """The largest effort available in every direction of a subspace."""
 

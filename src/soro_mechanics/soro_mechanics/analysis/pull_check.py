@@ -29,7 +29,7 @@ SMALL_SKEW = 0.02  # of the norm: what pulls of finite size alone may leave
 NEEDED = 4  # pulls that are kept at least
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PullCheck:
     """What a model leaves of the pulls."""
 

@@ -24,7 +24,7 @@ REGULAR = 'a compliance of full rank: this one is rigid in some direction'
 ROUND_OFF = 1e-12  # of the largest eigenvalue
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ellipsoid:
     """Principal compliances of one (3, 3) block, the most compliant first."""
 
@@ -33,7 +33,7 @@ class Ellipsoid:
     asymmetry: float  #: norm of the skew part over the norm of the block
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Eigenscrews:
     """Eigenscrews of a stiffness (Shi 2023, 2.4.2; Huang and Schimmels 2000).
 

@@ -21,7 +21,7 @@ ROUNDS = 30  # of Gauss-Newton steps and variance components
 TURN_MORE = 'more postures, in which the tip turns more, about several axes'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrackerCalibration:
     """What was found; `half`: of intervals that hold 95 % each if errors vary like noise."""
 

@@ -38,7 +38,7 @@ MAX_POINTS = 100_000
 TOO_MANY = 100  # points that are not reached: each takes long, of a path in millimetres all are
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SampledPath:
     """Points along a curve."""
 
@@ -51,7 +51,7 @@ class SampledPath:
         return self.poses[:, :3, 3]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PathSolution:
     """Actuation at every point of a path."""
 
@@ -64,7 +64,7 @@ class PathSolution:
     warnings: Warnings = Warnings.NONE  # of the equilibria at any of the points
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Schedule:
     """A path with its times."""
 

@@ -28,7 +28,7 @@ Part = tuple[Array, NDArray[np.int64], Array, Array]  # tips, codes, compliance,
 CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Workspace:
     """Result of a batch."""
 

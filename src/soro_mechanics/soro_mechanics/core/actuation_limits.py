@@ -15,7 +15,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 TOUCHING = 1e-7  # a limit stops the solution when it is this near, relative to the range
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Limits:
     """Linear limits ``low <= rows @ z <= high`` on scaled actuations, and their names."""
 

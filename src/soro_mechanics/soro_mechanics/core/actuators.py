@@ -53,7 +53,7 @@ class Actuator:
         return QUANTITIES[self.quantity][0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CoupledLimit:
     """A linear limit ``coefficients @ actuation <= maximum`` on several actuators."""
 

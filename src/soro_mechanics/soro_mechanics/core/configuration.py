@@ -38,7 +38,7 @@ class LoadAxes(IntEnum):
     LOCAL = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Load:
     """A dead (BASE axes) or follower (LOCAL axes) wrench on a body or along a backbone."""
 
@@ -51,7 +51,7 @@ class Load:
     until: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadCase:
     """Everything that loads a robot in one solve; nothing by default."""
 
@@ -77,7 +77,7 @@ class LoadCase:
         return LoadCase(wrench, loads, (1.0 - share) * self.gravity + share * other.gravity)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Target:
     """What an inverse has to meet, and how well."""
 
@@ -113,7 +113,7 @@ class Target:
         return self if aims == self.tolerances else replace(self, tolerances=aims)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Configuration:
     """A robot in equilibrium; its `wrench`, `loads` and `gravity` are those of its load case."""
 
@@ -151,7 +151,7 @@ class Configuration:
 Guess = Configuration | None  # an earlier solution to start from, or none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InverseSolution:
     """Actuation for a target, or the nearest reachable pose and why it is only that."""
 

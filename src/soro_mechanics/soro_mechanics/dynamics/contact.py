@@ -18,7 +18,7 @@ from soro_mechanics.models.network.layout import Layout
 SHAPES = {'plane': PLANE, 'sphere': SPHERE, 'box': BOX}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solid:
     """A solid that stands still, and the law of its contacts; see `contact_kernels`.
 
@@ -35,7 +35,7 @@ class Solid:
     slip: float = 1e-3  # m/s, below which a contact sticks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ball:
     """A ball fixed on a body that may touch solids."""
 

@@ -136,7 +136,7 @@ class EnergyMeter:
         return elastic, -float(place @ x.gravity)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Look:
     time: float
     x: Inputs

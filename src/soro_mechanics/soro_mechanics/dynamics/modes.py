@@ -17,7 +17,7 @@ from soro_mechanics.models.network.kernels.rod_kernels import subtract_load, sub
 MOTOR = 6  # column of an end's basis; joint angles follow
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Modes:
     """Modes, the slowest first, the actuators held.
 

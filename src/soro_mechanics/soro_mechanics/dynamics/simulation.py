@@ -27,7 +27,7 @@ MOST_ERROR = 2.0  # of a step, in tolerances
 Signal = Callable[[float], Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Simulation:
     """A motion. Energies [J]: see `soro_mechanics.dynamics.energy`."""
 

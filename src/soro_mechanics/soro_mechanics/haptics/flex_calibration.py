@@ -29,7 +29,7 @@ SCHEMA = 1
 UNKNOWN_MATERIAL = 0.15  # relative, of a modulus that no weight has shown; printed, assumed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlexRecording:
     """What a calibration run recorded."""
 
@@ -42,7 +42,7 @@ class FlexRecording:
     places: tuple[Array, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensorCalibration:
     """How to use one sensor."""
 
@@ -86,7 +86,7 @@ class FlexCalibration:
         raise UnknownName('sensor', name, [s.name for s in self.sensors])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CalibrationReport:
     """Fits of all sensors, good and bad."""
 

@@ -63,7 +63,7 @@ class FitLimits:
     play: float = 0.15  #: half of the dead band
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensorFit:
     """A fitted sensor: ``counts = offset + sum(coefficient * rotation of node)``, with play."""
 

@@ -30,7 +30,7 @@ class FlexFault(Enum):
 FAULT_DRIFT = 50.0  # of a DRIFTING sensor [counts/s]: crosses its range in about a minute
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlexSignal:
     """One sensor and its converter, or several with arrays of the same shape."""
 

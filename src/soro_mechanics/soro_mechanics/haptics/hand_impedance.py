@@ -11,7 +11,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HandImpedance:
     """A hand on the handle: mass, damping and stiffness in the five directions, all assumed."""
 

@@ -46,7 +46,7 @@ NEW_CONTACT = 0.1  # s without any before one that has its own allowance of ener
 LET_GO = 'a hand that lets go of the object, or a stop of the device before'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RenderingSetup:
     """How to render."""
 

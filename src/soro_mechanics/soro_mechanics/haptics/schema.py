@@ -23,7 +23,7 @@ class FlexStrip:
     length: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HapticSpec:
     """Everything that the section ``haptic`` says, in SI."""
 

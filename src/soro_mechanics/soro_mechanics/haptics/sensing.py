@@ -34,7 +34,7 @@ CODES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensingSetup:
     """What is known about the measurements and the forces."""
 
@@ -54,7 +54,7 @@ class SensingSetup:
     sensor_play: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TipEstimate:
     """Pose and wrench of the hand at the tip, axes of base_link, with covariances."""
 
@@ -244,7 +244,7 @@ class Sensing:
         return turned, p.se - turned @ p.ae
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observability:
     """What the measurements can tell about the hand."""
 

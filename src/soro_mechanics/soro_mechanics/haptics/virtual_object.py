@@ -57,7 +57,7 @@ _SIZES = {
 MAX_FRICTION = 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class VirtualObject:
     """One thing that the hand can feel (soro_msgs/VirtualObject)."""
 

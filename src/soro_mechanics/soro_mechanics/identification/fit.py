@@ -77,7 +77,7 @@ class NotIdentifiable(SoroError, ValueError):
         super().__init__(f'the data cannot tell: {"; ".join(parts)}. {remedy}')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Identification:
     """Result of `identify`."""
 

@@ -52,7 +52,7 @@ NEAR = 0.005  # of the range: that far away a Jacobian is still the same, to abo
 LEAST_SLOPE = 0.05  # (assumed) behind a reversal, of the gain: the inverse would jump below it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Movement:
     """Actuators and tip over time, on one clock."""
 
@@ -62,7 +62,7 @@ class Movement:
     points: Array  # (k, 3) of the tip, base_link [m]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class HistoryFit:
     """What was found, and how well fitted and held-out poses are met before and after."""
 

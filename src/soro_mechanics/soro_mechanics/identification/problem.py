@@ -21,7 +21,7 @@ STEP = 1e-4  # of a factor: one Newton step leaves its square, below the solvers
 LENGTH = 0.05  # m: one radian counts as much as this in the first pass, before noise is known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observations:
     """Resting postures of a robot."""
 

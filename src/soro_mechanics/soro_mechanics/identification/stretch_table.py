@@ -26,7 +26,7 @@ from soro_mechanics.models.ancf.solve_kernels import INVERSE
 from soro_mechanics.robot_file.unit_table import read_unit_table, UnitTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StretchTable:
     """Measurements per leg, in the order in which they were made."""
 

@@ -42,7 +42,7 @@ SHORT = (Code.AT_LIMIT, Code.UNREACHABLE, Code.NOT_CONVERGED, Code.UNSTABLE)
 BEYOND = 2.0  # times the loneliest posture's distance to its neighbour: out of the workspace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Postures:
     """Postures spread over what the limits allow."""
 

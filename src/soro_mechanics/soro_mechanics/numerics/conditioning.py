@@ -12,7 +12,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Conditioning:
     """Singular values of a Jacobian whose rotations were multiplied by a length."""
 

@@ -31,7 +31,7 @@ SPIRAL_TURNS = 3
 PENTAGRAM = (3.0 - math.sqrt(5.0)) / 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """A polyline, its orientation at every vertex, and whether it ends where it begins."""
 

@@ -40,7 +40,7 @@ _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _OLD_NUMBER = re.compile(r'[-+]?0[0-7_]+|.*:.*')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RobotDescription:
     """Everything a robot file says, checked and in SI."""
 

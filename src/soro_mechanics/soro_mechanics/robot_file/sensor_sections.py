@@ -16,7 +16,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.robot_file.section import Section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tracker:
     """`index`: of the pose in a PoseArray, -1: not stated; an empty `frame`: TF knows it."""
 
@@ -26,7 +26,7 @@ class Tracker:
     base: Array = field(default_factory=lambda: np.eye(4))  # (4, 4); `frame` in base_link
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ForceSensor:
     """What a sensor reads without a load: its `zero` (6,) and the weight of a tool."""
 

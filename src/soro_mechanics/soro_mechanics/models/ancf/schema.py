@@ -28,7 +28,7 @@ class StretchCurve(NamedTuple):
     slopes: Array  # (n,) derivative at the points; the end slopes also continue the curve [1/Pa]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SoftLegs:
     """A soft parallel robot (Huang 2022): equal legs, one platform."""
 

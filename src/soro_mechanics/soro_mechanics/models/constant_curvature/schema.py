@@ -42,7 +42,7 @@ class PressureMap:
         return self.reference * 2.0 * e / (self.linear + root)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ConstantCurvatureArm:
     """One arc moved by three parallel actuators (Akbari 2021)."""
 

@@ -19,7 +19,7 @@ from soro_mechanics.models.kirchhoff.steps import Loads, reach, TOLERANCE
 _FIRST_POINTS = (1.0, 0.85, 0.7)  # of the target's distance: where first shapes may end
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InverseState:
     """The rod of least energy through a point: the published inverse kinematics."""
 

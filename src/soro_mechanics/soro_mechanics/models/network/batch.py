@@ -45,7 +45,7 @@ MAX_PARTS = 4  # of an integrated piece: they fill the lanes, and Newton's steps
 REPAID = 2  # a batch must have so many samples for every cold solve of the fit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A polynomial of the state: Chebyshev products of the driven values, scaled to -1 ... 1."""
 
@@ -60,7 +60,7 @@ class Fit:
         return np.ascontiguousarray(terms @ self.coefficients)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Solves many actuations of one network under one load; can be pickled."""
 

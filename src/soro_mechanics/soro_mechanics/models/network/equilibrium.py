@@ -39,7 +39,7 @@ UNLOCKED = contextlib.nullcontext()
 Near = tuple[Work, Array, contextlib.AbstractContextManager[object]]  # the last: a lock
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """What is prescribed in one equilibrium."""
 

@@ -37,7 +37,7 @@ from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.robot_file.reader import RobotDescription
 
 
-@dataclass
+@dataclass(eq=False)
 class Solution:
     """What a Configuration keeps: the state to start from, and what was computed of it so far."""
 

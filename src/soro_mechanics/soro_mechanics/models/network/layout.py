@@ -44,7 +44,7 @@ from soro_mechanics.numerics.kernels_by_reference import copied
 PARTS = 4  # of an integrated piece, in which it is looked for buckling before all of its steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensorPlaces:
     """The flex sensors, those of one rod after each other."""
 

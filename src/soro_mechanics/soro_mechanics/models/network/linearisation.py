@@ -43,7 +43,7 @@ FEW = 6  # rows, up to which rotations are faster than LAPACK
 MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
     """Stations of all rods, one after the other."""
 
@@ -94,7 +94,7 @@ def joined_state(layout: lay.Layout, cut: lay.Layout, state: State) -> State:
     return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensorResponse:
     """Flex sensors: value [rad], and derivatives with everything else held."""
 

@@ -17,7 +17,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.linearisation import Linearisation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PortResponse:
     """How the ports of a network answer around an equilibrium.
 

@@ -31,7 +31,7 @@ MAX_STEPS = 8
 ALL = '*'  # in place of a rod's name: all rods together
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sensitivity:
     """Derivatives by parameters."""
 

@@ -18,7 +18,7 @@ from soro_mechanics.models.segments.schema import SegmentChain
 SAME_STATION = 1e-9  # of the segment's length: two cuts closer than this are one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Grid:
     """Elements of a chain."""
 

@@ -45,7 +45,7 @@ TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubber can be trusted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ramp:
     """Result of the actuation stage: section record, its variations, base moments."""
 
@@ -59,7 +59,7 @@ class Ramp:
     structure: SegmentChain  # whose sections these are
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RodState:
     """Solution kept for a warm start, Jacobian and compliance."""
 

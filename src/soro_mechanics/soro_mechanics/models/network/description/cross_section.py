@@ -17,7 +17,7 @@ SHAPES = ('circle', 'tube', 'rectangle')
 MOST_STRAIN = 10.0  # no rubber bears more: a number above has lost its %
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CrossSection:
     """What a rod's section does."""
 
@@ -28,7 +28,7 @@ class CrossSection:
     strain_limit: float = STRAIN_LIMIT
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ShapedSection:
     """A shape of one material, which can be interpolated along a taper."""
 

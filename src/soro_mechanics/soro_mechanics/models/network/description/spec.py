@@ -33,7 +33,7 @@ STRAINS = ('stretch', 'curvature', 'pressure')  # rest strains; several may add 
 TENDONS = ('tension', 'tendon')  # along a rod, at a constant place in its section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BodySpec:
     """A rigid body and where it is when the robot is assembled."""
 
@@ -44,7 +44,7 @@ class BodySpec:
     inertia: Array = field(default_factory=lambda: np.zeros((3, 3)))  # about the centre; dynamics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EndSpec:
     """How one end of a rod is held."""
 
@@ -57,7 +57,7 @@ class EndSpec:
     motor: bool = False  # without one the end does not turn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RodSpec:
     """One rod."""
 
@@ -72,7 +72,7 @@ class RodSpec:
     tolerance: float | None = None  # wanted error of positions [m]: the mesh is only a start
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DriveSpec:
     """What an actuator does to a rod."""
 
@@ -94,7 +94,7 @@ class DriveSpec:
         return x, y, monotone_slopes(x, y)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SensorSpec:
     """A flex sensor: how far a rod turns between two places, about an axis of the section."""
 
@@ -105,7 +105,7 @@ class SensorSpec:
     axis: Array  # (3,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NetworkSpec:
     """Everything that the section ``network`` says, in SI."""
 

@@ -75,7 +75,7 @@ LEFT = 0.3  # of a task of more rows than actuators that a step may leave
 NEARLY = 1e-2  # residual or error, scaled, from which Newton's method is let go its way
 
 
-@dataclass
+@dataclass(eq=False)
 class InverseState:
     """Where an inverse solve stands."""
 

@@ -20,7 +20,7 @@ MIN_SOFT = 1e-9
 SIMPSON = np.array([1.0, 4.0, 1.0]) / 6.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TendonState:
     """What the tendons of a solution do."""
 
