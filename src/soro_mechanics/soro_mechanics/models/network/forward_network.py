@@ -65,7 +65,7 @@ class Solution:
             or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
         ):
             return None
-        return linear.work, change, linear.lock
+        return linear, change
 
     def __reduce__(self) -> Any:
         """Cross a wire without what is computed again when it is asked for."""
