@@ -228,6 +228,11 @@ class ForwardNetwork(Model):
             return None
         return found.state.body[equilibrium.layout.tip_body] @ equilibrium.layout.off_tip
 
+    def fits(self, q: Configuration) -> bool:
+        """Whether a Configuration has the mesh of this model."""
+        own, of = self.equilibrium(q.loads), q.state.equilibrium
+        return of is own or own.same_mesh(of)
+
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
         return self._tangent(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
