@@ -249,14 +249,16 @@ def test_a_robot_says_what_it_is(robot):
 
 
 @pytest.mark.parametrize(
-    'name', ['stiff_flop:ncm', 'soft_parallel:ancf', 'pam_continuum:kirchhoff', 'stiff_flop:network']
+    'name',
+    ['stiff_flop:ncm', 'soft_parallel:ancf', 'pam_continuum:kirchhoff', 'stiff_flop:network'],
 )
 def test_what_another_mesh_has_solved_is_a_guess_and_no_answer(name):
     """Kernels find their places in arrays by the mesh of their own robot."""
     robot = load_robot(*name.split(':'))
     section = robot.model_object.section or 'network'
     mesh = robot.description.structure[section]
-    meshes = [replace(mesh, **{n: 2 * x for n, x in vars(mesh).items() if n in ('elements', 'steps')})]
+    finer = {n: 2 * x for n, x in vars(mesh).items() if n in ('elements', 'steps')}
+    meshes = [replace(mesh, **finer)]
     if section == 'segments':
         meshes.append(replace(mesh, segments=2 * mesh.segments))
     actuation = robot.limits.mean(axis=1)
@@ -268,7 +270,6 @@ def test_what_another_mesh_has_solved_is_a_guess_and_no_answer(name):
         for ask in (robot.jacobian, robot.compliance, robot.compliance_along, robot.examine):
             with pytest.raises(InvalidInput, match='a solution of this robot, on its mesh'):
                 ask(q)
-        assert q.state is not None
         with pytest.raises(InvalidInput, match='a solution of this robot, on its mesh'):
             robot.jacobian(replace(robot.forward(actuation), state=None))
 
