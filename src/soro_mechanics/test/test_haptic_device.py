@@ -17,6 +17,7 @@ from soro_mechanics.haptics.flex_calibration import FlexCalibration, SensorCalib
 from soro_mechanics.haptics.loop import HapticLoop
 from soro_mechanics.haptics.rendering import natural_stiffness, rendering_setup
 from soro_mechanics.haptics.sensing import observability, Sensing, sensing_setup
+from soro_mechanics.haptics.sensor_watch import SensorWatch
 from soro_mechanics.haptics.virtual_environment import (
     Control,
     frame_at,
@@ -155,6 +156,25 @@ def loop_of(robot):
     loop = HapticLoop(device, sensing, rendering_setup(DT, device.motor_limits(), 17.0))
     loop.start(np.zeros(6))
     return loop
+
+
+@pytest.mark.parametrize('shape', [(0,), (4,), (7,), (1, 6), ()])
+def test_a_sample_of_another_shape_is_refused_before_kernels_trust_in_it(robot, shape):
+    """Longer ones would be written beyond what is known of the strips."""
+    loop, good, odd = loop_of(robot), np.zeros(6), np.zeros(shape)
+    law, watch = loop.law, SensorWatch(loop.law.sensing, DT)
+    for ask, given in (
+        (law.tick, (good, odd)),
+        (law.tick, (odd, good)),
+        (law.strips.follow, (odd, DT)),
+        (loop.device.update, (good, odd)),
+        (watch.update, (odd, good > 0.0, good)),
+        (watch.update, (good, odd > 0.0, good)),
+        (watch.update, (good, good > 0.0, odd)),
+    ):
+        with pytest.raises(InvalidInput, match=r'shape \((5|6),\), not'):
+            ask(*given)
+    assert loop.tick(good, loop.device.ports.sensor.copy()) is Code.NONE
 
 
 def test_motors_that_jump_are_no_force_of_the_hand(robot, device):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tangent of a solution leads: what warm solves of networks begin with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,18 @@ def test_a_warm_solve_is_the_cold_one_in_fewer_steps(robot):
     there = robot.inverse(cold.tip, guess=q)
     np.testing.assert_allclose(there.actuation, asked, atol=1e-6)
     assert robot.forward(there.actuation).status.stability is there.configuration.status.stability
+
+
+def test_what_a_prediction_is_read_from_is_nobody_elses(robot):
+    """Another thread that linearises the same solution may take its tangent's place meanwhile."""
+    q = robot.forward(0.2 * DIRECTION)
+    solution, layout = q.state, q.state.equilibrium.layout
+    work = solution.linearisation.work
+    near = solution.nearby(replace(solution.problem, actuation=0.21 * DIRECTION))
+    layout.spare.clear()
+    solution.linearisation = None
+    robot.jacobian(q)
+    assert near and all(one is not work for one in (*layout.spare, solution.linearisation.work))
 
 
 def test_other_loads_are_not_predicted(robot):

@@ -261,6 +261,32 @@ def test_a_robot_says_what_it_is(robot):
     assert repr(robot) == repr(pickle.loads(pickle.dumps(robot))) == said
 
 
+@pytest.mark.parametrize(
+    'name',
+    ['stiff_flop:ncm', 'soft_parallel:ancf', 'pam_continuum:kirchhoff', 'stiff_flop:network'],
+)
+def test_what_another_mesh_has_solved_is_a_guess_and_no_answer(name):
+    """Kernels find their places in arrays by the mesh of their own robot."""
+    robot = load_robot(*name.split(':'))
+    section = robot.model_object.section or 'network'
+    mesh = robot.description.structure[section]
+    finer = {n: 2 * x for n, x in vars(mesh).items() if n in ('elements', 'steps')}
+    meshes = [replace(mesh, **finer)]
+    if section == 'segments':
+        meshes.append(replace(mesh, segments=2 * mesh.segments))
+    actuation = robot.limits.mean(axis=1)
+    for other in meshes:
+        structure = {**robot.description.structure, section: other}
+        q = Robot(replace(robot.description, structure=structure), robot.model).forward(actuation)
+        tips = [robot.forward(actuation, guess=guess).tip for guess in (None, q)]
+        np.testing.assert_allclose(*tips, atol=1e-7)
+        for ask in (robot.jacobian, robot.compliance, robot.compliance_along, robot.examine):
+            with pytest.raises(InvalidInput, match='a solution of this robot, on its mesh'):
+                ask(q)
+        with pytest.raises(InvalidInput, match='a solution of this robot, on its mesh'):
+            robot.jacobian(replace(robot.forward(actuation), state=None))
+
+
 def test_what_was_not_solved_has_no_derivatives():
     robot = load_robot('stiff_flop')
     q = robot.forward(np.zeros(3), wrench=[0.0, 0.0, -1e7, 0.0, 0.0, 0.0])

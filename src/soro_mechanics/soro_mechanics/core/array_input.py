@@ -87,6 +87,13 @@ def has_shape(value: Any, shape: tuple[int, ...]) -> bool:
         return False
 
 
+def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """Raise InvalidInput where an array is of another shape than a kernel trusts in."""
+    if np.shape(value) != shape:
+        found = np.shape(value)
+        raise InvalidInput(name, value, f'shape {shape}, not {found}', Code.INVALID_SIZE)
+
+
 def all_finite(array: Array) -> bool:
     """Whether every number of an array is finite; for few numbers in a fifth of numpy's time."""
     # A sum of squares is finite only of finite numbers. It may overflow with them: then look.

@@ -59,6 +59,10 @@ class Model(ABC):
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve the equilibrium; never raises for a solve that fails, the status tells."""
 
+    def fits(self, q: Configuration) -> bool:
+        """Whether a Configuration has body and mesh of this model; its numbers may be others."""
+        return True
+
     def within_limits(self, actuation: Array) -> bool:
         """Whether an actuation is finite and keeps every limit, the coupled ones too."""
         return self.limits.kept(self.limits.scaled(actuation))

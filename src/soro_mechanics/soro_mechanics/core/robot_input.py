@@ -163,6 +163,8 @@ class RobotInput:
             raise InvalidInput(field, type(q).__name__, f'a Configuration of this robot{hint}')
         if q.model != self.model or q.actuation.shape != (len(self.description.actuators),):
             raise InvalidInput(field, q.model, f'a Configuration made by model {self.model}')
+        if field == 'q' and (q.state is None or not self._model.fits(q)):
+            raise InvalidInput(field, q.backbone_names, 'a solution of this robot, on its mesh')
         return q
 
     def _solved(self, q: Configuration) -> Configuration:

@@ -15,6 +15,7 @@ import numpy as np
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.analysis.polytope import MotorLimits
+from soro_mechanics.core.array_input import check_shape
 from soro_mechanics.core.configuration import Array, Configuration, LoadCase
 from soro_mechanics.core.errors import InvalidInput, RobotFileError
 from soro_mechanics.core.status import Code
@@ -135,6 +136,7 @@ class HapticDevice:
             lies on the way (`ports.angle` and `ports.force` say where); UNSTABLE: `ports` are not
             usable; NOT_FINITE: what was asked for is no number, and nothing has changed.
         """
+        check_shape('force', force, self.ports.force.shape)
         self.begin(angle, force)
         return self.go_on(whole=True) or Code.NONE
 

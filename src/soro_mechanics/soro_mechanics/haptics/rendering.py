@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.analysis.polytope import MotorLimits
+from soro_mechanics.core.array_input import check_shape
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -331,6 +332,8 @@ class HapticLaw:
             NONE, or why the command was left as it is: NO_STATE, NOT_FINITE, UNREACHABLE from
             sensing; AT_LIMIT, NOT_CONVERGED from rendering.
         """
+        check_shape('encoder', encoder, self.command.shape)
+        check_shape('sensor', sensor, self.strips.half.shape)
         sensing = self.sensing
         self._periods += periods
         period = self.setup.period

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.core.array_input import check_shape
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.haptics import watch_kernels as kernels
@@ -127,6 +128,8 @@ class SensorWatch:
             Whether a sensor was given up just now.
         """
         sensing, limit = self._sensing, self._limits.misfit
+        for name, given in (('raw', raw), ('faulty', faulty), ('sensor', sensor)):
+            check_shape(name, given, self.good.shape)
         sample = raw, faulty, sensor, self._limits.stuck_samples
         known = sensing.port_arrays, sensing.arrays
         bad, square = kernels.watch_sensors(*known, self._watched, *sample)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from soro_mechanics.core.array_input import check_shape
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.haptics import watch_kernels as kernels
 
@@ -59,5 +60,6 @@ class StripPlay:
 
         Both of shape (ns,) [m], the second a view; NaN is no reading.
         """
+        check_shape('reading', reading, self.half.shape)
         kernels.follow_strips(self.arrays, reading, seconds)
         return self.elongation

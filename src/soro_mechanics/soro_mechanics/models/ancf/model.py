@@ -135,6 +135,11 @@ class Ancf(Model):
                         return InverseSolution(actuation, q, *errors, (), q.status)
         return self._searched(target, load, guess, spent)
 
+    def fits(self, q: Configuration) -> bool:
+        """Whether a Configuration has legs of as many elements and stations."""
+        same = q.state.nodes.shape == self.rest.nodes.shape
+        return same and q.arc_lengths[0].shape == self._arc_lengths[0].shape
+
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, n): tip twist per unit of actuation."""
         _, slope = self.stretches(q.actuation)
@@ -221,9 +226,7 @@ class Ancf(Model):
 
     def _start(self, guess: Guess) -> AncfState:
         """Return where a solve begins: a guess whose legs have as many elements, or the rest."""
-        if guess is None or guess.state.nodes.shape != self.rest.nodes.shape:
-            return self.rest
-        return guess.state
+        return self.rest if guess is None or not self.fits(guess) else guess.state
 
     def _configuration(
         self, actuation: Array, load: LoadCase, state: AncfState, status: SolverStatus

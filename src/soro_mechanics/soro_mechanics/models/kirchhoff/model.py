@@ -134,6 +134,12 @@ class Kirchhoff(Model):
         final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
         return InverseSolution(actuation, q, errors[0], errors[1], (), final)
 
+    def fits(self, q: Configuration) -> bool:
+        """Whether a Configuration has a rod of as many modules, elements and stations."""
+        own, of = self.rod.straight, q.state
+        shapes = of.q.shape == own.q.shape and of.force.shape == own.force.shape
+        return shapes and q.arc_lengths[0].shape == self._arc.shape
+
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
         jacobian = np.einsum('ktc,tci->kti', q.state.by_bend, self.rod.combine)
@@ -160,11 +166,7 @@ class Kirchhoff(Model):
 
     def _start(self, guess: Guess) -> RodState:
         """Return where a solve begins: a guess from a rod of as many elements, or straight."""
-        straight = self.rod.straight
-        if guess is None or guess.state.q.shape != straight.q.shape:
-            return straight
-        state: RodState = guess.state
-        return state if state.force.shape == straight.force.shape else straight
+        return self.rod.straight if guess is None or not self.fits(guess) else guess.state
 
     def _loads(self, load: LoadCase) -> tuple[Array, Array]:
         return self.rod.loads(load, self.unsupported)

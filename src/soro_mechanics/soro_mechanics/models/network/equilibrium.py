@@ -36,7 +36,7 @@ MAX_SNAPS = 40
 GROWTH = 4.0  # of the residual in a step, above which it is halved
 NO_POSE, NO_RANGE, NO_PATH = np.eye(4), np.empty(0), np.empty((0, 0))
 UNLOCKED = contextlib.nullcontext()
-Near = tuple[Work, Array, contextlib.AbstractContextManager[object]]  # the last: a lock
+Near = tuple[Any, Array]  # `Linearisation` there (whoever reads its work keeps it), and change
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,8 @@ class Equilibrium:
         if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             return Outcome(*solve_held_tendons(self.layout, x, start, (work, old), wanted, most))
         state, w = self.layout.start_from(start), tangent or work
-        at, change, lock = near or (w, NO_RANGE, UNLOCKED)
+        linear, change = near or (None, NO_RANGE)
+        at, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
         limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
         none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, LANES
         aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, *none)

@@ -63,7 +63,7 @@ class Solution:
             or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
         ):
             return None
-        return linear.work, change, linear.lock
+        return linear, change
 
     def __reduce__(self) -> Any:
         """Cross a wire without what is computed again when it is asked for."""
@@ -225,6 +225,11 @@ class ForwardNetwork(Model):
         if not math.isfinite(found.residual):
             return None
         return found.state.body[equilibrium.layout.tip_body] @ equilibrium.layout.off_tip
+
+    def fits(self, q: Configuration) -> bool:
+        """Whether a Configuration has the mesh of this model."""
+        own, of = self.equilibrium(q.loads), q.state.equilibrium
+        return of is own or own.same_mesh(of)
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""

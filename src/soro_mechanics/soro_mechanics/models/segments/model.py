@@ -316,6 +316,11 @@ class SegmentModel(Model):
             state=state,
         )
 
+    def fits(self, q: Configuration) -> bool:
+        """Whether a Configuration has as many segments and elements."""
+        own, of = self.structure, q.state.ramp.structure
+        return len(of.segments) == len(own.segments) and of.elements == own.elements
+
     def jacobian(self, q: Configuration) -> Array:
         """Return the exact derivative, through every increment and the loaded equilibrium."""
         state: RodState = q.state
