@@ -111,7 +111,7 @@ class HapticRobot:
             assert reply.error_code == Code.NONE
             assert f'{STIFFEST:.0f} N/m instead of as stiff as possible' in reply.error_message
             self.estimates.clear()
-            self.hand((0.0, 0.0), (2.5, PRESS), (5.0, PRESS))  # at rest there after 3.5 s
+            self.hand((0.0, 0.0), (2.5, PRESS), (7.0, PRESS))  # at rest there after 3.5 s
             if self.robot.state() == ACTIVE:
                 return [e['place'][0] for e in self.robot.events('handle')[-100:]]
         raise AssertionError(self.robot.story)
