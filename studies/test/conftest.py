@@ -9,6 +9,7 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.haptics.device import HapticDevice
+from soro_studies.haptics import virtual_bench
 from soro_studies.haptics.virtual_bench import bench_signals, calibrated_report
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -27,6 +28,12 @@ def robot():
 @pytest.fixture(scope='session')
 def signals():
     return bench_signals(6)
+
+
+@pytest.fixture
+def few_samples(monkeypatch):
+    """Take a quarter of the samples for calibrations."""
+    monkeypatch.setattr(virtual_bench, 'SAMPLED', 0.2)
 
 
 @pytest.fixture(scope='session')

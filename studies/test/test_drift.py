@@ -37,6 +37,7 @@ def test_what_is_computed_to_be_seen_is_where_sensing_contradicts_itself(
 
 
 @pytest.mark.parametrize('case', ['let go of', 'pressed against a hold'])
+@pytest.mark.usefixtures('few_samples')
 def test_a_drift_is_noticed_in_time(robot, case):
     measured = drift.measure(robot, 'as its model', case, '1 mm/s', 'flex_5')
     assert measured.after is not None and measured.failures == 0
@@ -45,6 +46,7 @@ def test_a_drift_is_noticed_in_time(robot, case):
         assert measured.reason.startswith('flex_5') and measured.ends < 1e-4
 
 
+@pytest.mark.usefixtures('few_samples')
 def test_what_strips_that_slide_conceal_does_little(robot):
     measured = drift.measure(robot, 'as built', 'led about', '1 mm/s', 'flex_5')
     assert measured.leashed and measured.failures == 0

@@ -71,6 +71,7 @@ def test_stored_free_space_is_free_and_nothing_drifts():
         assert row.felt / row.natural < most, row
 
 
+@pytest.mark.usefixtures('few_samples')
 def test_free_space_of_a_device_as_built_is_measured_again(robot, signals):
     device = 'as built, strips follow at once'
     errors: PlantErrors = DEVICES[device]

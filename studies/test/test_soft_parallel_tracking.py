@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_studies.system import soft_parallel_tracking, stretch_recording
 from soro_studies.system.measured_section import keep_values
 from soro_studies.system.soft_parallel_tracking import (
     best_lag,
@@ -32,7 +33,10 @@ CIRCLE = ('circle', 0.04, True)
 
 
 @pytest.mark.timeout(600)
-def test_identified_curves_and_delay_make_the_error_smaller(tmp_path):
+def test_identified_curves_and_delay_make_the_error_smaller(tmp_path, monkeypatch):
+    monkeypatch.setattr(stretch_recording, 'SETTLE', 0.3)  # s
+    monkeypatch.setattr(stretch_recording, 'LOOK', 0.1)
+    monkeypatch.setattr(soft_parallel_tracking, 'SPACING', 1e-3)  # m
     result = study(tmp_path, curves=('circle',), speeds=(0.04,))
 
     def percent(kind, compensated):

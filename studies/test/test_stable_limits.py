@@ -46,13 +46,13 @@ def swing(robot, signals, report):
         if limited:
             rig.loop.law.environment, _ = limits.environment(objects)
         places = []
-        for tick in range(850):
+        for tick in range(650):
             there = min(1.0, tick / 100) if preset != 'hold' else tick / 100 * (tick < 100)
             rig.step(there * np.array(REACH.get(preset, ASIDE)))
             rig.loop.law.oscillation.reset()  # limits alone
             places.append(rig.x[:3].copy())
         assert rig.failures == 0
-        return np.ptp(places[600:], axis=0).max()
+        return np.ptp(places[450:], axis=0).max()
 
     return run
 

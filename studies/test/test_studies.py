@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The studies of the docs, shortened: what they claim holds on the rig in simulated time."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -31,15 +33,30 @@ from soro_studies.haptics.workspace_maps import MATERIALS, tilt_maps, TORQUES, w
 pytestmark = pytest.mark.timeout(900)  # the first solve compiles the network's kernels
 
 
+class Hurried(VirtualBench):
+    """A bench whose hand goes its ways `times` as fast as in the study."""
+
+    times = 1.0
+
+    def along(self, points, seconds):
+        return super().along(points, seconds / self.times)
+
+
 @pytest.fixture(scope='module')
 def make(robot, signals, report):
     assert max(fit.error_share for fit in report.fits) < 0.046  # published
     calibration = report.calibration()
-    return lambda objects, setup=None: VirtualBench(robot, calibration, signals, objects, setup)
+
+    def bench(objects, setup=None, times=1.0):
+        made = Hurried(robot, calibration, signals, objects, setup)
+        made.times = times
+        return made
+
+    return bench
 
 
 def test_springs_below_and_above_the_natural_stiffness_are_felt_as_asked(make):
-    held, soft, stiff = stiffness_curves(make, (100.0, 600.0))
+    held, soft, stiff = stiffness_curves(partial(make, times=2.0), (100.0, 600.0))
     assert soft.asked < 0.5 * held.felt
     assert stiff.asked > 2.0 * held.felt
     # What remains is the model's belief in a material that is 3 % stiffer than it is.
@@ -49,7 +66,7 @@ def test_springs_below_and_above_the_natural_stiffness_are_felt_as_asked(make):
 
 
 def test_the_three_published_cases_are_ordered_in_translation_and_rotation(make):
-    found = {(c.direction, c.name): c for c in three_cases(make)}
+    found = {(c.direction, c.name): c for c in three_cases(partial(make, times=4.0))}
     for direction in ('x', 'turn 1'):
         free, held, stiff = (
             found[direction, name] for name in ('free space', 'motors held', 'position control')
@@ -60,7 +77,7 @@ def test_the_three_published_cases_are_ordered_in_translation_and_rotation(make)
 
 
 def test_a_turn_against_the_wall_is_light_until_it_and_heavy_there(make):
-    turn = turn_against_wall(make)
+    turn = turn_against_wall(partial(make, times=4.0))
     assert 0.0 < turn.towards < 0.2 * turn.at_wall
     assert turn.back < 0.1 * turn.at_wall
 
@@ -75,7 +92,7 @@ def test_motors_that_are_held_aside_hold_the_handle_there(make):
 
 
 def test_the_circle_is_held_to_a_millimetre_and_the_hand_gets_no_energy(make):
-    followed = circle(make, Control.HYBRID)
+    followed = circle(partial(make, times=2.0), Control.HYBRID)
     assert followed.mean < 1e-3
     assert followed.lowest_energy > -0.3
 
@@ -89,11 +106,12 @@ def test_a_rigid_wall_stops_a_hand_and_lets_it_go(make):
 
 
 def test_wall_of_a_turn_box_and_line_hold_the_handle(make):
-    turned, pressed = angle_limit(make), box(make)
+    quick = partial(make, times=4.0)
+    turned, pressed = angle_limit(quick), box(quick)
     assert turned.mean < 2e-3  # rad, beyond the wall at 0.2 rad
     assert pressed.largest < 1e-4
     for control in Control:
-        assert line(make, control).mean < 1e-3
+        assert line(quick, control).mean < 1e-3
     for followed in (turned, pressed):
         assert followed.lowest_energy > -0.3
 
@@ -157,6 +175,7 @@ def test_a_built_device_differs_in_shape_zeros_and_strips_by_what_is_said(robot)
             assert np.abs(rod.fractions * rod.length - end).min() < 5e-4
 
 
+@pytest.mark.usefixtures('few_samples')
 def test_on_a_built_device_friction_is_of_the_published_size_and_is_fitted(robot, signals):
     """Not noise alone: what the paper's figures are made of, and sensing still works."""
     found = sense_as_built(robot, signals, 150)
@@ -169,9 +188,10 @@ def test_on_a_built_device_friction_is_of_the_published_size_and_is_fitted(robot
 
 def test_with_the_model_at_the_published_rate_the_circle_is_still_held(make):
     def slow(objects, setup=None):
-        return make(objects, BenchSetup(model_ticks=25))
+        return make(objects, BenchSetup(model_ticks=25), 2.0)
 
-    quick, published = circle(make, Control.ADMITTANCE), circle(slow, Control.ADMITTANCE)
+    quick = circle(partial(make, times=2.0), Control.ADMITTANCE)
+    published = circle(slow, Control.ADMITTANCE)
     assert quick.mean < published.mean < 1e-3
 
 

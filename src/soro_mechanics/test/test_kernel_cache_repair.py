@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broken files in the cache of compiled kernels cost a compilation and a line, never a program."""
 
-import os
 from pathlib import Path
 import pickle
 import subprocess
 import sys
 
+from forked_programs import ForkedPrograms, own_cache
 import numba
 import pytest
 
@@ -22,22 +22,27 @@ KERNELS = 'import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return x + 
 class Program:
     """A program with one kernel of its own, and its cache."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, programs: ForkedPrograms) -> None:
+        self.folder, self._programs = folder, programs
         (folder / 'small_kernels.py').write_text(KERNELS)
 
-    def run(self) -> str:
-        """Run it; return what it said beside its result."""
-        path = os.pathsep.join([str(self.folder), os.environ.get('PYTHONPATH', '')])
+    def start(self) -> str:
+        """Run it in a process that imports everything anew; return what it said."""
         done = subprocess.run(
             [sys.executable, '-c', PROGRAM],
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, 'NUMBA_CACHE_DIR': str(self.folder / 'cache'), 'PYTHONPATH': path},
+            env=own_cache(self.folder),
         )
         assert (done.returncode, done.stdout) == (0, '42.0\n'), done.stderr
         return done.stderr
+
+    def run(self) -> str:
+        """Run it; return what it said beside its result."""
+        said, errors = self._programs.run(PROGRAM, self.folder)
+        assert said == '42.0\n', errors
+        return errors
 
     def files(self, kind: str) -> list[Path]:
         """Return the files of the cache."""
@@ -45,8 +50,14 @@ class Program:
 
 
 @pytest.fixture(scope='module')
-def program(tmp_path_factory):
-    made = Program(tmp_path_factory.mktemp('program'))
+def programs():
+    with ForkedPrograms() as made:
+        yield made
+
+
+@pytest.fixture(scope='module')
+def program(tmp_path_factory, programs):
+    made = Program(tmp_path_factory.mktemp('program'), programs)
     assert made.run() == ''
     return made
 
@@ -81,6 +92,14 @@ def test_after_all_that_they_are_mended(program):
     assert program.run() == ''
 
 
+def test_a_program_that_imports_numba_drops_them_too(program):
+    (file,) = program.files('nbc')
+    file.write_bytes(b'')
+    said = program.start()
+    assert said.count('\n') == 1 and 'are damaged' in said
+    assert program.start() == ''
+
+
 def test_caches_of_other_versions_and_processors_are_left_alone(program):
     (index,) = program.files('nbi')
     index.write_bytes(other_version(index.read_bytes()))
@@ -88,8 +107,8 @@ def test_caches_of_other_versions_and_processors_are_left_alone(program):
     assert program.run() == ''
 
 
-def test_a_cache_that_cannot_be_written_is_no_end(program, tmp_path):
-    made = Program(tmp_path)
+def test_a_cache_that_cannot_be_written_is_no_end(programs, tmp_path):
+    made = Program(tmp_path, programs)
     made.run()
     (index,), (data,) = made.files('nbi'), made.files('nbc')
     index.unlink()

@@ -4,12 +4,12 @@
 
 import fcntl
 import json
-import os
 from pathlib import Path
 import subprocess
 import sys
 import time
 
+from forked_programs import ForkedPrograms, own_cache
 from numba.core.errors import NumbaError
 from numba.core.runtime import _nrt_python, rtsys
 import numpy as np
@@ -67,20 +67,19 @@ print(json.dumps([found, out.tolist(), error, sum(few.top.stats.cache_hits.value
 def program_folder(folder: Path, large: int) -> dict[str, str]:
     """Write the kernels into a folder; returns the environment of a program with a cache there."""
     (folder / 'few_kernels.py').write_text(MODULE.format(large=large))
-    return {
-        **os.environ,
-        'NUMBA_CACHE_DIR': str(folder / 'cache'),
-        'PYTHONPATH': f'{folder}:{os.environ.get("PYTHONPATH", "")}',
-    }
+    return own_cache(folder)
 
 
-def run(folder: Path, large: int):
+@pytest.fixture(scope='module')
+def programs():
+    with ForkedPrograms() as made:
+        yield made
+
+
+def run(programs: ForkedPrograms, folder: Path, large: int):
     """Run the program with a cache in the folder; returns value, array, error and cache hits."""
-    environment = program_folder(folder, large)
-    found = subprocess.run(
-        [sys.executable, '-c', PROGRAM], env=environment, stdout=subprocess.PIPE, check=True
-    )
-    return json.loads(found.stdout)
+    program_folder(folder, large)
+    return json.loads(programs.run(PROGRAM, folder)[0])
 
 
 def cached(folder: Path, kernel: str):
@@ -92,28 +91,28 @@ RIGHT = [2.0 * (4.0 + 10.0 + 18.0 + 3), [4.0, 14.0, 32.0], 'negative']
 
 
 @pytest.fixture(scope='module')
-def compiled(tmp_path_factory):
+def compiled(tmp_path_factory, programs):
     """Return a folder with a cache in which everything is; each test leaves it so."""
     folder = tmp_path_factory.mktemp('compiled')
-    assert run(folder, 0) == [*RIGHT, 0]
+    assert run(programs, folder, 0) == [*RIGHT, 0]
     return folder
 
 
 @pytest.mark.parametrize('lost', ['inner', 'outer', 'merged', 'top'])
-def test_a_called_kernel_is_found_again_or_compiled(compiled, lost):
+def test_a_called_kernel_is_found_again_or_compiled(compiled, programs, lost):
     for file in cached(compiled, lost):
         file.unlink()
-    assert run(compiled, 0) == [*RIGHT, int(lost != 'top')]
-    assert run(compiled, 0) == [*RIGHT, 1]
+    assert run(programs, compiled, 0) == [*RIGHT, int(lost != 'top')]
+    assert run(programs, compiled, 0) == [*RIGHT, 1]
     assert all(cached(compiled, kernel) for kernel in ('inner', 'outer', 'top'))
 
 
-def test_a_called_kernel_is_in_no_caller(tmp_path):
-    run(tmp_path, 0)
+def test_a_called_kernel_is_in_no_caller(tmp_path, programs):
+    run(programs, tmp_path, 0)
     called = [file.read_bytes() for file in cached(tmp_path, 'top')]
     for old in (tmp_path / 'cache').rglob('*.nb?'):
         old.unlink()
-    assert run(tmp_path, 10**9)[0] == 70.0
+    assert run(programs, tmp_path, 10**9)[0] == 70.0
     copied = [file.read_bytes() for file in cached(tmp_path, 'top')]
     assert not any(b'negative' in code for code in called)
     assert any(b'negative' in code for code in copied)
@@ -137,12 +136,10 @@ print(few.top(pair, np.zeros(3)), sum(few.outer.stats.cache_misses.values()))
 
 
 @pytest.mark.parametrize('large', [0, 10**9])
-def test_only_what_python_calls_is_compiled_for_it(tmp_path, large):
-    environment = program_folder(tmp_path, large)
-    command = [sys.executable, '-c', BOTH_WAYS]
+def test_only_what_python_calls_is_compiled_for_it(tmp_path, programs, large):
+    program_folder(tmp_path, large)
     for misses in (1, 0):
-        found = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-        first, second = found.stdout.decode().splitlines()
+        first, second = programs.run(BOTH_WAYS, tmp_path)[0].splitlines()
         assert first == "['top'] (3.0, 3) ['inner', 'top']"
         assert second == f'12.0 {misses}'
 

@@ -5,6 +5,8 @@
 import subprocess
 import sys
 
+import pytest
+
 FIRST_KERNEL = """
 import sys
 from soro_mechanics.numerics.kernel_cache import use_kernel_cache
@@ -33,29 +35,28 @@ def printed(program):
     return done.stdout.split()
 
 
-def test_the_first_kernel_needs_no_scipy_linalg():
-    assert printed(FIRST_KERNEL) == ['False', 'False']
+@pytest.fixture(scope='module')
+def said():
+    """Return what a program says whose first kernel comes before all others, and SciPy after."""
+    modules = "print('coverage' in sys.modules, 'cffi' in sys.modules)\n"
+    after = 'import coverage\nprint(coverage.__name__)\n'
+    return printed(FIRST_KERNEL + modules + OTHERS + BEFORE + after)
 
 
-def test_kernels_of_others_find_blas():
-    assert printed(FIRST_KERNEL + OTHERS) == ['False', 'False', 'True', 'True']
+def test_the_first_kernel_needs_no_scipy_linalg_no_parser_of_c_and_no_coverage(said):
+    assert said[:4] == ['False'] * 4
+
+
+def test_kernels_of_others_find_blas(said):
+    assert said[4:6] == ['True', 'True']
+
+
+def test_scipy_and_coverage_can_be_imported_afterwards(said):
+    assert said[6:] == ['5.0', 'coverage']
 
 
 def test_scipy_that_is_there_already_stays():
     assert printed(BEFORE + FIRST_KERNEL)[:2] == ['5.0', 'True']
-
-
-def test_scipy_can_be_imported_afterwards():
-    assert printed(FIRST_KERNEL + BEFORE)[-1] == '5.0'
-
-
-def test_numba_comes_without_a_measurement_of_coverage():
-    assert printed(FIRST_KERNEL + "print('coverage' in sys.modules)")[-1] == 'False'
-    assert printed(FIRST_KERNEL + 'import coverage\nprint(coverage.__name__)')[-1] == 'coverage'
-
-
-def test_the_first_kernel_needs_no_parser_of_c():
-    assert printed(FIRST_KERNEL + "print('cffi' in sys.modules)")[-1] == 'False'
 
 
 COMPILED = """

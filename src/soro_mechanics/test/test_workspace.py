@@ -103,7 +103,7 @@ def test_wrong_samples_are_refused(robot):
 def test_a_workspace_is_that_of_solves_by_themselves_where_there_are_branches():
     robot = load_robot('pam_continuum')
     robot.gravity = [9.81, 0.0, 0.0]
-    found = workspace.sample_workspace(robot, 12)
+    found = workspace.sample_workspace(robot, 6)
     for actuation, tip, code in zip(found.actuation, found.tip, found.codes, strict=True):
         q = robot.forward(actuation)
         assert q.status.code == code

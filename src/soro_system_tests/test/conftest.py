@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+import json
 from pathlib import Path
 import time
 
 import pytest
 
+from soro_cli.main import main
 from soro_cli.robot_process import RobotProcess
 from soro_studies.system.launched_robot import LaunchedRobot, robot_process, watched_robot
 
@@ -93,3 +95,16 @@ def running(request, kept_robot):
     finally:
         if not whole:
             kept_robot.end(in_order=False)
+
+
+@pytest.fixture
+def soro(request, capsys):
+    """Return what runs a verb against `running` and returns its JSON answer, in this process."""
+
+    def run(*words: str) -> dict:
+        code = main([*words, '--robot', robot_of(request.node)[0], '--json'])
+        said = capsys.readouterr()
+        assert code == 0, said.out + said.err
+        return json.loads(said.out.splitlines()[-1])
+
+    return run

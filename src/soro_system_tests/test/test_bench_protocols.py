@@ -107,7 +107,7 @@ def test_each_protocol_writes_the_table_that_its_readers_read(tmp_path):
         hand(robot, load_robot('spatial_cc', model='ncm'))
         options = {
             'pull': '--length 2mm --duration 60s',
-            'stretch': '--settle 0.5s --count 4 --amplitude 0.6',
+            'stretch': '--settle 0.3s --count 3 --amplitude 0.6',
             'step': '--actuator actuator_2 --duration 3s',
             'chirp': '--amplitude 0.3 --frequency 0.2 0.5 --duration 8s',
         }

@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -16,19 +13,6 @@ from soro_studies.system.soft_parallel_real_time import DELAY, set_parameters
 from soro_studies.system.venting import assert_vented
 
 TARGET = (1.2e5, 0.6e5, 0.0)  # Pa
-
-
-def soro(*words: str) -> dict:
-    """Run a verb against the running robot; return its JSON answer."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'soft_parallel', '--json'],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.robot('soft_parallel')
@@ -57,7 +41,7 @@ def test_the_robot_answers_and_moves(running):
 
 @pytest.mark.robot('soft_parallel')
 @pytest.mark.timeout(300)
-def test_verbs_of_the_command_reach_the_robot_which_then_stops(running):
+def test_verbs_of_the_command_reach_the_robot_which_then_stops(running, soro):
     soro('move', '--pose', '10mm', '-5mm', '170mm')
     running.spin(0.3)
     assert math.dist(running.watch.tip, (0.01, -0.005, 0.17)) < 4e-3
@@ -68,7 +52,7 @@ def test_verbs_of_the_command_reach_the_robot_which_then_stops(running):
     assert space['failed'] == 0
     assert 0.15 < space['longest_extent'] < 0.25  # published: 0.239 m, of 5000 samples
     result = soro(
-        'track', 'circle', '--centre', '0', '0', '180mm', '--size', '20mm', '--speed', '20mm/s'
+        'track', 'circle', '--centre', '0', '0', '180mm', '--size', '10mm', '--speed', '20mm/s'
     )
     assert result['error_code'] == 0
     # tip_pose is the model at the measured pressures: what the driver and the wire lose.

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sample of the proof that nothing moves a stopped robot; `make reliability` runs all of it."""
 
+from contextlib import nullcontext
 import json
 import subprocess
-import sys
 
 import pytest
 
+from soro_studies.system import stop_proof
 from soro_studies.system.stop_proof import Case, cases, ENDS, ENVIRONMENT, page
 from soro_studies.system.stop_senders import RATES, RAW, STEPS, TARGET_KINDS
 
@@ -37,13 +38,24 @@ def test_the_page_counts_what_is_stored(tmp_path, monkeypatch):
 
 
 @pytest.mark.timeout(400)
-def test_nothing_moves_a_stopped_robot_before_a_person_clears_it():
-    done = subprocess.run(
-        [sys.executable, '-m', 'soro_studies.system.stop_proof', '--devices', 'nidaq', '--keep',
-         '--ends', 'stop,lost', '--rates', '0.5,50'],
-        capture_output=True, text=True, timeout=380.0, check=False,
-    )  # fmt: skip
-    said = done.stdout[-3000:] + done.stderr[-3000:]
-    result = json.loads(done.stdout[done.stdout.index('{\n') :])
-    assert result['moves'] == [] and result['cases'] > 0, said
-    assert done.returncode == 0, said
+def test_nothing_moves_a_stopped_robot_before_a_person_clears_it(running, monkeypatch, capsys):
+    monkeypatch.setattr(stop_proof, 'launched_robot', lambda *_, **__: nullcontext(running))
+    monkeypatch.setenv('XDG_DATA_HOME', '')
+    words = ['--one', 'nidaq', '--keep', '--ends', 'stop,lost', '--rates', '0.5,50']
+    code, said = stop_proof.main(words), capsys.readouterr().out[-3000:]
+    result = json.loads(said[said.index('{\n') :])
+    assert result['moves'] == [] and result['cases'] == 6, said
+    assert code == 0, said
+
+
+def test_each_device_has_a_process(monkeypatch):
+    commands, codes = [], iter((0, 1))
+
+    def run(command, env, check):
+        assert env['ROS_AUTOMATIC_DISCOVERY_RANGE'] == 'LOCALHOST' and env['ROS_DOMAIN_ID']
+        commands.append(command[command.index('--one') :])
+        return subprocess.CompletedProcess(command, next(codes))
+
+    monkeypatch.setattr(stop_proof.subprocess, 'run', run)
+    assert stop_proof.main(['--devices', 'nidaq,can', '--keep', '--ends', 'stop']) == 1
+    assert [c[1] for c in commands] == ['nidaq', 'can'] and all('--keep' in c for c in commands)

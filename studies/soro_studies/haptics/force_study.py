@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.haptics.device import HapticDevice, softened, turns_about
 from soro_mechanics.haptics.flex_calibration import (
     calibrate,
     CalibrationReport,
@@ -161,12 +161,13 @@ def _solved(
     """Solve the model of a modulus along a path."""
     model = HapticDevice(softened(robot, scale))
     names = tuple(strip.name for strip in model.spec.strips)
-    rotations: list[list[Array]] = [[] for _ in names]
+    frames: list[list[tuple[Array, Array, Array]]] = [[] for _ in names]
     for angle in path:
         _follow(model, STEP * np.round(angle / STEP), wrench)
         for i, name in enumerate(names):
-            rotations[i].append(model.node_rotations(name))
-    return FlexRecording(names, tuple(np.array(r) for r in rotations), counts)
+            frames[i].append(model.node_frames(name))
+    rotations = tuple(turns_about(*map(np.array, zip(*f, strict=True))) for f in frames)
+    return FlexRecording(names, rotations, counts)
 
 
 def _follow(device: HapticDevice, angle: Array, wrench: Array) -> None:

@@ -24,7 +24,7 @@ from soro_mechanics.analysis.condensed_ports import CondensedPorts
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics.device import HapticDevice, softened
+from soro_mechanics.haptics.device import HapticDevice, softened, turns_about
 from soro_mechanics.haptics.flex_calibration import (
     calibrate,
     CalibrationReport,
@@ -37,7 +37,7 @@ from soro_mechanics.haptics.rendering import rendering_setup
 from soro_mechanics.haptics.sensing import sensing_setup
 from soro_mechanics.haptics.stable_limits import MOTOR_LAG
 from soro_mechanics.haptics.virtual_environment import VirtualEnvironment, VirtualObject
-from soro_mechanics.numerics.lie import so3_log
+from soro_mechanics.numerics.lie_kernels import so3_log
 from soro_mechanics.robot import Robot
 from soro_studies.haptics.as_built import as_built, PlantErrors, Play
 from soro_studies.haptics.multirate import SlowModel
@@ -47,6 +47,7 @@ SPEED = math.radians(1000.0)  # rad/s of the outputs
 DEVIATION = 2.7e-4  # rad, of an encoder, as the renderer's default
 FORCES = np.array([10.0, 10.0, 10.0, 0.5, 0.5])  # N, N m, of a hand, as the renderer's default
 SOFTER = 0.97  # of the plant's material
+SAMPLED = 0.05  # s, between the samples of a calibration
 GRIP = np.diag([400.0, 400.0, 400.0, 1.5, 1.5])  # N/m, N m/rad, of a hand
 
 
@@ -175,19 +176,20 @@ def calibrated_report(
     model = HapticDevice(robot)
     plant, zero, play = make_plant(robot, errors)
     limits = amplitude * robot.limits
-    path = extreme_trajectory(limits[:, 0], limits[:, 1], 0.9, 0.05, random)
+    path = extreme_trajectory(limits[:, 0], limits[:, 1], 0.9, SAMPLED, random)
     names = tuple(strip.name for strip in model.spec.strips)
-    rotations: list[list[Array]] = [[] for _ in names]
+    frames: list[list[tuple[Array, Array, Array]]] = [[] for _ in names]
     counts = []
     free, sensors = np.zeros(5), together(signals)
     for angle in path:
         plant.update(angle + zero, free)
         model.update(STEP * np.round(angle / STEP), free)
         for i, name in enumerate(names):
-            rotations[i].append(model.node_rotations(name))
+            frames[i].append(model.node_frames(name))
         slid = play.follow(plant.ports.sensor.copy())
         counts.append(sensors.counts(slid, 0.0, random))
-    recording = FlexRecording(names, tuple(np.array(r) for r in rotations), np.array(counts))
+    rotations = tuple(turns_about(*map(np.array, zip(*f, strict=True))) for f in frames)
+    recording = FlexRecording(names, rotations, np.array(counts))
     return calibrate(robot.name, recording, model.spec.distance, method)
 
 
@@ -196,8 +198,10 @@ def place_of(ports: CondensedPorts, pose: Array | None = None) -> Array:
 
     `pose` is another one than that of the ports.
     """
-    at = ports.pose if pose is None else pose
-    return ports.axes.T @ np.concatenate([at[:3, 3], so3_log(at[:3, :3])])
+    at, place = ports.pose if pose is None else pose, np.empty(6)
+    place[:3] = at[:3, 3]
+    so3_log(np.ascontiguousarray(at[:3, :3]), place[3:])
+    return ports.axes.T @ place
 
 
 class VirtualBench:

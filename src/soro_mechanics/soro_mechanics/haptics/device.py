@@ -216,12 +216,15 @@ class HapticDevice:
 
         Their order is that of the node numbers of a calibration.
         """
-        names = [s.name for s in self.spec.strips]
-        q = names.index(strip)
+        return turns_about(*self.node_frames(strip))
+
+    def node_frames(self, strip: str) -> tuple[Array, Array, Array]:
+        """Return of what `turns_about` makes `node_rotations`, of one solution or of several."""
+        q = [s.name for s in self.spec.strips].index(strip)
         r = self.sensor_rod[q]
         first, node = int(self.structure.rod_node[r]), self._state.node[:, :3, :3]
         axis = self.motor_axis[self.sensor_motor[q]]
-        return turns_about(node[first], node[[first + k for k in self.under[q]]], axis)
+        return node[first].copy(), node[[first + k for k in self.under[q]]], axis
 
     def places(self, strip: str) -> Array:
         """Return where the nodes under a sensor are along its rod [m], in that order."""

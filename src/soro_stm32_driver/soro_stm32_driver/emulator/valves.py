@@ -64,7 +64,7 @@ class Valves:
         self.coils = 0
         self._venting_until: int | None = None
         self._pull_in = 0
-        self._tick = 0
+        self._tick = self._next = 0  # and when something happens again
 
     @property
     def venting(self) -> bool:
@@ -106,6 +106,7 @@ class Valves:
         if action.action != HOLD:
             self.muscles[action.muscle].queue.append(action)
             self._working.add(action.muscle)
+            self._next = 0
 
     def step(self, tick: int) -> None:
         """Pass one millisecond."""
@@ -116,11 +117,16 @@ class Valves:
                 self._off(i, m)
                 m.net = 0.0
             self._vented()
+        if tick < self._next:
+            return
         for i in sorted(self._working):
             if self.muscles[i].busy:
                 self._work(i, self.muscles[i], tick)
             else:
                 self._working.remove(i)
+        working = [self.muscles[i] for i in self._working]
+        nexts = [max(m.ready, self._pull_in) if m.running is HOLD else m.ends for m in working]
+        self._next = min(nexts, default=0)
 
     def drop(self) -> None:
         """Close every valve and forget what waits."""
