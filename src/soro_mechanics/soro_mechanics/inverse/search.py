@@ -32,7 +32,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import steps
 from soro_mechanics.inverse.steps import inside, nearest_allowed
 from soro_mechanics.inverse.task_error import miss_sentence, task_rows
-from soro_mechanics.inverse.task_kernels import scaled_error, secant
+from soro_mechanics.inverse.task_kernels import secant, task_error
 
 TRUST = 0.5  # first step, in ranges of the actuators
 # Of a search most iterations, and the trust below which no step is left to try: within the limits,
@@ -179,7 +179,7 @@ class Search:
 
     def _point(self, z: Array, q: Configuration, known: Known = NOTHING) -> Point:
         residual = np.empty(self._unit.shape)
-        away, turned, size = scaled_error(q.tip, self.target.pose, self._unit, residual)
+        away, turned, size = task_error(q.tip, self.target.pose, self._unit, residual)
         errors = away, turned
         return Point(z, q, residual, errors, self._meets(q, errors), size, known)
 

@@ -11,6 +11,8 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Target, Task
 from soro_mechanics.inverse import task_kernels as kernels
 
+ONES = np.ones(6)
+
 
 def axis_turn(tip: Array, target: Array) -> Array:
     """Return the shortest turn of a tip's z axis to a target's, shape (3,) [rad], base axes."""
@@ -23,7 +25,7 @@ def task_error(tip: Array, target: Target) -> Array:
     Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
     """
     error = np.empty(target.size)
-    kernels.task_error(tip, target.pose, error)
+    kernels.task_error(tip, target.pose, ONES, error)
     return error
 
 
@@ -38,8 +40,8 @@ def task_rows(tip: Array, task: Task, twist: Array) -> Array:
 
 def task_errors(tip: Array, target: Target) -> tuple[float, float]:
     """Return the errors of position [m] and orientation [rad]."""
-    errors: tuple[float, float] = kernels.task_error(tip, target.pose, np.empty(target.size))
-    return errors
+    away, turned, _ = kernels.task_error(tip, target.pose, ONES, np.empty(target.size))
+    return away, turned
 
 
 def sizes(error: Array) -> tuple[float, float]:

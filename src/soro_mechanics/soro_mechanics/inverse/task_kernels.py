@@ -7,8 +7,6 @@ The number of a task's rows, 3, 5 or 6, says which task it is.
 
 import math
 
-import numpy as np
-
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import pose_error
 from soro_mechanics.numerics.vector_kernels import column_at, cross, dot, in_axes, minus, times
@@ -27,47 +25,35 @@ def axis_turn(tip, target):
 
 
 @kernel
-def task_error(tip, target, out):
-    """Write what the task lacks, `task_error.task_error`; return errors of way and turn."""
+def task_error(tip, target, unit, out):
+    """Write what the task lacks, in units; return errors of way and turn, and the size written."""
     rows = out.shape[0]
     if rows == 6:
         pose_error(tip, target, out)
     else:
-        way = minus(column_at(target, 0, 3), column_at(tip, 0, 3))
-        out[0], out[1], out[2] = way
+        out[0], out[1], out[2] = minus(column_at(target, 0, 3), column_at(tip, 0, 3))
     if rows == 5:
         turn = in_axes(tip, axis_turn(tip, target))
         out[3], out[4] = turn[0], turn[1]
-    away = turned = 0.0
-    for i in range(3):
-        away += out[i] * out[i]
-    for i in range(3, rows):
-        turned += out[i] * out[i]
-    return math.sqrt(away), math.sqrt(turned)
-
-
-@kernel
-def scaled_error(tip, target, unit, out):
-    """Write the same in units; return both errors, and the size of what was written."""
-    away, turned = task_error(tip, target, out)
-    size = 0.0
-    for i in range(out.shape[0]):
+    away = turned = size = 0.0
+    for i in range(rows):
+        away += out[i] * out[i] if i < 3 else 0.0
+        turned += out[i] * out[i] if i > 2 else 0.0
         out[i] /= unit[i]
         size += out[i] * out[i]
-    return away, turned, math.sqrt(size)
+    return math.sqrt(away), math.sqrt(turned), math.sqrt(size)
 
 
 @kernel
 def secant(rows, step, before, after):
     """Return rows with what a step has shown, residuals before and after it (Broyden)."""
-    new = np.empty(rows.shape)
-    along = 0.0
-    for j in range(step.shape[0]):
+    new, along = rows.copy(), 0.0
+    for j in range(step.size):
         along += step[j] * step[j]
     for i in range(rows.shape[0]):
         shown = after[i] - before[i]
-        for j in range(step.shape[0]):
+        for j in range(step.size):
             shown += rows[i, j] * step[j]
-        for j in range(step.shape[0]):
-            new[i, j] = rows[i, j] - shown * (step[j] / along)
+        for j in range(step.size):
+            new[i, j] -= shown * (step[j] / along)
     return new

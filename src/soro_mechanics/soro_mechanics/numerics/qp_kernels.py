@@ -252,14 +252,11 @@ def least_energy(energy, task, residual, within):
     """
     (h, g), (rows, z, low, high, trust) = energy, within
     low, high = step_bounds(rows, z, low, high, trust)
-    met, x, force = _meeting(h, g, task, residual)
-    status = OPTIMAL
-    if not met:
-        status, x, force = solved(h, g, task, residual, residual)
-    alone = status == OPTIMAL
-    for i in range(rows.shape[0] if alone else 0):
+    alone, x, force = _meeting(h, g, task, residual)
+    for i in range(rows.shape[0]):
         alone = alone and low[i] <= _dot(rows[i], x) <= high[i]
-    if status == OPTIMAL and not alone:
+    status = OPTIMAL
+    if not alone:
         ends = np.concatenate((residual, low)), np.concatenate((residual, high))
         status, x, force = solved(h, g, np.concatenate((task, rows)), *ends)
     return status, x, force[: residual.size].copy(), alone
