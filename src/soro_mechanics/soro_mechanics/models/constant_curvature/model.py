@@ -85,8 +85,9 @@ class ConstantCurvature(Model):
         """Solve for the arc: closed form without load, Newton with load."""
         start = time.perf_counter()
         free, applied = self.free_lengths(actuation), self._applied(load)
-        warm = guess is not None and applied is not None
-        x = np.array(guess.state) if warm else self.to_arc @ free
+        x = self.to_arc @ free
+        if guess is not None and applied is not None:
+            x = np.array(guess.state)
         return self._solved(actuation, load, (free, applied), x, start)
 
     def _solved(
