@@ -28,7 +28,7 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
-from soro_mechanics.core.old_names import argument_renamed, offer_old_names
+from soro_mechanics.core.old_names import offer_old_names, renamed_argument
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.multistart import MultiStart
 from soro_mechanics.numerics import first_calls
@@ -173,7 +173,6 @@ class Robot(robot_input.RobotInput):
             raise InvalidInput(field, given.tolist(), COMPUTABLE)
         return q
 
-    @argument_renamed('elsewhere', 'multistart')
     def inverse(
         self,
         target: Any,
@@ -184,6 +183,7 @@ class Robot(robot_input.RobotInput):
         position_tolerance: float = POSITION_TOLERANCE,
         orientation_tolerance: float = ORIENTATION_TOLERANCE,
         multistart: bool | None = None,
+        **old: Any,
     ) -> InverseSolution:
         """Find the actuation that brings the tip to a target.
 
@@ -207,19 +207,21 @@ class Robot(robot_input.RobotInput):
         InverseSolution
             Its status says when the target is unreachable, stopped by a limit or not converged.
         """
-        if not isinstance(multistart, bool | np.bool_ | None):
+        if old:
+            multistart = renamed_argument(old, 'elsewhere', 'multistart')
+        if multistart is not None and not isinstance(multistart, bool | np.bool_):
             raise InvalidInput('multistart', multistart, 'True, False or None')
         goal = robot_input.checked_target(
             target, task, (position_tolerance, orientation_tolerance)
         )
         first_calls.finish()  # a search has a time limit
         load = self._load(wrench, loads)
-        search = partial(self._searched, self._model.inverse, load)
-        explain = partial(self._explained, load, goal)
-        first = search(goal, self._guess(guess))
+        first = self._searched(self._model.inverse, load, goal, self._guess(guess))
         if guess is None if multistart is None else multistart:
+            search = partial(self._searched, self._model.inverse, load)
+            explain = partial(self._explained, load, goal)
             return self._others.improved(self, first, search, explain, goal)
-        return explain(first)
+        return self._explained(load, goal, first) if first.unexplained else first
 
     def precompute_seeds(self) -> None:
         """Solve now the postures from which a `multistart` of `inverse` begins."""

@@ -3,7 +3,6 @@
 """Targets within the workspace that a search from the actuators' rest does not find."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 import pickle
 import threading
 
@@ -304,5 +303,5 @@ def test_what_promises_less_than_another_search_has_reached_is_hopeless(errors):
     target = Target(np.eye(4), Task.POSE, (1e-6, 1e-5))
     miss = target.miss(errors)
     assert miss == pytest.approx(2.0) and not target.hopeless(miss, 0.0)
-    other = replace(target, known=1.5)
+    other = target._replace(known=1.5)
     assert other.hopeless(miss, 0.005) and not other.hopeless(miss, 0.01)

@@ -91,6 +91,34 @@ def test_equality_and_redundant_rows():
     assert_optimal(solution, *problem)
 
 
+def test_the_step_of_least_energy_is_that_of_the_program():
+    """Directly where independent rows alone say it, else as any program."""
+    rng = np.random.default_rng(4)
+    h, g, task, _, _ = random_problem(rng, 6, 3, 0.5)
+    missing, eye, zero = rng.normal(size=3), np.eye(6), np.zeros(6)
+
+    def step(rows, residual, most):
+        within = eye, zero, np.full(6, -most), np.full(6, most), np.inf
+        return qp_kernels.least_energy((h, g), rows, residual, within)
+
+    _, x, force = solve_qp(h, g, task, missing, missing)
+    far = np.abs(x).max()
+    twice, again = np.vstack([task, task[:1]]), np.append(missing, missing[:1])
+    for status, found, pull, alone in (
+        step(task, missing, 1.1 * far),
+        step(twice, again, 1.1 * far),
+    ):
+        assert status == OPTIMAL and alone == (pull.size == 3)
+        np.testing.assert_allclose(found, x, rtol=1e-9)
+        np.testing.assert_allclose(pull[1:3], force[1:], rtol=1e-9)
+    status, found, _, alone = step(task, missing, 0.95 * far)
+    rows, ends = np.vstack([task, eye]), np.full(6, 0.95 * far)
+    bounds = np.append(missing, -ends), np.append(missing, ends)
+    assert status == solve_qp(h, g, rows, *bounds)[0] == OPTIMAL and not alone
+    np.testing.assert_allclose(found, solve_qp(h, g, rows, *bounds)[1], rtol=1e-9)
+    assert step(twice, np.append(missing, missing[:1] + 1.0), 1.1 * far)[0] == INFEASIBLE
+
+
 def test_outcomes_are_told_apart():
     eye, zero = np.eye(2), np.zeros(2)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_array, finite_rows, has_shape
+from soro_mechanics.core.array_input import finite_array, finite_rows, shape_of
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.robot_file.unit_table import read_unit_table
@@ -132,7 +132,7 @@ def read_pulls(file: str | os.PathLike[str]) -> Pulls:
 
 
 def _block(model: Any) -> Array:
-    size = 6 if has_shape(model, (6, 6)) else 3
+    size = 6 if shape_of(model) == (6, 6) else 3
     return finite_array('model', model, (size, size))[:3, :3]
 
 

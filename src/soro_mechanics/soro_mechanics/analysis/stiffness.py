@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_array, has_shape, pose_array
+from soro_mechanics.core.array_input import finite_array, pose_array, shape_of
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.numerics import lie
@@ -108,7 +108,7 @@ def stiffness_along(compliance: Any, direction: Any, others: str = 'free') -> fl
         [N/m] for a force, [N m/rad] for a moment.
     """
     matrix = finite_array('compliance', compliance, (6, 6))
-    size = (3,) if has_shape(direction, (3,)) else (6,)
+    size = (3,) if shape_of(direction) == (3,) else (6,)
     given = finite_array('direction', direction, size)
     length = float(np.linalg.norm(given))
     if not length > 0.0:

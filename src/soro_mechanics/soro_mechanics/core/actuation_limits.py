@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +28,10 @@ class Limits:
     high: Array
     names: tuple[str, ...]
 
+    @cached_property
+    def _ends(self) -> list[tuple[float, float]]:
+        return list(zip(self.low.tolist(), self.high.tolist(), strict=True))
+
     def actuation(self, z: Array) -> Array:
         """Return the actuation in SI."""
         return self.offset + self.scale * z
@@ -42,8 +47,8 @@ class Limits:
 
     def kept(self, z: Array, slack: float = LIMIT_SLACK) -> bool:
         """Whether z keeps every limit, but for rounding."""
-        ends = zip(self.low.tolist(), (self.rows @ z).tolist(), self.high.tolist(), strict=True)
-        for low, value, high in ends:
+        values = self.rows.dot(z) if len(self.low) > len(z) else z  # none is coupled
+        for (low, high), value in zip(self._ends, values.tolist(), strict=True):
             if not low - slack <= value <= high + slack:
                 return False
         return True

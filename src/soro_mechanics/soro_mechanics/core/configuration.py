@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 import math
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +77,7 @@ class LoadCase:
         return LoadCase(wrench, loads, (1.0 - share) * self.gravity + share * other.gravity)
 
 
-@dataclass(frozen=True, eq=False)
-class Target:
+class Target(NamedTuple):
     """What an inverse has to meet, and how well."""
 
     pose: Array  #: (4, 4); of the tip in base_link
@@ -110,7 +109,7 @@ class Target:
         """
         position, orientation = self.tolerances
         aims = min(position, POSITION_TOLERANCE), min(orientation, ORIENTATION_TOLERANCE)
-        return self if aims == self.tolerances else replace(self, tolerances=aims)
+        return self if aims == self.tolerances else self._replace(tolerances=aims)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Old public names: they work until `GONE_WITH`, and warn."""
 
-from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from importlib import import_module
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 import warnings
 
-F = TypeVar('F', bound=Callable[..., Any])
 GONE_WITH = '1.0'
 NEW_NAMES = {
     'Robot.prepare_inverse': 'Robot.precompute_seeds',
@@ -25,9 +23,9 @@ NEW_NAMES = {
 }
 
 
-def _warn(old: str, new: str) -> None:
+def _warn(old: str, new: str, level: int = 3) -> None:
     text = f'{old} is now {new}; the old name goes with {GONE_WITH}'
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    warnings.warn(text, DeprecationWarning, stacklevel=level)
 
 
 def renamed(place: str, name: str, owner: Any = None) -> Any:
@@ -50,17 +48,9 @@ def offer_old_names(kind: type) -> None:
             setattr(kind, name, property(partial(renamed, place, name)))
 
 
-def argument_renamed(old: str, new: str) -> Callable[[F], F]:
-    """Let a function take an argument by its old name too."""
-
-    def taking(function: F) -> F:
-        @wraps(function)
-        def called(*positional: Any, **named: Any) -> Any:
-            if old in named:
-                _warn(f'{old}=', f'{new}=')
-                named[new] = named.pop(old)
-            return function(*positional, **named)
-
-        return called  # type: ignore[return-value]
-
-    return taking
+def renamed_argument(given: dict[str, Any], old: str, new: str) -> Any:
+    """Return the value of an argument that a function was given by its old name."""
+    for name in given.keys() - {old}:
+        raise TypeError(f'got an unexpected keyword argument {name!r}')
+    _warn(f'{old}=', f'{new}=', 4)
+    return given[old]

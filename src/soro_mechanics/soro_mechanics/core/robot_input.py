@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_array, has_shape, pose_array
+from soro_mechanics.core.array_input import finite_array, pose_array, shape_of
 from soro_mechanics.core.configuration import (
     Array,
     Configuration,
@@ -33,6 +33,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 POSITIVE = 'a finite number greater than zero'
 METHODS = ('tangent', 'integral', 'midpoint', 'trapezoid')
 CONVERGED = 'a converged Configuration'
+HERE = np.eye(4)
 FARTHEST = 1e6  # m: of what is farther a double cannot hold every square
 Kind = TypeVar('Kind', bound=Enum)
 
@@ -75,17 +76,19 @@ def checked_target(target: Any, task: Task | None, tolerances: tuple[float, floa
     )
     if task is not None:
         task = _member('task', task, Task)
-    if has_shape(target, (3,)):
+    shape = shape_of(target)
+    if shape == (3,):
         if task not in (None, Task.POSITION):
             raise InvalidInput('target', target, f'a (4, 4) pose for task {task!r}')
-        pose, task = np.eye(4), Task.POSITION
+        pose, task = HERE.copy(), Task.POSITION
         pose[:3, 3] = finite_array('target', target, (3,))
-    elif has_shape(target, (4, 4)):
+    elif shape == (4, 4):
         pose, task = pose_array('target', target), Task.POSE if task is None else task
     else:
         expected = 'a (3,) position or a (4, 4) pose'
         raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
-    if max(map(abs, pose[:3, 3].tolist())) > FARTHEST:
+    x, y, z = pose.item(3), pose.item(7), pose.item(11)
+    if max(x, y, z, -x, -y, -z) > FARTHEST:
         raise InvalidInput('target', target, f'within {FARTHEST:g} m of base_link')
     return Target(pose, task, tolerances)
 

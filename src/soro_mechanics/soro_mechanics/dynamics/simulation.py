@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.array_input import finite_array, has_shape
+from soro_mechanics.core.array_input import finite_array, shape_of
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.energy import Energy, EnergyMeter
@@ -85,7 +85,7 @@ def as_signal(field: str, value: Any, size: int, times: Array) -> Signal:
             return finite_array(f'{field}({t:g})', value(t), (size,))
 
         return asked
-    if has_shape(value, (size,)):
+    if shape_of(value) == (size,):
         constant = finite_array(field, value, (size,))
         return lambda t: constant
     table = finite_array(field, value, (len(times), size))

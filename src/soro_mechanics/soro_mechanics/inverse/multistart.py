@@ -127,7 +127,7 @@ class MultiStart:
             ended = best.status.converged and best.status.code is not Code.UNSTABLE
             errors = best.position_error, best.orientation_error
             known = target.miss(errors) if ended else math.inf
-            found = search(replace(target, known=known, ends=tuple(ends)), starts[tried])
+            found = search(target._replace(known=known, ends=tuple(ends)), starts[tried])
             ends += [found.actuation] if found.configuration.status.converged else []
             tried, iterations = tried + 1, iterations + found.status.iterations
             met = _usable(found)

@@ -31,7 +31,8 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import steps
 from soro_mechanics.inverse.steps import inside, nearest_allowed
-from soro_mechanics.inverse.task_error import miss_sentence, sizes, task_error, task_rows
+from soro_mechanics.inverse.task_error import miss_sentence, task_rows
+from soro_mechanics.inverse.task_kernels import secant, task_error
 
 TRUST = 0.5  # first step, in ranges of the actuators
 # Of a search most iterations, and the trust below which no step is left to try: within the limits,
@@ -177,9 +178,9 @@ class Search:
         return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
     def _point(self, z: Array, q: Configuration, known: Known = NOTHING) -> Point:
-        error = task_error(q.tip, self.target)
-        errors, residual = sizes(error), error / self._unit
-        size = math.sqrt(residual @ residual)
+        residual = np.empty(self._unit.shape)
+        away, turned, size = task_error(q.tip, self.target.pose, self._unit, residual)
+        errors = away, turned
         return Point(z, q, residual, errors, self._meets(q, errors), size, known)
 
     def _meets(self, q: Configuration, errors: tuple[float, float]) -> bool:
@@ -189,8 +190,9 @@ class Search:
     def _repeats(self, point: Point) -> bool:
         """Whether a search goes where another one has ended, which was nearer to the target."""
         scaled, target = self._limits.scaled, self.target
-        ends = target.ends if target.known < point.size < SAME_END * target.known else ()
-        return any(steps.longest(point.z - scaled(end)) < REPEATED for end in ends)
+        if not (target.ends and target.known < point.size < SAME_END * target.known):
+            return False
+        return any(steps.longest(point.z - scaled(end)) < REPEATED for end in target.ends)
 
     def _rows(self, point: Point) -> Array:
         """Return the task's rows of the Jacobian, in units of tolerance per range."""
@@ -203,9 +205,9 @@ class Search:
         """Iterate from a point; return the best one, and whether it is final."""
         size = point.z.size
         redundant = size > point.residual.size
-        trust, penalty, bend = TRUST, 0.0, np.zeros((size, size))
+        trust, penalty, bend = TRUST, 0.0, np.zeros((0, 0))
         (rows, _, curvature), bent = point.known, False
-        curvature = np.eye(size) if curvature is None else curvature.copy()
+        curvature = np.eye(size) if curvature is None else curvature
         exact, lowest, since = rows is None, point.size, 0
         for iteration in range(ends[0]):
             self._count += 1
@@ -227,10 +229,10 @@ class Search:
             free = step is not None  # and within the limits
             if not free:
                 step, multiplier, free = steps.landing_step(*task, curvature)
-                far = step is None or steps.longest(step) > HOLD
-                if iteration == 0 and far and point.known.curvature is not None:  # of no use here
-                    curvature = np.eye(size)
-                    step, multiplier, free = steps.landing_step(*task, curvature)
+                if iteration == 0 and point.known.curvature is not None:
+                    if step is None or steps.longest(step) > HOLD:  # of no use here
+                        curvature = np.eye(size)
+                        step, multiplier, free = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
@@ -274,19 +276,18 @@ class Search:
                 if not all_finite(known):  # a branch that ends there has no derivative
                     return trial, False
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
-                    shown = trial.residual - point.residual + rows @ moved
-                    known = rows - shown[:, None] * (moved / (moved @ moved))
-                trial = trial._replace(known=Known(known, where, curvature))
+                    known = secant(rows, moved, point.residual, trial.residual)
                 if done:
-                    return trial, True
+                    return trial._replace(known=Known(known, where, curvature)), True
                 if exact and not landing:
+                    bend = bend if bent else np.zeros((size, size))
                     steps.learn_bend(bend, moved, known, rows, trial.residual)
                     bent = bool(bend.any())
                 if landing and steps.longest(moved) > SETTLED:  # less may be round-off
-                    _learn(curvature, moved, moved - (known - rows).T @ multiplier)
+                    curvature = _learn(curvature, moved, moved - (known - rows).T @ multiplier)
                 if 2.0 * length > trust and won > TRUSTED * gain(z, aimed):
                     trust = 2.0 * length
-                point, rows = trial, known
+                point, rows = trial._replace(known=Known(known, where, curvature)), known
             elif not exact:
                 rows, exact = None, True
             else:
@@ -325,20 +326,20 @@ class Search:
         )
         left = Left(self.model, self._asked, best.known)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
-        actuation = self._limits.actuation(best.z)
-        return InverseSolution(actuation, q, *best.errors, at_limit, status)
+        return InverseSolution(q.actuation, q, *best.errors, at_limit, status)
 
 
-def _learn(curvature: Array, moved: Array, turned: Array) -> None:
-    """Update the curvature of energy and task together (damped BFGS: stays positive definite)."""
+def _learn(curvature: Array, moved: Array, turned: Array) -> Array:
+    """Return the curvature of energy and task together (damped BFGS: stays positive definite)."""
     along = curvature @ moved
     size = float(moved @ along)
     if not size > 0.0:
-        return
+        return curvature
     if moved @ turned < 0.2 * size:
         share = 0.8 * size / (size - moved @ turned)
         turned = share * turned + (1.0 - share) * along
-    curvature += np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
+    gained = np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
+    return np.asarray(curvature + gained)
 
 
 def _gain(point: Point, rest: Array, penalty: float | None, z: Array, size: float) -> float:

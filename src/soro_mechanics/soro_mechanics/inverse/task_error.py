@@ -9,18 +9,14 @@ import math
 import numpy as np
 
 from soro_mechanics.core.configuration import Array, Target, Task
-from soro_mechanics.numerics.lie_kernels import pose_error
+from soro_mechanics.inverse import task_kernels as kernels
+
+ONES = np.ones(6)
 
 
 def axis_turn(tip: Array, target: Array) -> Array:
     """Return the shortest turn of a tip's z axis to a target's, shape (3,) [rad], base axes."""
-    now, wanted = tip[:3, 2], target[:3, 2]
-    axis = np.cross(now, wanted)
-    sine = float(np.linalg.norm(axis))
-    angle = float(np.arctan2(sine, now @ wanted))
-    if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
-        return angle * tip[:3, 0]
-    return np.asarray(axis * (angle / sine))
+    return np.array(kernels.axis_turn(tip, target))
 
 
 def task_error(tip: Array, target: Target) -> Array:
@@ -28,14 +24,9 @@ def task_error(tip: Array, target: Target) -> Array:
 
     Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
     """
-    twist = np.zeros(6)
-    if target.task is Task.POSE:
-        pose_error(tip, target.pose, twist)
-        return twist
-    twist[:3] = target.pose[:3, 3] - tip[:3, 3]
-    if target.task is Task.POSITION_AND_AXIS:
-        twist[3:] = axis_turn(tip, target.pose)
-    return task_rows(tip, target.task, twist)
+    error = np.empty(target.size)
+    kernels.task_error(tip, target.pose, ONES, error)
+    return error
 
 
 def task_rows(tip: Array, task: Task, twist: Array) -> Array:
@@ -49,7 +40,8 @@ def task_rows(tip: Array, task: Task, twist: Array) -> Array:
 
 def task_errors(tip: Array, target: Target) -> tuple[float, float]:
     """Return the errors of position [m] and orientation [rad]."""
-    return sizes(task_error(tip, target))
+    away, turned, _ = kernels.task_error(tip, target.pose, ONES, np.empty(target.size))
+    return away, turned
 
 
 def sizes(error: Array) -> tuple[float, float]:

@@ -216,6 +216,35 @@ def step_bounds(rows, z, low, high, trust):
 
 
 @kernel
+def _meeting(h, g, task, residual):
+    """Return whether independent rows alone say the step, the step and their multipliers."""
+    rows, x, force = task.copy(), np.empty(g.size), residual.copy()
+    factor, work = np.empty(h.shape), np.empty((2, force.size, force.size))
+    gram, lower = work[0], work[1]
+    if not cholesky(h, factor, 0):
+        return False, x, force
+    for i in range(g.size):
+        x[i] = -g[i]
+    solve_lower(factor, x)
+    for i in range(residual.size):
+        solve_lower(factor, rows[i])
+        force[i] -= _dot(rows[i], x)
+        for j in range(i + 1):
+            gram[i, j] = _dot(rows[i], rows[j])
+    met = cholesky(gram, lower, 0)
+    for i in range(residual.size):
+        met = met and lower[i, i] * lower[i, i] > DEPENDENT * gram[i, i]
+    if met:
+        solve_lower(lower, force)
+        solve_upper(lower, force)
+        for i in range(residual.size):
+            for j in range(g.size):
+                x[j] += force[i] * rows[i, j]
+        solve_upper(factor, x)
+    return met and np.isfinite(_dot(x, x)), x, force
+
+
+@kernel
 def least_energy(energy, task, residual, within):
     """Return status and step of least energy (h, g) that meets a task within `step_bounds`.
 
@@ -223,11 +252,11 @@ def least_energy(energy, task, residual, within):
     """
     (h, g), (rows, z, low, high, trust) = energy, within
     low, high = step_bounds(rows, z, low, high, trust)
-    status, x, force = solved(h, g, task, residual, residual)
-    alone = status == OPTIMAL
-    for i in range(rows.shape[0] if alone else 0):
+    alone, x, force = _meeting(h, g, task, residual)
+    for i in range(rows.shape[0]):
         alone = alone and low[i] <= _dot(rows[i], x) <= high[i]
-    if status == OPTIMAL and not alone:
+    status = OPTIMAL
+    if not alone:
         ends = np.concatenate((residual, low)), np.concatenate((residual, high))
         status, x, force = solved(h, g, np.concatenate((task, rows)), *ends)
     return status, x, force[: residual.size].copy(), alone

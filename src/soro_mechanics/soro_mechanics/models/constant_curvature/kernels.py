@@ -13,7 +13,7 @@ import numpy as np
 
 from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import stumpff
-from soro_mechanics.numerics.vector_kernels import column_at, dot, out_of_axes, row_at
+from soro_mechanics.numerics.vector_kernels import column_at, dot, out_of_axes, row_at, vector_at
 
 
 @kernel
@@ -77,6 +77,32 @@ def arc_through(px, py, pz):
     v = py * per_rho
     # s = theta r with chord^2 = 2 r rho
     return u, v, 0.5 * chord2 * per_rho
+
+
+@kernel
+def arc_to(pose, to_lengths, table):
+    """Return x, lengths and `actuation` (3,) of the arc that ends at a pose's point."""
+    x, lengths = np.empty(3), np.empty(3)
+    x[0], x[1], x[2] = arc_through(pose[0, 3], pose[1, 3], pose[2, 3])
+    for i in range(3):
+        lengths[i] = dot(row_at(to_lengths, i, 0), vector_at(x, 0, 1))
+    return x, lengths, actuation(lengths, table)
+
+
+@kernel
+def actuation(lengths, table):
+    """Return pressures (3,) that stretch free actuators so; NaN below the parabola's vertex.
+
+    `table`: length at rest and what a pressure map knows.
+    """
+    rest, reference, linear, quadratic = table
+    found = np.empty(3)
+    for i in range(3):
+        elongation = lengths[i] - rest
+        root = np.sqrt(linear * linear + 4.0 * quadratic * elongation)
+        # the form of the quadratic formula that has no cancellation, also for quadratic = 0
+        found[i] = reference * 2.0 * elongation / (linear + root)
+    return found
 
 
 @kernel

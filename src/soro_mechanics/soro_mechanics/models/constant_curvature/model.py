@@ -29,7 +29,7 @@ from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, SolverStatus, status_of
 from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.constant_curvature import kernels
-from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm
+from soro_mechanics.models.constant_curvature.schema import ConstantCurvatureArm, PressureMap
 from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -59,6 +59,9 @@ class ConstantCurvature(Model):
             [-arm.offset * np.cos(arm.angles), -arm.offset * np.sin(arm.angles), np.ones(3)]
         )
         self.to_arc = np.linalg.inv(self.to_lengths)
+        known = arm.pressure_map or PressureMap(1.0, 1.0, 0.0)  # commanded by length: as it is
+        rest = arm.rest_length if arm.pressure_map else 0.0
+        self._table = rest, known.reference, known.linear, known.quadratic
         stiffness = arm.axial_stiffness or 0.0
         self._spring = stiffness * (self.to_lengths.T @ self.to_lengths)  # (3, 3) on x
         unit = np.array([1.0, 1.0, 1.0 / arm.offset])
@@ -76,29 +79,24 @@ class ConstantCurvature(Model):
             return np.asarray(actuation, dtype=float)
         return self.arm.rest_length + self.arm.pressure_map.elongation(actuation)
 
-    def actuation_for(self, lengths: Array) -> Array:
-        """Return actuations (..., 3) whose free lengths [m] are given."""
-        if self.arm.pressure_map is None:
-            return np.asarray(lengths, dtype=float)
-        return self.arm.pressure_map.pressure(np.asarray(lengths) - self.arm.rest_length)
-
     # ---- the Model interface -----------------------------------------------------------------
 
     def forward(self, actuation: Array, load: LoadCase, guess: Guess) -> Configuration:
         """Solve for the arc: closed form without load, Newton with load."""
         start = time.perf_counter()
-        given = self.free_lengths(actuation), self._applied(load)
-        first = None if guess is None else np.array(guess.state)
-        return self._solved(actuation, load, given, first, start)
+        free, applied = self.free_lengths(actuation), self._applied(load)
+        x = self.to_arc @ free
+        if guess is not None and applied is not None:
+            x = np.array(guess.state)
+        return self._solved(actuation, load, (free, applied), x, start)
 
     def _solved(
-        self, actuation: Array, load: LoadCase, given: Given, first: Array | None, start: float
+        self, actuation: Array, load: LoadCase, given: Given, x: Array, start: float
     ) -> Configuration:
-        free, applied = given
-        x, iterations, residual = self.to_arc @ free, 0, 0.0
+        """Solve from x, which is the arc where nothing loads it."""
+        (free, applied), iterations, residual = given, 0, 0.0
         if applied is not None:
-            first = x if first is None else first
-            x, iterations, residual = self._equilibrium(free, applied, first)
+            x, iterations, residual = self._equilibrium(free, applied, x)
         numbers = iterations, residual, _TOLERANCE, time.perf_counter() - start
         if residual > _TOLERANCE:
             status = status_of(numbers, 'no equilibrium was found under this load')
@@ -149,23 +147,21 @@ class ConstantCurvature(Model):
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
         start, spent = time.perf_counter(), 0
-        point = target.pose[:3, 3].tolist()
-        if any(point):
-            x = np.array(kernels.arc_through(*point))
-            applied = self._applied(load)
-            free = self.to_lengths @ x
-            if applied is not None:
-                pull = kernels.load_force(x, *applied) @ self.to_arc
-                free = free - pull / self.arm.axial_stiffness
-            actuation = self.actuation_for(free)
-            if self.within_limits(actuation):
-                q = self._solved(actuation, load, (free, applied), x, start)
-                spent = q.status.iterations
-                error, turn = task_errors(q.tip, target)
-                # Only one arc ends there: where geometry excludes it, no search finds another.
-                allowed = q.status.code in (Code.NONE, Code.OUT_OF_RANGE)
-                if allowed and turn <= target.tolerances[1]:
-                    return InverseSolution(actuation, q, error, turn, (), q.status)
+        applied = self._applied(load)
+        x, free, actuation = kernels.arc_to(target.pose, self.to_lengths, self._table)
+        if applied is not None:
+            pull = kernels.load_force(x, *applied) @ self.to_arc
+            free -= pull / self.arm.axial_stiffness
+            actuation = kernels.actuation(free, self._table)
+        # Of a target at the base no number is finite.
+        if self.within_limits(actuation):
+            q = self._solved(actuation, load, (free, applied), x, start)
+            spent = q.status.iterations
+            error, turn = task_errors(q.tip, target)
+            # Only one arc ends there: where geometry excludes it, no search finds another.
+            allowed = q.status.code in (Code.NONE, Code.OUT_OF_RANGE)
+            if allowed and turn <= target.tolerances[1]:
+                return InverseSolution(actuation, q, error, turn, (), q.status)
         return self._searched(target, load, guess, spent)
 
     # ---- inside ------------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 
 import numpy as np
 
@@ -32,14 +31,6 @@ class PressureMap:
         """Return d elongation / d pressure [m/Pa]."""
         p = np.asarray(pressure) / self.reference
         return (self.linear + 2.0 * self.quadratic * p) / self.reference
-
-    def pressure(self, elongation: Array) -> Array:
-        """Return the pressure [Pa] of an elongation [m]; NaN below the vertex of the parabola."""
-        e = np.asarray(elongation)
-        square = self.linear**2 + 4.0 * self.quadratic * e
-        root = np.sqrt(np.where(square >= 0.0, square, math.nan))
-        # the form of the quadratic formula that has no cancellation, also for quadratic = 0
-        return self.reference * 2.0 * e / (self.linear + root)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 import math
 import time
 
@@ -48,7 +48,7 @@ def find_reach(
     calm = (np.zeros_like(loads[0]), np.zeros(3))
     # a spiral cannot end near the rim of the workspace: start further in, then move out
     for share in _FIRST_POINTS:
-        near = replace(nearer(target, share), task=Task.POSITION)
+        near = nearer(target, share)._replace(task=Task.POSITION)
         shapes = spiral_shapes(near.pose[:3, 3], rod.body.length, rod.body.elements)
         for shape in shapes:
             first = _reach_from(rod, (shape, np.zeros(3)), calm, calm, near, start)
@@ -66,7 +66,7 @@ def nearer(target: Target, share: float) -> Target:
     """Return a target at a share of the distance from the base."""
     pose = target.pose.copy()
     pose[:3, 3] *= share
-    return replace(target, pose=pose)
+    return target._replace(pose=pose)
 
 
 def _no_reach(rod: KirchhoffBackbone, start: float) -> InverseState:

@@ -138,8 +138,10 @@ class SegmentModel(Model):
         record, d_record = results[-1]
         if double:
             # The increments are second order and symmetric: this combination is fourth order.
-            record = (4.0 * record - results[0][0]) / 3.0
-            d_record = (4.0 * d_record - results[0][1]) / 3.0
+            for fine, coarse in zip(results[-1], results[0], strict=True):
+                fine *= 4.0
+                fine -= coarse
+                fine /= 3.0
         return Ramp(
             actuation.copy(),
             gravity.copy(),
@@ -189,7 +191,8 @@ class SegmentModel(Model):
     def _load(
         self, grid: Grid, ramp: Ramp, load: LoadCase, old: RodState | None, guess: Guess
     ) -> tuple[RodState, int, float]:
-        loads = load_arrays(self.structure, grid, load)
+        same = old is not None and guess is not None and guess.load is load  # as in a search
+        loads = old.loads if old and same else load_arrays(self.structure, grid, load)
         mass = grid.chain.masses[0, 0]
         rest = np.concatenate([mass * load.gravity, ramp.starts[-1]])
         starts = [rest + load.wrench]
@@ -409,8 +412,10 @@ def _nodes(count: int, columns: int) -> Nodes:
 
 def _halves(parts: Array) -> Array:
     """Return the parts with every increment cut in two."""
-    before = np.concatenate([[0.0], parts[:-1]])
-    return np.stack([0.5 * (before + parts), parts], axis=1).ravel()
+    halves = np.repeat(parts, 2)
+    halves[2::2] = 0.5 * (parts[:-1] + parts[1:])
+    halves[0] *= 0.5
+    return halves
 
 
 def twist_at_point(point: Array) -> Array:

@@ -140,7 +140,7 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
     while at < 1.0 and part >= MIN_PART:
         goal = min(1.0, at + part)
-        part_way = replace(problem.target, pose=tip @ lie.se3_exp(goal * way))
+        part_way = problem.target._replace(pose=tip @ lie.se3_exp(goal * way))
         found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
         spent += found.steps
         if problem.reached(found) and problem.within(found):

@@ -1,0 +1,59 @@
+# Copyright 2026 soro contributors
+# SPDX-License-Identifier: Apache-2.0
+"""What a tip (4, 4) lacks of its target, and what a step has shown of the task there.
+
+The number of a task's rows, 3, 5 or 6, says which task it is.
+"""
+
+import math
+
+from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.numerics.lie_kernels import pose_error
+from soro_mechanics.numerics.vector_kernels import column_at, cross, dot, in_axes, minus, times
+
+
+@kernel
+def axis_turn(tip, target):
+    """Return the shortest turn of a tip's z axis to a target's [rad], base axes."""
+    now, wanted = column_at(tip, 0, 2), column_at(target, 0, 2)
+    axis = cross(now, wanted)
+    sine = math.sqrt(dot(axis, axis))
+    angle = math.atan2(sine, dot(now, wanted))
+    if sine == 0.0:  # any perpendicular axis serves when the direction is opposite
+        return times(angle, column_at(tip, 0, 0))
+    return times(angle / sine, axis)
+
+
+@kernel
+def task_error(tip, target, unit, out):
+    """Write what the task lacks, in units; return errors of way and turn, and the size written."""
+    rows = out.shape[0]
+    if rows == 6:
+        pose_error(tip, target, out)
+    else:
+        out[0], out[1], out[2] = minus(column_at(target, 0, 3), column_at(tip, 0, 3))
+    if rows == 5:
+        turn = in_axes(tip, axis_turn(tip, target))
+        out[3], out[4] = turn[0], turn[1]
+    away = turned = size = 0.0
+    for i in range(rows):
+        away += out[i] * out[i] if i < 3 else 0.0
+        turned += out[i] * out[i] if i > 2 else 0.0
+        out[i] /= unit[i]
+        size += out[i] * out[i]
+    return math.sqrt(away), math.sqrt(turned), math.sqrt(size)
+
+
+@kernel
+def secant(rows, step, before, after):
+    """Return rows with what a step has shown, residuals before and after it (Broyden)."""
+    new, along = rows.copy(), 0.0
+    for j in range(step.size):
+        along += step[j] * step[j]
+    for i in range(rows.shape[0]):
+        shown = after[i] - before[i]
+        for j in range(step.size):
+            shown += rows[i, j] * step[j]
+        for j in range(step.size):
+            new[i, j] -= shown * (step[j] / along)
+    return new
