@@ -273,7 +273,7 @@ class TipControl:
             self._correct_steps(aim, sample, feedforward, now)
             return
         gains = self._gains()
-        seconds = 0.0 if before is None else max(0.0, (sample.stamp - before.stamp) * 1e-9)
+        seconds = 0.0 if before is None else self.measured.between(before, sample)
         times, parts = gains.pieces
         dead, lag = self.measured.latency + DEAD, self._node.table.response_time
         acts = dead + lag + times @ parts

@@ -189,9 +189,11 @@ def test_a_table_whose_tip_is_missing_for_a_part_is_no_whole_one(bench, tmp_path
 def test_a_stop_ends_a_protocol_whose_table_has_what_was_measured(bench, tmp_path):
     file = tmp_path / 'levels.csv'
     goal = BenchProtocol.Goal(protocol='stretch', settle_time=0.5, save_to=str(file))
-    handle = wait_for(bench.bench.send_goal_async(goal))
-    # Cancelled before, it would release the driver, which ends what is asked for next.
-    wait_until(lambda: bench.planner._stream.phase in (Phase.RAMP, Phase.HOLD))
+    steps = []
+    handle = wait_for(bench.bench.send_goal_async(goal, lambda m: steps.append(m.feedback.step)))
+    # Of this goal: the robot may still hold what was asked for before. Cancelled before, it would
+    # release the driver, which ends what is asked for next.
+    wait_until(lambda: steps and bench.planner._stream.phase in (Phase.RAMP, Phase.HOLD))
     bench.send_actuation([0.1e5] * 3)  # a target does not disturb it
     wait_until(lambda: 'refused' in bench.target_status()[0])
     wait_for(handle.cancel_goal_async())
