@@ -75,7 +75,10 @@ class MeasuredTip:
 
     def between(self, before: TipSample, after: TipSample) -> float:
         """Return the time between two samples [s], not the one by which a clock was set."""
-        stamped, arrived = (after.stamp - before.stamp) / NANOSECONDS, after.arrival - before.arrival
+        stamped, arrived = (
+            (after.stamp - before.stamp) / NANOSECONDS,
+            after.arrival - before.arrival,
+        )
         return max(0.0, stamped if abs(stamped - arrived) < self.timeout else arrived)
 
     def _take(self, message: PoseStamped, age: float = 0.0) -> None:

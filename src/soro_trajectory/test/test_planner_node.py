@@ -26,6 +26,7 @@ from soro_mechanics.robot import Robot
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
 from soro_msgs.srv import SolveInverse
+from soro_node import transforms
 from soro_node.conversions import pose_from_message, pose_to_message
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
 from soro_trajectory.command_stream import Phase, SILENCE
@@ -277,7 +278,8 @@ def test_wrong_targets_are_refused_with_the_reason(one):
     assert one.driver.commands == []
 
 
-def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot):
+def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot, monkeypatch):
+    monkeypatch.setattr(transforms, 'WAIT', 30.0)  # however late this test sends the second one
     tip, stamp = robot.forward(MIDDLE).tip, one.ros.client.get_clock().now()
     tf = one.ros.client.create_publisher(TFMessage, '/tf', 10)
     wait_until(lambda: tf.get_subscription_count())
@@ -299,7 +301,7 @@ def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot)
     assert reached[:3, 3] == pytest.approx(tip[:3, 3], abs=2e-4)
 
 
-def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robot):
+def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robot, monkeypatch):
     tip, stamp = robot.forward(MIDDLE).tip, one.ros.client.get_clock().now()
     tf = one.ros.client.create_publisher(TFMessage, '/tf', 10)
     wait_until(lambda: tf.get_subscription_count())
@@ -320,7 +322,9 @@ def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robo
         there = np.eye(4)
         there[:3, 3] = (point - cart[:3, 3]) @ cart[:3, :3]
         goal.path.poses.append(PoseStamped(pose=pose_to_message(there)))
-    _, result = one.finish(one.start(goal))
+    with monkeypatch.context() as patch:
+        patch.setattr(transforms, 'WAIT', 30.0)
+        _, result = one.finish(one.start(goal))
     assert result.error_code == Code.NONE, result.error_message
     planned = [pose_from_message(p.pose)[:3, 3] for p in result.sampled_path.poses]
     assert planned[0] == pytest.approx(points[0], abs=1e-9)
