@@ -40,8 +40,8 @@ class TipSample:
 class MeasuredTip:
     """The newest measured tip, read when it is asked for; safe from any thread.
 
-    `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count, nor
-    one whose stamp is so far from what is usual: a clock was set while it was on its way.
+    `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count,
+    nor one whose stamp is so far from what is usual: a clock was set while it was on its way.
     `latency`: median time from stamp to arrival [s].
     """
 

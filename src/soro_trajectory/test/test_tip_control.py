@@ -6,7 +6,6 @@ from collections import deque
 from dataclasses import replace
 import math
 from pathlib import Path
-import threading
 import time
 from types import SimpleNamespace
 
@@ -29,6 +28,7 @@ from soro_rigs.ros_session import RosSession, wait_until
 from soro_trajectory.command_stream import Phase
 from soro_trajectory.error_record import ErrorRecord, unseen
 from soro_trajectory.input_shaping import slowest_modes
+from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.tip_control import GIVEN_UP, REMEMBERED, TipControl
 from soro_trajectory.track_action import TrackAction
 
@@ -313,3 +313,23 @@ def test_what_the_body_felt_is_known_again_after_the_clock_was_set_back(step):
     assert (np.diff(stamps) > 0).all() and stamps[-1] == state.stamp
     assert [u[0] for u in felt] == list(range(50 if step else 0, 100))
     assert control._unexplained[0].stamp <= stamps[0]  # no stamp of before waits for its turn
+
+
+@pytest.mark.parametrize('step', [-3600.0, 0.0, 3600.0])
+def test_an_hour_by_which_a_clock_is_set_is_no_time_in_which_errors_are_explained(step):
+    parts, heard = [], SimpleNamespace(timeout=0.5)
+    heard.between = lambda *two: MeasuredTip.between(heard, *two)
+    control = SimpleNamespace(
+        measured=heard,
+        _felt=deque([(10**18, np.zeros(3))]),  # of any stamp
+        _unexplained=deque(),
+        _explained=None,
+        _model_at=lambda seen: SimpleNamespace(tip=np.eye(4)),
+        _gains=lambda: SimpleNamespace(integral=2.0),
+        _law=SimpleNamespace(explain=lambda error, part: parts.append(part)),
+    )
+    for k in range(4):
+        stamp = 5000.0 + 0.02 * k + (step if k > 1 else 0.0)
+        sample = TipSample(round(stamp * 1e9), np.eye(4), False, 0.02 * k)
+        TipControl._explain(control, sample, False)
+    assert parts == pytest.approx([2.0 * 0.02] * 3)
