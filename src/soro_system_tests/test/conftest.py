@@ -60,7 +60,7 @@ class KeptRobot:
         watched = watched_robot(self._process, self._folder, name, name, started, clearing=kept)
         with watched as robot:
             if kept:
-                robot.go_to_rest()
+                judged(robot.go_to_rest)
             yield robot
 
     def end(self, in_order: bool) -> None:
@@ -114,7 +114,7 @@ def running(request, kept_robot):
             yield robot
             if request.session.testsfailed == failed:
                 if robot.process.running:
-                    robot.go_to_rest()
+                    judged(robot.go_to_rest)
                 whole = True
     finally:
         if not whole:

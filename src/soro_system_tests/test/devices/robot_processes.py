@@ -224,7 +224,7 @@ class RobotProcesses:
         """Start both and wait until the driver is active."""
         self.start_emulator()
         self.start_driver()
-        self.wait_state(DeviceState.ACTIVE, 60.0)
+        judged(lambda: self.wait_state(DeviceState.ACTIVE, 60.0), self._recover)
         return self
 
     def close(self) -> None:
