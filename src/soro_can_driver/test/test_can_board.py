@@ -14,6 +14,7 @@ from soro_can_driver.device import CanDevice
 from soro_can_driver.emulator.motor_board import MotorBoard
 from soro_driver.device import DeviceError, DeviceLost, Fault, Flag
 from soro_emulation.socketcand_server import SocketcandServer
+from soro_rigs.held_up import undisturbed
 from soro_rigs.ros_session import wait_until
 
 ENCODER = np.radians(0.1) / RATIO
@@ -214,6 +215,7 @@ def test_pulled_cable_and_silence_are_seen_by_age_and_do_not_raise_for_ever(rig)
     assert rig.fresh().faults == 0
 
 
+@undisturbed
 def test_nobody_listening_is_said_quickly(rig):
     rig.server.stop()
     device, start = CanDevice(rig.device.wiring), time.monotonic()

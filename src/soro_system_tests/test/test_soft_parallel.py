@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 
 import pytest
@@ -18,17 +17,10 @@ from soro_studies.system.venting import assert_vented
 TARGET = (1.2e5, 0.6e5, 0.0)  # Pa
 
 
-def soro(*words: str) -> dict:
+def soro(running, *words: str) -> dict:
     """Run a verb against the running robot; return its JSON answer."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'soft_parallel', '--json'],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'soft_parallel', '--json']
+    return json.loads(running.ask(command).stdout.splitlines()[-1])
 
 
 @pytest.mark.robot('soft_parallel')
@@ -58,24 +50,44 @@ def test_the_robot_answers_and_moves(running):
 @pytest.mark.robot('soft_parallel')
 @pytest.mark.timeout(300)
 def test_verbs_of_the_command_reach_the_robot_which_then_stops(running):
-    soro('move', '--pose', '10mm', '-5mm', '170mm')
+    soro(running, 'move', '--pose', '10mm', '-5mm', '170mm')
     running.spin(0.3)
     assert math.dist(running.watch.tip, (0.01, -0.005, 0.17)) < 4e-3
-    soro('fk', '0.9bar', '0.3bar', '0')
-    soro('ik', '10mm', '0', '170mm')
-    soro('compliance')
-    space = soro('workspace', '--samples', '200', '--random')
+    soro(running, 'fk', '0.9bar', '0.3bar', '0')
+    soro(running, 'ik', '10mm', '0', '170mm')
+    soro(running, 'compliance')
+    space = soro(running, 'workspace', '--samples', '200', '--random')
     assert space['failed'] == 0
     assert 0.15 < space['longest_extent'] < 0.25  # published: 0.239 m, of 5000 samples
     result = soro(
-        'track', 'circle', '--centre', '0', '0', '180mm', '--size', '20mm', '--speed', '20mm/s'
+        running,
+        'track',
+        'circle',
+        '--centre',
+        '0',
+        '0',
+        '180mm',
+        '--size',
+        '20mm',
+        '--speed',
+        '20mm/s',
     )
     assert result['error_code'] == 0
     # tip_pose is the model at the measured pressures: what the driver and the wire lose.
     assert result['mean_error'] < 5e-3
     set_parameters(running, 'emulator/configuration', DELAY)
     result = soro(
-        'track', 'circle', '--centre', '0', '0', '180mm', '--size', '40mm', '--speed', '20mm/s'
+        running,
+        'track',
+        'circle',
+        '--centre',
+        '0',
+        '0',
+        '180mm',
+        '--size',
+        '40mm',
+        '--speed',
+        '20mm/s',
     )
     # The emulated robot's own lambda(P), hysteresis and creep: 3.0 % in virtual time.
     assert 0.01 < result['relative_error'] < 0.06

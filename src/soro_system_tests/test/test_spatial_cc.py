@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 
 import pytest
@@ -17,27 +16,20 @@ TARGET = (0.0, 6.0e4, 6.0e4)  # Pa: Table 1 bends to +y
 REST_LENGTH = 0.1716
 
 
-def soro(*words: str) -> dict:
+def soro(running, *words: str) -> dict:
     """Run a verb against the running robot; return its JSON answer."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'spatial_cc', '--json'],
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'spatial_cc', '--json']
+    return json.loads(running.ask(command).stdout.splitlines()[-1])
 
 
 # What the arm's page types besides is typed by test_documented_run.py.
 @pytest.mark.robot('spatial_cc')
 def test_verbs_of_the_command_reach_the_running_arm(running):
-    soro('move', '--pose', '0', '20mm', '183mm')
+    soro(running, 'move', '--pose', '0', '20mm', '183mm')
     running.spin(0.3)
     assert math.dist(running.watch.tip, (0.0, 0.02, 0.183)) < 3e-3
     assert running.watch.tip[2] > REST_LENGTH
-    soro('jacobian')
+    soro(running, 'jacobian')
 
 
 # After that: it ends in order.

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from functools import cached_property
 import os
 from pathlib import Path
+import shlex
 import signal
+import subprocess
 import time
 from typing import Any
 
@@ -30,13 +32,14 @@ from soro_mechanics.robot_file.reader import read_robot_file
 from soro_msgs.msg import ActuatorCommand, Configuration
 from soro_node.qos import LOSSY
 from soro_rigs.event_log import EventReader
-from soro_rigs.held_up import DISTURBS, HeldUp
+from soro_rigs.held_up import DISTURBS, HeldUp, judged
 from soro_rigs.process_table import node_pid, ProcessTable
 
 START = 150.0  # s; a start takes 3 to 5, on a busy machine far more
 MOTION = 5.0  # s; a motion takes one
 SENDS = 3
 CLEAR_PERIOD = 2.0  # s
+VERB = 110.0  # s for one command, on a computer that others use too
 TRIPPED = (DeviceState.FAULT, DeviceState.INACTIVE)
 
 
@@ -180,6 +183,30 @@ class LaunchedRobot:
             if self.watch.wait(lambda: self.watch.near_actuation(actuation, 0.04), MOTION):
                 return
         raise AssertionError(f'did not arrive at {actuation}: {self.watch.reasons()}')
+
+    def ask(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Type a command beside the robot, and return what it did.
+
+        AssertionError: it ended with an error, while this computer held nothing up; else the
+        driver is cleared, as a person would, and the command typed again.
+        """
+        done: list[subprocess.CompletedProcess[str]] = []
+
+        def type_it() -> None:
+            done.append(
+                subprocess.run(words, capture_output=True, text=True, timeout=VERB, check=False)
+            )
+            if done[-1].returncode != 0:
+                said = f'{done[-1].stdout}{done[-1].stderr}'
+                raise AssertionError(f'{shlex.join(words)}\n{said}\n{self.story}')
+
+        def again() -> None:
+            self.spin(CLEAR_PERIOD)  # a driver that has lost its device looks for it
+            if self.state() != DeviceState.ACTIVE:
+                self.clear()
+
+        judged(type_it, again)
+        return done[-1]
 
     def call(self, service: str) -> Trigger.Response:
         """Call a service without arguments, such as driver/stop."""
