@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 import functools
+import math
 import os
 from pathlib import Path
 import threading
 import time
 from typing import Any
 
-PERIOD = 0.1  # s, between two looks
+PERIOD, RELATED = 0.2, 0.5  # s, between two looks, and two looks for new processes
 DISTURBS = 0.1  # s, without a processor: the shortest watchdogs of emulated devices last 0.2 s
+STOLEN, TICKS = 8, os.sysconf('SC_CLK_TCK')  # by the host: column of /proc/stat, per second
 TRIES = 5  # then this computer is too busy to say anything
 
 
@@ -34,13 +36,15 @@ def family(pid: int) -> Iterable[int]:
 class HeldUp(AbstractContextManager['HeldUp']):
     """Watches this process and all that it started, from `with` to its end.
 
-    - `longest`: that a thread waited for a processor between two looks, or that the looks
-      themselves came late (a host that stood still) [s].
+    - `longest`: that a thread waited for a processor between two looks, that the host took the
+      processors for itself, or that the looks themselves came late (it stood still) [s].
     """
 
     def __init__(self) -> None:
         self.longest = 0.0
-        self._waited: dict[Path, float] = {}
+        self._pids: list[int] = []
+        self._listed = -math.inf
+        self._waited: dict[str, float] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name='held up', daemon=True)
 
@@ -62,12 +66,24 @@ class HeldUp(AbstractContextManager['HeldUp']):
             due = time.monotonic() + PERIOD
 
     def _look(self) -> None:
-        for pid in family(os.getpid()):
-            for file in Path(f'/proc/{pid}/task').glob('*/schedstat'):
-                with suppress(OSError, IndexError):  # it has just ended
-                    waited = 1e-9 * float(file.read_text().split()[1])
-                    self.longest = max(self.longest, waited - self._waited.get(file, waited))
-                    self._waited[file] = waited
+        now = time.monotonic()
+        if now - self._listed > RELATED:  # to list them takes longer than to look at them
+            self._pids, self._listed = list(family(os.getpid())), now
+        for pid in self._pids:
+            with suppress(OSError):  # it has just ended
+                for task in os.listdir(f'/proc/{pid}/task'):
+                    self._note(f'/proc/{pid}/task/{task}/schedstat')
+
+        with suppress(OSError), open('/proc/stat', 'rb') as stream:
+            self._keep('stolen', float(stream.readline().split()[STOLEN]) / TICKS)
+
+    def _note(self, file: str) -> None:
+        with suppress(OSError), open(file, 'rb') as stream:
+            self._keep(file, 1e-9 * float(stream.read().split()[1]))
+
+    def _keep(self, key: str, waited: float) -> None:
+        self.longest = max(self.longest, waited - self._waited.get(key, waited))
+        self._waited[key] = waited
 
 
 def judged(

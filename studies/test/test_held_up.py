@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What fails is judged once more where the kernel says that something was held up, only there."""
 
+import io
 import os
 from pathlib import Path
 import subprocess
@@ -69,21 +70,22 @@ def test_waits_of_processes_and_their_children_are_seen(monkeypatch):
     with subprocess.Popen(child, stdin=pipe, stdout=pipe) as process:
         assert process.stdout.readline() == b'1\n'
         assert {os.getpid(), process.pid} <= set(family(os.getpid()))
-        monkeypatch.setattr(Path, 'read_text', told(looks, Path.read_text, process.pid))
+        monkeypatch.setattr(held_up, 'open', told(looks, process.pid), raising=False)
         with HeldUp() as held:
             looks.append(0.25)  # what the kernel adds
         assert held.longest >= 0.25
         process.stdin.close()
 
 
-def told(looks, ordinary, pid):
-    """Return how files are read: a thread of a process has waited for what was told, too."""
+def told(looks, pid):
+    """Return how files are opened: a thread of a process has waited for what was told, too."""
 
-    def read(path, *more, **named):
-        text = ordinary(path, *more, **named)
-        if path.name == 'schedstat' and f'/{pid}/' in str(path):
+    def opened(path, mode):
+        with Path(path).open(mode) as stream:
+            text = stream.read()
+        if f'/{pid}/' in path:
             ran, waited, slices = text.split()
-            text = f'{ran} {int(waited) + round(1e9 * sum(looks))} {slices}\n'
-        return text
+            text = b'%s %d %s' % (ran, int(waited) + round(1e9 * sum(looks)), slices)
+        return io.BytesIO(text)
 
-    return read
+    return opened
