@@ -157,6 +157,31 @@ def test_what_a_person_sees_counts(monkeypatch, quick):
     assert found['cable'] is Level.FAIL  # nobody pulled it
 
 
+@undisturbed
+def test_no_wire_is_blamed_for_a_loop_that_was_held_up(monkeypatch, quick):
+    """It is held up from the moment a channel shall move until that must be over."""
+    monkeypatch.setattr(bench, 'SETTLE', 0.05)
+    free, ordinary, held = threading.Event(), Bench._wait, []
+
+    class HeldUpBoard(Board):
+        def read(self):
+            assert free.wait(10.0)
+            return super().read()
+
+    def wait(made, seconds, *until):
+        if not until and seconds == made._time and made._law.wanted[1] and not held:
+            held.append(seconds)
+            free.clear()
+        found = ordinary(made, seconds, *until)
+        free.set()
+        return found
+
+    free.set()
+    monkeypatch.setattr(Bench, '_wait', wait)
+    found = verdicts(monkeypatch, HeldUpBoard)
+    assert held and set(found.values()) == {Level.OK}, found
+
+
 def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
     class Missing(Board):
         def open(self):
