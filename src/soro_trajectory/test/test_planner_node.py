@@ -90,7 +90,7 @@ class Scene:
         return phase is Phase.HOLD and near
 
     def seen(self, state, source):
-        feedback = self.planner._feedback.fresh()
+        feedback = wait_until(self.planner._feedback.fresh)
         return feedback.device_state == state and feedback.command_source == source
 
     def target_status(self):
@@ -354,10 +354,10 @@ def test_release_stops_the_stream(one):
     assert len(one.driver.commands) == count
 
 
-def no_targets_for_a_while():
-    """Send none for as long as ends a stream of them."""
-    begin = time.monotonic()
-    wait_until(lambda: time.monotonic() - begin > SILENCE)
+def no_targets_for_a_while(scene):
+    """Send none for as long as ends a stream of them, since the last one arrived."""
+    stream = scene.planner._stream
+    wait_until(lambda: time.monotonic() - stream._last_arrival > SILENCE)
 
 
 def test_fault_stops_and_a_new_target_is_needed(one):
@@ -370,9 +370,11 @@ def test_fault_stops_and_a_new_target_is_needed(one):
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
     assert one.planner._stream.phase is Phase.IDLE
     for _ in range(3):  # as a loop does that has not noticed
+        last = one.planner._stream._last_arrival
         one.send_actuation(MIDDLE)
+        wait_until(lambda last=last: one.planner._stream._last_arrival > last)
         wait_until(lambda: 'NOT_ACTIVE' in one.target_status()[0])
-    no_targets_for_a_while()
+    no_targets_for_a_while(one)
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
 
@@ -395,13 +397,13 @@ def test_a_press_ends_what_is_under_way_and_the_driver_keeps_it(one, quality):
     wait_until(lambda: one.planner._stream.stopped)
     one.driver.state = ActuatorState.ESTOP
     wait_until(lambda: one.seen(ActuatorState.ESTOP, ''))
-    no_targets_for_a_while()
+    no_targets_for_a_while(one)
     one.send_actuation(START)
     wait_until(lambda: 'DEVICE_FAULT' in one.target_status()[0])
     assert one.planner._stream.phase is Phase.IDLE
     one.driver.state = ActuatorState.ACTIVE
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
-    no_targets_for_a_while()
+    no_targets_for_a_while(one)
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
 
