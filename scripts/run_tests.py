@@ -315,6 +315,18 @@ def failed_in(part: str) -> dict[str, str]:
     return found
 
 
+def again_in(part: str) -> dict[str, str]:
+    """Read from a JUnit report which tests were made again where something was held up."""
+    report = report_of(part)
+    cases = ElementTree.parse(report).getroot().iter('testcase') if report.exists() else ()
+    return {
+        f'{case.get("classname")}.{case.get("name")}': (each.get('value') or '')[:400]
+        for case in cases
+        for each in case.iter('property')
+        if each.get('name') == 'again'
+    }
+
+
 def may_repeat(name: str) -> bool:
     """Whether what failed in a part had deadlines that a busy computer may miss."""
     failed = failed_in(name)
@@ -345,11 +357,13 @@ def main() -> int:
         per_package[LAST] += ['-k', 'smoke']
     start, total, bad, second = time.monotonic(), dict.fromkeys(COUNTED, 0), {}, []
     needed: dict[str, str] = {}
+    held: dict[str, str] = {}
     stuck: list[str] = []
     with free_domain() as domain:
         print(f'ROS_DOMAIN_ID={domain}', flush=True)
         for name, code, counts in run_all(folders, domain, per_package):
             total = {key: total[key] + counts[key] for key in COUNTED}
+            held |= again_in(name)
             if code == NO_TESTS_COLLECTED and not filtered:
                 bad[name] = 'no tests'
             elif code not in (0, NO_TESTS_COLLECTED):
@@ -384,6 +398,8 @@ def main() -> int:
     if not total['passed'] and not bad:
         bad['all'] = 'no test passed'
     print('\n' + ''.join(f'FAILED {name}: {why}\n' for name, why in bad.items()), end='')
+    for test, why in held.items():
+        print(f'{test}: {why}')
     for test, why in needed.items():
         print(f'passed in a second run only: {test}: {why}')
     text = ', '.join(f'{total[key]} {key}' for key in COUNTED if total[key] or key == 'passed')

@@ -187,6 +187,12 @@ def test_what_fails_twice_fails(tmp_path, monkeypatch, capsys):
     assert '1 passed, 1 failed' in capsys.readouterr().out
 
 
+def test_what_was_judged_by_another_attempt_is_said(tmp_path, monkeypatch, capsys):
+    body = "def test_it(record_property):\n    record_property('again', 'held up for 0.50 s')\n"
+    assert run_packages(tmp_path, monkeypatch, {'soro_a': body}) == 0
+    assert 'test_it: held up for 0.50 s' in capsys.readouterr().out
+
+
 def test_computation_has_no_second_chance(tmp_path, monkeypatch):
     assert run_one(tmp_path, monkeypatch, 'soro_mechanics', 1) == (1, 1)
 

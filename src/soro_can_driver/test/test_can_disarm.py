@@ -12,6 +12,7 @@ import pytest
 from soro_can_driver.board import Parameter
 from soro_can_driver.device import CanDevice
 from soro_driver.device import DeviceTimeout
+from soro_rigs.held_up import undisturbed
 
 
 @pytest.fixture
@@ -31,9 +32,9 @@ def test_a_lost_frame_does_not_give_the_board_up(board, device, lost):
     assert board.asked == (Parameter.DISARM,) * (lost + 1)
 
 
+@undisturbed
 def test_a_board_that_does_not_confirm_is_stopped_in_time(board, device, monkeypatch):
-    board.silent = True
-    stops = []
+    board.silent, board.asked, stops = True, (), []
     monkeypatch.setattr(device.transport, 'stop_at_once', stops.append)
     began = time.monotonic()
     with pytest.raises(DeviceTimeout, match='did not answer DISARM'):

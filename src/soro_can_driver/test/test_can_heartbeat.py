@@ -75,12 +75,13 @@ def device(link):
     made.close()
 
 
-def drive(link, transport, seconds):
+def drive(link, transport, seconds, armed=True):
     end = link.now + seconds
     while link.now < end:
         link.now += PERIOD
         transport.poll(link.now)
-        transport.command(np.zeros(6), 0.2)
+        if armed:
+            transport.command(np.zeros(6), 0.2)
 
 
 @pytest.mark.parametrize('of', [CanId.HOST_HEARTBEAT, CanId.BOARD_HEARTBEAT])
@@ -93,10 +94,14 @@ def test_four_heartbeats_lost_in_a_row_are_ridden_out(link, device, of):
     assert link.board.state is BoardState.ARMED
 
 
-def test_a_board_is_lost_without_its_heartbeat(link, device):
+@pytest.mark.parametrize('mute', [False, True])
+def test_a_board_is_lost_without_its_heartbeat_while_it_is_armed(link, device, mute):
     drive(link, device.transport, 1.0)
-    link.losses[CanId.BOARD_HEARTBEAT] = 1000
-    began = link.now
+    device.make_safe()
+    link.board.mute, link.losses[CanId.BOARD_HEARTBEAT] = mute, 0 if mute else 1000
+    drive(link, device.transport, 0.6, armed=False)  # nothing moves
+    device.arm()
+    began = link.now = time.monotonic()  # which the driver has looked at
     with pytest.raises(DeviceLost, match='no heartbeat of the board'):
         drive(link, device.transport, 1.0)
     assert 0.2 < link.now - began < 0.31
@@ -107,3 +112,8 @@ def test_a_host_without_its_heartbeat_is_disarmed(link, device):
     link.losses[CanId.HOST_HEARTBEAT] = 1000
     drive(link, device.transport, 0.31)
     assert link.board.state is BoardState.SAFE
+
+
+def test_an_armed_board_waits_for_its_first_command(link, device):
+    drive(link, device.transport, 0.6, armed=False)
+    assert link.board.state is BoardState.ARMED and not device._tripped()

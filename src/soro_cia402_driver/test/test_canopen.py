@@ -13,6 +13,7 @@ import pytest
 from soro_cia402_driver import protocol as co
 from soro_cia402_driver.emulator.drive import CONSTANT, SETTINGS
 from soro_cia402_driver.protocol import Entry
+from soro_rigs.held_up import undisturbed
 from soro_rigs.ros_session import wait_until
 
 TYPES = {
@@ -141,6 +142,7 @@ def test_states_by_sdo_and_a_restart(network, drive):
     wait_until(lambda: 0 in heard, 10.0)
 
 
+@undisturbed
 def test_a_lost_heartbeat_releases_or_fails_as_told(network, drive):
     seen = []
     drive.emcy.add_callback(lambda error: seen.append(error.code))

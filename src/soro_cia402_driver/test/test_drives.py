@@ -27,6 +27,7 @@ from soro_mechanics.actuator_models.motor import MotorProperties, PositionDrive
 from soro_mechanics.core.errors import RobotFileError
 from soro_mechanics.robot_file.reader import read_robot_file
 from soro_mechanics.robot_file.section import Section
+from soro_rigs.held_up import undisturbed
 from soro_rigs.ros_session import wait_until
 
 COUNT = 2.0 * np.pi / (4096 * 14)
@@ -63,6 +64,7 @@ def states(emulator):
     return {drive.state for drive in emulator.drives.values()}
 
 
+@undisturbed
 def test_driver_and_drives_agree_on_angles(device, bench):  # noqa: F811
     device.arm()
     goal = np.linspace(0.05, 0.3, 6)

@@ -127,7 +127,7 @@ class Bench:
 
     def _arm(self) -> Iterator[Finding]:
         _patiently(self._loop.arm, NotAllowed, START)
-        self._wait(SETTLE)
+        self._settle(SETTLE)
         here = zip(self._here(), self._robot.actuators, strict=True)
         yield ok('armed', 'at rest, measured ' + ', '.join(shown(v, a.unit) for v, a in here))
 
@@ -155,12 +155,12 @@ class Bench:
     def _stop(self) -> Iterator[Finding]:
         self._go(self._moved(0))
         self._loop.stop('soro bench')
-        self._wait(SETTLE)
+        self._settle(SETTLE)
         if self._wait(VENT * SETTLE, lambda t: not self._full()) is None:
             raise DeviceError(f'pressure stays up after a stop: {self._full()}; do not use it')
         here = self._here()
         self._law.wanted = self._rest + self._steps
-        self._wait(SETTLE)
+        self._settle(SETTLE)
         moved = np.nanmax(np.abs((self._here() - here) / self._steps))
         self._law.wanted = None
         if self._ticks[-1].state is DeviceState.ACTIVE or moved > CROSSTALK:
@@ -208,12 +208,20 @@ class Bench:
     def _go(self, goal: Array) -> Array:
         """Be at a goal for a while; return what is measured there."""
         self._law.wanted = goal
-        self._wait(self._time)
+        self._settle(self._time)
         if self._law.wanted is None or self._loop.safety.state is not DeviceState.ACTIVE:
             moves = [self._robot.actuators[i].name for i in np.flatnonzero(goal != self._rest)]
             where = f'while {", ".join(moves)} was to move' if moves else 'on the way to rest'
             raise DeviceError(f'{self._loop.safety.state.name} {where}')
         return self._here()
+
+    def _settle(self, seconds: float) -> None:
+        """Let the loop run for so long: while a busy computer holds it up, nothing moves."""
+        loop, end = self._loop.thread, time.monotonic() + seconds
+        missed = loop.statistics.missed
+        self._wait(seconds)
+        self._wait(PULLED, lambda tick: tick.due > end or not loop.running)
+        self._wait((loop.statistics.missed - missed) * self._settings.period)
 
     def _wait(self, seconds: float, until: Callable[[Tick], bool] = lambda t: False) -> Any:
         """Return the first tick that is as wanted; None after some seconds."""

@@ -18,6 +18,7 @@ from soro_cli.doctor.findings import Level
 from soro_cli.main import main
 from soro_driver.device import Device, DeviceError, DeviceLost, Identity, Reading
 from soro_mechanics.robot_file.catalogue import find_robot_file
+from soro_rigs.held_up import undisturbed
 
 EXAMPLES = find_robot_file('stiff_flop').with_name('examples')
 
@@ -76,6 +77,7 @@ def wired(matrix):
     return type('Wired', (Board,), {'wiring': np.array(matrix, float)})
 
 
+@undisturbed
 def test_a_board_that_is_right_passes(monkeypatch, quick):
     found = verdicts(monkeypatch, Board)
     assert set(found.values()) == {Level.OK}
@@ -91,11 +93,13 @@ def test_a_board_that_is_right_passes(monkeypatch, quick):
     ],
     ids=['scale', 'exchanged', 'dead'],
 )
+@undisturbed
 def test_a_wrong_wire_is_found_at_its_channel(monkeypatch, quick, matrix, wrong):
     found = verdicts(monkeypatch, wired(matrix))
     assert {name for name, level in found.items() if level is Level.FAIL} == wrong
 
 
+@undisturbed
 def test_what_does_not_stop_is_not_armed_again(monkeypatch, quick):
     armed = []
 
@@ -122,6 +126,7 @@ def test_what_does_not_stop_is_not_armed_again(monkeypatch, quick):
     assert len(armed) == 1
 
 
+@undisturbed
 def test_pressure_that_stays_up_after_a_stop_is_found(monkeypatch, quick):
     class Holding(Board):
         stuck = None
@@ -142,6 +147,7 @@ def test_pressure_that_stays_up_after_a_stop_is_found(monkeypatch, quick):
     assert 'cable' not in found
 
 
+@undisturbed
 def test_what_a_person_sees_counts(monkeypatch, quick):
     def ask(question):
         return 'n' if 'pair_2' in question else 'y'
@@ -149,6 +155,31 @@ def test_what_a_person_sees_counts(monkeypatch, quick):
     found = verdicts(monkeypatch, Board, ask)
     assert found['pair_2'] is Level.FAIL
     assert found['cable'] is Level.FAIL  # nobody pulled it
+
+
+@undisturbed
+def test_no_wire_is_blamed_for_a_loop_that_was_held_up(monkeypatch, quick):
+    """It is held up from the moment a channel shall move until that must be over."""
+    monkeypatch.setattr(bench, 'SETTLE', 0.05)
+    free, ordinary, held = threading.Event(), Bench._wait, []
+
+    class HeldUpBoard(Board):
+        def read(self):
+            assert free.wait(10.0)
+            return super().read()
+
+    def wait(made, seconds, *until):
+        if not until and seconds == made._time and made._law.wanted[1] and not held:
+            held.append(seconds)
+            free.clear()
+        found = ordinary(made, seconds, *until)
+        free.set()
+        return found
+
+    free.set()
+    monkeypatch.setattr(Bench, '_wait', wait)
+    found = verdicts(monkeypatch, HeldUpBoard)
+    assert held and set(found.values()) == {Level.OK}, found
 
 
 def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
@@ -159,6 +190,7 @@ def test_a_device_that_is_missing_ends_it(monkeypatch, quick):
     assert verdicts(monkeypatch, Missing) == {'connect': Level.FAIL}
 
 
+@undisturbed
 def test_a_fault_is_named_while_the_device_is_still_made_safe(monkeypatch, quick):
     class Refusing(Board):
         def write(self, values, ttl):
@@ -179,6 +211,7 @@ def test_a_fault_is_named_while_the_device_is_still_made_safe(monkeypatch, quick
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize('arm', ['tendon_arm_servos', 'tendon_arm_drives'])
+@undisturbed
 def test_an_emulated_device_passes_every_step(tmp_path, arm):
     # As patient as a driver may be: a busy computer must not decide.
     data = yaml.safe_load((EXAMPLES / f'{arm}.yaml').read_text())

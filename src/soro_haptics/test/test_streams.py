@@ -143,7 +143,7 @@ def test_what_is_sent_once_waits_for_its_frame_and_no_longer(ros, live, monkeypa
     known.publish(TFMessage(transforms=[bench]))
     wait_until(lambda: streams._goal is not None)  # nobody sends, asks or reports meanwhile
     np.testing.assert_allclose(streams._goal[0][:3, 3], [0.01, 0.0, -0.05])
-    assert not streams._goals._waiting and streams._goals._timer is None
+    wait_until(lambda: not streams._goals._waiting and streams._goals._timer is None)
     assert len(threads) == 1
 
 

@@ -41,6 +41,7 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
         self.block = threading.Event()
         self.block.set()
         self.delay, self.delays = 0.0, {}  # s that every call takes, and some by name
+        self.limits: list[tuple[str, float]] = []  # what was left of the time of each call [s]
         self.tasks: set[str] = set()
         self._inputs: dict[str, list[str]] = {}
         self.server = grpc.server(ThreadPoolExecutor(4))
@@ -60,6 +61,7 @@ class RecordingServer(nidaqmx_pb2_grpc.NiDAQmxServicer):
 
     def _serve(self, name: str):
         def serve(request: Any, context: grpc.ServicerContext) -> Any:
+            self.limits.append((name, context.time_remaining()))
             self.block.wait()
             threading.Event().wait(self.delays.get(name, self.delay))
             self.calls.append((name, request))

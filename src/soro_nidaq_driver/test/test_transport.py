@@ -22,11 +22,19 @@ from soro_nidaq_driver.transport import duty_of, NidaqTransport, place_of
 from soro_nidaq_driver.wiring import read_wiring
 
 BAR = 1e5
+TIMEOUT = 20.0  # s: no call is late by itself
 
 
 @pytest.fixture
-def transport(card, wiring):
-    made = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 2.0)  # no call is late by itself
+def patient(monkeypatch):
+    """Let openings take their time: the card shares this process and its processor."""
+    monkeypatch.setattr(module, 'OPEN_TIMEOUT', 10.0 * TIMEOUT)
+    monkeypatch.setattr(module, 'RESET_TIMEOUT', 10.0 * TIMEOUT)
+
+
+@pytest.fixture
+def transport(card, wiring, patient):
+    made = NidaqTransport(wiring, f'127.0.0.1:{card.port}', TIMEOUT)
     yield made
     made.close()
 
@@ -85,6 +93,7 @@ def test_reading_scales_and_orders_by_actuator(card, transport):
     assert transport.read()[2].tolist() == [False, True, False]
 
 
+@pytest.mark.usefixtures('patient')
 def test_scales_and_zeros_of_one_channel(card):
     b = {
         'feedback_scale': '0.75 bar/V',
@@ -95,7 +104,7 @@ def test_scales_and_zeros_of_one_channel(card):
     }
     good = GOOD | {'channels': GOOD['channels'] | {'b': b}}
     wiring = read_wiring(Section(good, 'driver.nidaq'), Regulated())
-    transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 2.0)
+    transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', TIMEOUT)
     transport.open()
     card.volts = {'Dev1/ai0': 1.0, 'Dev2/ai3': 3.0, 'Dev1/ai2': 5.0}
     # 1 to 5 V for 0 to 3 bar; the others 0 to 10 V.
@@ -187,51 +196,52 @@ def test_codes_of_the_card(card, transport, code, kind, name):
     assert str(code) in str(error.value) and name in str(error.value)
 
 
+@pytest.mark.usefixtures('patient')
 def test_a_server_that_does_not_answer_costs_one_timeout(card, wiring):
-    transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
+    transport = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 1.0)
     transport.open()
     card.block.clear()
-    start = time.monotonic()
+    card.limits.clear()
     with pytest.raises(DeviceTimeout, match='DEADLINE_EXCEEDED'):
         transport.read()
-    assert time.monotonic() - start < 0.5
-    start = time.monotonic()
+    assert len(card.limits) == 1
     with pytest.raises(DeviceTimeout):
         transport.stop_outputs()
+    assert len(card.limits) == 2
     transport.close()
-    assert time.monotonic() - start < 1.0
+    assert len(card.limits) == 3
+    assert max(left for _, left in card.limits) < 1.5  # of the 1.0 s that were asked for, about
 
 
+@pytest.mark.usefixtures('patient')
 def test_opening_over_a_slow_link_has_an_end(card, wiring, monkeypatch):
-    monkeypatch.setattr(module, 'OPEN_TIMEOUT', 0.3)
-    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 5.0)  # no call is late by itself
+    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', TIMEOUT)
     card.delay = 0.02
-    with pytest.raises(DeviceTimeout, match='not done after 0.3 s'):
-        slow.open()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, 'OPEN_TIMEOUT', 0.3)
+        with pytest.raises(DeviceTimeout, match='not done after 0.3 s'):
+            slow.open()
     calls = len(card.calls)
     assert calls <= 0.3 / 0.02 + 1.0  # the last one may end after the limit
     with pytest.raises(DeviceLost, match='not connected'):
         slow.read()
     slow.close()
     card.delay = 0.0
-    monkeypatch.undo()
     slow.open()
     slow.read()
     slow.close()
     assert len(card.calls) > 2 * calls
 
 
-def test_a_card_that_takes_long_to_be_reset_is_opened(card, wiring):
-    slow = NidaqTransport(wiring, f'127.0.0.1:{card.port}', 0.1)
-    card.delays = {'ResetDevice': 0.15, 'ReadAnalogF64': 0.15}
-    slow.open()
-    with pytest.raises(DeviceTimeout, match='DEADLINE_EXCEEDED'):
-        slow.read()
-    slow.close()
+def test_a_card_that_takes_long_to_be_reset_is_opened(card, transport):
+    transport.open()
+    transport.read()
+    left = dict(card.limits)
+    assert left['ReadAnalogF64'] < 2.0 * TIMEOUT < left['ResetDevice']
 
 
 def test_a_limit_on_several_calls_is_said_in_a_sentence(card):
-    link = client.Link(f'127.0.0.1:{card.port}', 5.0)
+    link = client.Link(f'127.0.0.1:{card.port}', TIMEOUT)
     system = client.import_client().system
     with pytest.raises(DeviceTimeout, match='answers too slowly'), link.within(0.0):
         system.Device('Dev1', grpc_options=link.options()).reset_device()
@@ -250,7 +260,7 @@ def test_a_call_is_prepared_once(card, monkeypatch):
         return prepare(channel, method, *arguments, **options)
 
     monkeypatch.setattr(channel, 'unary_unary', noted)
-    link = client.Link(f'127.0.0.1:{card.port}', 5.0)
+    link = client.Link(f'127.0.0.1:{card.port}', TIMEOUT)
     device = client.import_client().system.Device('Dev1', grpc_options=link.options())
     for _ in range(3):
         device.reset_device()

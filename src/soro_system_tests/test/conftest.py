@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
+import itertools
 import json
 from pathlib import Path
 import time
@@ -14,6 +15,7 @@ import pytest
 
 from soro_cli.main import main
 from soro_cli.robot_process import RobotProcess
+from soro_rigs.held_up import judged
 from soro_studies.system.launched_robot import LaunchedRobot, robot_process, watched_robot
 
 MARK = 'robot(name, *words): which robot `running` is, and how launched; stiff_flop if not said'
@@ -60,7 +62,7 @@ class KeptRobot:
         watched = watched_robot(self._process, self._folder, name, name, started, clearing=kept)
         with watched as robot:
             if kept:
-                robot.go_to_rest()
+                judged(robot.go_to_rest)
             yield robot
 
     def end(self, in_order: bool) -> None:
@@ -68,6 +70,30 @@ class KeptRobot:
         process, self._process = self._process, None
         if process is not None and process.running:
             assert process.stop() == 0 or not in_order, process.output
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Judge a test of whole robots by an attempt in which this computer held up none of them."""
+    values = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    folder, numbers = values.get('tmp_path'), itertools.count(2)
+    with ExitStack() as robots:
+
+        def again():
+            if 'running' in values:
+                kept = pyfuncitem.funcargs['kept_robot']
+                robots.close()
+                kept.end(in_order=False)
+                values['running'] = robots.enter_context(kept.watched(*robot_of(pyfuncitem)))
+            if folder is not None:
+                values['tmp_path'] = folder / f'attempt_{next(numbers)}'
+                values['tmp_path'].mkdir()
+
+        def attempt():
+            pyfuncitem.obj(**values)
+
+        judged(attempt, again, lambda text: pyfuncitem.user_properties.append(('again', text)))
+    return True
 
 
 @pytest.fixture(scope='session')
@@ -90,7 +116,7 @@ def running(request, kept_robot):
             yield robot
             if request.session.testsfailed == failed:
                 if robot.process.running:
-                    robot.go_to_rest()
+                    judged(robot.go_to_rest)
                 whole = True
     finally:
         if not whole:

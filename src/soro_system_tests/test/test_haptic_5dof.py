@@ -24,6 +24,7 @@ from soro_msgs.srv import SetVirtualEnvironment
 from soro_studies.system.launched_robot import DiagnosticsWatch, launched_robot
 
 pytestmark = pytest.mark.timeout(900)  # a first start compiles the kernels of the device
+COMPILING = 600.0  # s for it, on a computer that others use too
 
 GRIP = [400.0, 400.0, 400.0, 1.5, 1.5]  # N/m, N m/rad: of a hand
 WALL = -0.01  # m, where `published_environment` puts it
@@ -123,7 +124,8 @@ def device(tmp_path_factory):
     folder = tmp_path_factory.mktemp('haptic_5dof')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv('XDG_DATA_HOME', str(folder))
-        with launched_robot(['haptic_5dof'], folder, 'left', 'haptic_5dof') as robot:
+        words = ['haptic_5dof'], folder, 'left', 'haptic_5dof'
+        with launched_robot(*words, patience=COMPILING) as robot:
             device = HapticRobot(robot, 'left', folder)
             said = device.diagnostics.messages
             robot.wait(lambda: 'haptic_renderer: sensors' in said, 10.0, 'diagnostics')
@@ -205,7 +207,8 @@ def test_sensors_that_fail_are_named_and_a_stop_needs_a_person(device):
 # In the namespace of the robot.
 def test_a_dead_device_stays_dead(tmp_path, monkeypatch):
     monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path))
-    with launched_robot(['haptic_5dof'], tmp_path, '', 'haptic_5dof') as robot:
+    words = ['haptic_5dof'], tmp_path, '', 'haptic_5dof'
+    with launched_robot(*words, patience=COMPILING) as robot:
         device = HapticRobot(robot, 'haptic_5dof', tmp_path)
         device.ready()
         robot.kill('emulator')

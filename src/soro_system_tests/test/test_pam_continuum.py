@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 
 import numpy as np
@@ -16,17 +15,10 @@ from soro_studies.system.launched_robot import launched_robot
 TARGET = (0.15, 0.0, 0.93)  # m
 
 
-def soro(*words: str, code: int = 0) -> dict:
+def soro(running, *words: str) -> dict:
     """Run a verb against the running robot; return its JSON answer."""
-    done = subprocess.run(
-        [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'pam_continuum', '--json'],
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, '-m', 'soro_cli.main', *words, '--robot', 'pam_continuum', '--json']
+    return json.loads(running.ask(command).stdout.splitlines()[-1])
 
 
 def test_the_robot_answers_moves_and_is_vented_at_the_end(tmp_path):
@@ -35,7 +27,18 @@ def test_the_robot_answers_moves_and_is_vented_at_the_end(tmp_path):
         assert robot.watch.tip[2] > 0.999  # vented: straight
         inverse = robot.mechanics.inverse(TARGET, None, 0, [0.0] * 6, '')
         assert inverse.error_code == 0
-        soro('move', '--pose', '150mm', '0', '930mm', '--tolerance', '10mm', '--timeout', '60')
+        soro(
+            robot,
+            'move',
+            '--pose',
+            '150mm',
+            '0',
+            '930mm',
+            '--tolerance',
+            '10mm',
+            '--timeout',
+            '60',
+        )
         # It comes to rest there; on its way the muscles may carry it past.
         assert robot.watch.wait(lambda: robot.watch.distance(TARGET) < 0.012, 20.0), robot.story
         robot.wait(lambda: len(robot.shapes) == 2, 5.0, 'model and ground truth')

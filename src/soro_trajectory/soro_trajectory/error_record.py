@@ -41,8 +41,8 @@ class ErrorSample:
 class ErrorRecord:
     """Compares measured tip positions with a schedule; safe from any thread.
 
-    `start`: when the first command was sent [ns], in the clock of the measurements' stamps; to be
-    set with that clock.
+    `start`: returns when the first command was sent [ns], in the clock of the measurements' stamps
+    as it is set now.
     `delay`: from a command to the robot's answer [s]: the desired position is that many seconds
     behind the command, which is what sending commands early does. `clock`: steady clock [s].
     """
@@ -50,20 +50,20 @@ class ErrorRecord:
     def __init__(
         self,
         schedule: Schedule,
-        start: int,
+        start: Callable[[], int],
         delay: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._schedule = schedule
         self._clock = clock
-        self.start = start
+        self._start = start
         self._delay = delay
         self._samples: list[ErrorSample] = []
         self._lock = threading.Lock()
 
     def add(self, stamp: int, position: Array) -> None:
         """Take a measured position (3,) with its stamp [ns]; none outside the schedule."""
-        when = (stamp - self.start) * 1e-9 - self._delay
+        when = (stamp - self._start()) * 1e-9 - self._delay
         if not 0.0 <= when <= self._schedule.duration:
             return
         desired = self._schedule.position_at(when)

@@ -40,7 +40,8 @@ class TipSample:
 class MeasuredTip:
     """The newest measured tip, read when it is asked for; safe from any thread.
 
-    `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count.
+    `node`: hears the topic, from `open` to `close`. `timeout`: an older one [s] does not count,
+    nor one whose stamp is so far from what is usual: a clock was set while it was on its way.
     `latency`: median time from stamp to arrival [s].
     """
 
@@ -72,6 +73,14 @@ class MeasuredTip:
             return None
         return sample
 
+    def between(self, before: TipSample, after: TipSample) -> float:
+        """Return the time between two samples [s], not the one by which a clock was set."""
+        stamped, arrived = (
+            (after.stamp - before.stamp) / NANOSECONDS,
+            after.arrival - before.arrival,
+        )
+        return max(0.0, stamped if abs(stamped - arrived) < self.timeout else arrived)
+
     def _take(self, message: PoseStamped, age: float = 0.0) -> None:
         try:
             pose = pose_from_message(message.pose, TOPIC)
@@ -79,7 +88,11 @@ class MeasuredTip:
             return
         stamp = stamp_of(message.header)
         oriented = not np.array_equal(pose[:3, :3], np.eye(3))
-        latency = (self._node.get_clock().now().nanoseconds - stamp) / NANOSECONDS - age
-        self._latencies.append(max(0.0, latency))
-        self.latency = median_low(self._latencies)
+        clock = self._node.get_clock()
+        latency = (clock.now().nanoseconds - stamp) / NANOSECONDS - age
+        self._latencies.append(latency)
+        usual = median_low(self._latencies)
+        self.latency = max(0.0, usual)
+        if abs(latency - usual) > self.timeout and not clock.ros_time_is_active:
+            return
         self._sample = TipSample(stamp, pose, oriented, time.monotonic() - age)

@@ -194,7 +194,7 @@ class TipControl:
         self._pending: Array = np.zeros(3)  # m, of the tip: answered, but not seen yet
         self._sent: Array | None = None  # to drives with steps
         self._unexplained: deque[TipSample] = deque(maxlen=REMEMBERED)
-        self._explained: tuple[int, Array] | None = None  # last, and the model's tip then
+        self._explained: tuple[TipSample, Array] | None = None  # and the model's tip then
         self._moving = False  # drives with steps are
         self._astray = -math.inf  # s, when the tip was last
         self._least, self._away = math.inf, 0.0  # m, off a target; s, that it is led away from it
@@ -273,7 +273,7 @@ class TipControl:
             self._correct_steps(aim, sample, feedforward, now)
             return
         gains = self._gains()
-        seconds = 0.0 if before is None else max(0.0, (sample.stamp - before.stamp) * 1e-9)
+        seconds = 0.0 if before is None else self.measured.between(before, sample)
         times, parts = gains.pieces
         dead, lag = self.measured.latency + DEAD, self._node.table.response_time
         acts = dead + lag + times @ parts
@@ -360,9 +360,9 @@ class TipControl:
         q = None if seen is None else self._model_at(seen)
         if seen is None or q is None:
             return
-        before, self._explained = self._explained, (seen.stamp, q.tip[:3, 3])
-        if before is not None and seen.stamp > before[0]:
-            seconds = (seen.stamp - before[0]) / NANOSECONDS
+        before, self._explained = self._explained, (seen, q.tip[:3, 3])
+        seconds = 0.0 if before is None else self.measured.between(before[0], seen)
+        if before is not None and seconds > 0.0:
             skewed = SKEW * float(np.linalg.norm(q.tip[:3, 3] - before[1])) / seconds
             part = min(1.0, self._gains().integral * seconds) / (1.0 + (skewed / BLUR) ** 2)
             self._law.explain(pose_error(q.tip, seen.pose, oriented), part)

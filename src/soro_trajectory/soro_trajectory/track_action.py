@@ -8,6 +8,7 @@ It runs in a thread beside the executor and touches the robot through the `Comma
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from typing import Any
 
@@ -143,19 +144,24 @@ class TrackAction(StreamAction):
         assert plan.schedule is not None  # noqa: S101 - for mypy
         table, schedule = self._node.table, plan.schedule
         begin, clock = time.monotonic(), self._node.get_clock()
-        record = ErrorRecord(schedule, clock.now().nanoseconds, table.delay)
+        began, setting = clock.now().nanoseconds, threading.Lock()
         stamps = MeasurementClock(clock, self._node.get_logger().warning)
-        self._topics.record = record
+
+        def start() -> int:
+            """Return the stamp of the beginning, by the clock as it is set when somebody asks."""
+            with setting:  # several threads ask
+                simulated = clock.ros_time_is_active
+                return began if simulated else Time.from_msg(stamps.stamp(begin)).nanoseconds
+
+        record = self._topics.record = ErrorRecord(schedule, start, table.delay)
         self._stream.follow(schedule, begin)
         delay = round(table.delay * NANOSECONDS)
-        desired = plan.desired_after(lambda: record.start + delay)
+        desired = plan.desired_after(lambda: start() + delay)
         self._node.tip_control.aim(motion, desired, Task(handle.request.task), feedback, True)
         end = begin + schedule.duration + table.delay + LAST_MEASUREMENTS
         # After a stall of the stream's loop it is behind the schedule, and ends after it.
         while time.monotonic() < end or self._stream.phase is Phase.FOLLOW:
             self._look(handle)
-            if not clock.ros_time_is_active:  # it may be set, and stamps with it
-                record.start = Time.from_msg(stamps.stamp(begin)).nanoseconds
             time_now = time.monotonic() - begin - table.delay
             point = schedule.point_at(time_now)
             progress = min(1.0, max(0.0, time_now / max(schedule.duration, LOOK_PERIOD)))

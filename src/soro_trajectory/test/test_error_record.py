@@ -37,7 +37,7 @@ def follow(record, plan, lag):
 
 
 def test_a_lag_costs_speed_times_lag(line):
-    record = ErrorRecord(line, START, 0.0)
+    record = ErrorRecord(line, lambda: START, 0.0)
     follow(record, line, 0.1)
     mean, rms, peak = record.summary()
     # at the beginning the robot still rests: less than the lag's worth for the first 0.1 s
@@ -47,13 +47,13 @@ def test_a_lag_costs_speed_times_lag(line):
 
 
 def test_a_compensated_lag_costs_nothing(line):
-    record = ErrorRecord(line, START, 0.1)
+    record = ErrorRecord(line, lambda: START, 0.1)
     follow(record, line, 0.1)
     assert record.summary()[2] < 1e-9
 
 
 def test_measurements_outside_the_schedule_do_not_count(line):
-    record = ErrorRecord(line, START, 0.0)
+    record = ErrorRecord(line, lambda: START, 0.0)
     assert all(math.isnan(x) for x in record.summary())
     for seconds in (-0.01, line.duration + 0.01):
         record.add(START + round(seconds * 1e9), np.ones(3))
@@ -65,7 +65,7 @@ def test_measurements_outside_the_schedule_do_not_count(line):
 
 def test_silence_is_the_time_without_a_sample_that_counts(line):
     now = [10.0]
-    record = ErrorRecord(line, START, 0.0, clock=lambda: now[0])
+    record = ErrorRecord(line, lambda: START, 0.0, clock=lambda: now[0])
     now[0] = 10.5
     assert record.silence(10.0) == pytest.approx(0.5)  # none came
     record.add(START + 500_000_000, np.zeros(3))
@@ -96,7 +96,7 @@ def guard(record, begin, most=0.005):
 @pytest.mark.parametrize('shift', [None, -3600.0, 3600.0])
 def test_a_limit_of_the_error_holds_the_robot_when_the_error_is_unknown(line, shift):
     now = [10.0]
-    record = ErrorRecord(line, START, 0.0, clock=lambda: now[0])
+    record = ErrorRecord(line, lambda: START, 0.0, clock=lambda: now[0])
     for k in range(100):  # measured well for a second, then no more, or with another clock
         now[0] = 10.0 + 0.01 * k
         record.add(START + round(k * 1e7), line.position_at(0.01 * k))
@@ -113,7 +113,7 @@ def test_a_limit_of_the_error_holds_the_robot_when_the_error_is_unknown(line, sh
 
 def test_a_limit_of_the_error_holds_the_robot_when_nothing_was_ever_measured(line):
     now = [10.9]
-    record = ErrorRecord(line, START, 0.0, clock=lambda: now[0])
+    record = ErrorRecord(line, lambda: START, 0.0, clock=lambda: now[0])
     assert not guard(record, 10.0)
     now[0] = 11.1
     assert 'the error is unknown; holding' in guard(record, 10.0)
@@ -121,14 +121,14 @@ def test_a_limit_of_the_error_holds_the_robot_when_nothing_was_ever_measured(lin
 
 def test_a_schedule_without_duration_has_no_error_to_measure(line):
     point = SampledPath(np.eye(4)[None], np.zeros(1))
-    record = ErrorRecord(schedule(point, np.zeros((1, 1)), SPEED, [1.0]), START, 0.0)
+    record = ErrorRecord(schedule(point, np.zeros((1, 1)), SPEED, [1.0]), lambda: START, 0.0)
     assert not record.expected
-    assert ErrorRecord(line, START, 0.0).expected
+    assert ErrorRecord(line, lambda: START, 0.0).expected
 
 
 @pytest.mark.parametrize('shift', [None, -3600.0, 3600.0])
 def test_a_part_of_the_path_that_was_not_measured_is_said(line, shift):
-    record, whole = (ErrorRecord(line, START, 0.0) for _ in range(2))
+    record, whole = (ErrorRecord(line, lambda: START, 0.0) for _ in range(2))
     for k in range(round(line.duration * 50)):
         whole.add(START + 20_000_000 * k, line.position_at(0.02 * k))
         hidden = k > 50 and shift is None  # by a hand, or the stamps' clock was set
@@ -153,12 +153,12 @@ def test_gaps_count_from_a_second_on_or_a_quarter_of_a_short_motion():
 
 
 def test_the_path_that_was_taken_is_thinned(line):
-    record = ErrorRecord(line, START, 0.0)
+    record = ErrorRecord(line, lambda: START, 0.0)
     follow(record, line, 0.0)
     path = record.actual_path(50)
     assert 50 <= len(path) <= 101
     assert path[0] == pytest.approx(line.position_at(0.0))
-    assert ErrorRecord(line, START, 0.0).actual_path(50).shape == (0, 3)
+    assert ErrorRecord(line, lambda: START, 0.0).actual_path(50).shape == (0, 3)
 
 
 def test_the_extent_is_what_the_corners_reach():

@@ -26,6 +26,7 @@ from soro_mechanics.robot import Robot
 from soro_msgs.action import TrackTrajectory
 from soro_msgs.msg import ActuatorCommand, ActuatorState, TipTarget
 from soro_msgs.srv import SolveInverse
+from soro_node import transforms
 from soro_node.conversions import pose_from_message, pose_to_message
 from soro_rigs.ros_session import RosSession, wait_for, wait_until
 from soro_trajectory.command_stream import Phase, SILENCE
@@ -89,7 +90,7 @@ class Scene:
         return phase is Phase.HOLD and near
 
     def seen(self, state, source):
-        feedback = self.planner._feedback.fresh()
+        feedback = wait_until(self.planner._feedback.fresh)
         return feedback.device_state == state and feedback.command_source == source
 
     def target_status(self):
@@ -277,7 +278,8 @@ def test_wrong_targets_are_refused_with_the_reason(one):
     assert one.driver.commands == []
 
 
-def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot):
+def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot, monkeypatch):
+    monkeypatch.setattr(transforms, 'WAIT', 30.0)  # however late this test sends the second one
     tip, stamp = robot.forward(MIDDLE).tip, one.ros.client.get_clock().now()
     tf = one.ros.client.create_publisher(TFMessage, '/tf', 10)
     wait_until(lambda: tf.get_subscription_count())
@@ -299,7 +301,7 @@ def test_a_target_in_a_frame_that_moves_is_taken_where_the_frame_was(one, robot)
     assert reached[:3, 3] == pytest.approx(tip[:3, 3], abs=2e-4)
 
 
-def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robot):
+def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robot, monkeypatch):
     tip, stamp = robot.forward(MIDDLE).tip, one.ros.client.get_clock().now()
     tf = one.ros.client.create_publisher(TFMessage, '/tf', 10)
     wait_until(lambda: tf.get_subscription_count())
@@ -320,7 +322,9 @@ def test_paths_are_planned_where_their_frame_was_and_refused_elsewhere(one, robo
         there = np.eye(4)
         there[:3, 3] = (point - cart[:3, 3]) @ cart[:3, :3]
         goal.path.poses.append(PoseStamped(pose=pose_to_message(there)))
-    _, result = one.finish(one.start(goal))
+    with monkeypatch.context() as patch:
+        patch.setattr(transforms, 'WAIT', 30.0)
+        _, result = one.finish(one.start(goal))
     assert result.error_code == Code.NONE, result.error_message
     planned = [pose_from_message(p.pose)[:3, 3] for p in result.sampled_path.poses]
     assert planned[0] == pytest.approx(points[0], abs=1e-9)
@@ -350,10 +354,10 @@ def test_release_stops_the_stream(one):
     assert len(one.driver.commands) == count
 
 
-def no_targets_for_a_while():
-    """Send none for as long as ends a stream of them."""
-    begin = time.monotonic()
-    wait_until(lambda: time.monotonic() - begin > SILENCE)
+def no_targets_for_a_while(scene):
+    """Send none for as long as ends a stream of them, since the last one arrived."""
+    stream = scene.planner._stream
+    wait_until(lambda: time.monotonic() - stream._last_arrival > SILENCE)
 
 
 def test_fault_stops_and_a_new_target_is_needed(one):
@@ -366,9 +370,11 @@ def test_fault_stops_and_a_new_target_is_needed(one):
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
     assert one.planner._stream.phase is Phase.IDLE
     for _ in range(3):  # as a loop does that has not noticed
+        last = one.planner._stream._last_arrival
         one.send_actuation(MIDDLE)
+        wait_until(lambda last=last: one.planner._stream._last_arrival > last)
         wait_until(lambda: 'NOT_ACTIVE' in one.target_status()[0])
-    no_targets_for_a_while()
+    no_targets_for_a_while(one)
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
 
@@ -391,13 +397,13 @@ def test_a_press_ends_what_is_under_way_and_the_driver_keeps_it(one, quality):
     wait_until(lambda: one.planner._stream.stopped)
     one.driver.state = ActuatorState.ESTOP
     wait_until(lambda: one.seen(ActuatorState.ESTOP, ''))
-    no_targets_for_a_while()
+    no_targets_for_a_while(one)
     one.send_actuation(START)
     wait_until(lambda: 'DEVICE_FAULT' in one.target_status()[0])
     assert one.planner._stream.phase is Phase.IDLE
     one.driver.state = ActuatorState.ACTIVE
     wait_until(lambda: one.seen(ActuatorState.ACTIVE, ''))
-    no_targets_for_a_while()
+    no_targets_for_a_while(one)
     one.send_actuation(START)
     wait_until(lambda: one.held(START))
 

@@ -3,7 +3,10 @@
 """The planner with a tracker: what its errors refer to, feedback, and what remains without it."""
 
 from collections import deque
+from dataclasses import replace
+import math
 from pathlib import Path
+import time
 from types import SimpleNamespace
 
 from action_msgs.msg import GoalStatus
@@ -22,12 +25,17 @@ from soro_msgs.msg import ActuatorState, ControlState
 from soro_node.conversions import pose_to_message
 from soro_node.transforms import stamp_of
 from soro_rigs.ros_session import RosSession, wait_until
+from soro_trajectory.command_stream import Phase
+from soro_trajectory.error_record import ErrorRecord, unseen
 from soro_trajectory.input_shaping import slowest_modes
+from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.tip_control import GIVEN_UP, REMEMBERED, TipControl
+from soro_trajectory.track_action import TrackAction
 
 GOAL = TrackTrajectory.Goal
 OFF = np.array([3e-3, -2e-3, 1e-3])  # m: what no model knows
 NEAR = 0.1e-3  # m
+AT_ONCE = 1e-3  # s: nothing came in between
 
 
 class Tracked(Scene):
@@ -36,6 +44,7 @@ class Tracked(Scene):
     def __init__(self, ros, robot, namespace):
         super().__init__(ros, robot, namespace, tracker_timeout=1.5)
         self.blind = False
+        self.looks = {}  # by stamp: moment on the steady clock [s], true tip [m]
         self.seen = ros.client.create_publisher(PoseStamped, 'tip_measured', 10)
         self.said = ros.listen(ControlState, 'control_state')
         ros.do(ros.client, ros.client.create_timer, 0.02, self.look)
@@ -50,10 +59,15 @@ class Tracked(Scene):
         pose = np.eye(4)  # positions alone
         pose[:3, 3] = self.true_tip()
         message = PoseStamped(pose=pose_to_message(pose))
-        moment = self.ros.client.get_clock().now() - Duration(seconds=late)
+        begin = -math.inf
+        while time.monotonic() - begin > AT_ONCE:  # else something came in between
+            begin = time.monotonic()
+            moment = self.ros.client.get_clock().now() - Duration(seconds=late)
         message.header.stamp = moment.to_msg()
+        stamp = stamp_of(message.header)
+        self.looks[stamp] = begin, pose[:3, 3]
         self.seen.publish(message)
-        return stamp_of(message.header)
+        return stamp
 
     def decide(self, control):
         done = self.planner.set_parameters([Parameter('control', value=control)])
@@ -74,10 +88,12 @@ def test_a_clock_that_was_set_forward_meanwhile_makes_no_latency(scene):
     measured = scene.planner.tip_control.measured
     wait_until(lambda: measured.fresh() and len(measured._latencies) == 3)
     scene.blind = True
+    last = measured.fresh().stamp
     stamp = scene.look(late=3600.0)
-    wait_until(lambda: measured.fresh() and measured.fresh().stamp == stamp)
+    wait_until(lambda: measured.fresh() and max(measured._latencies) > 3000.0)
     scene.blind = False
-    wait_until(lambda: measured.fresh() and measured.fresh().stamp > stamp)
+    assert stamp < last == measured.fresh().stamp  # nobody knows when that was
+    wait_until(lambda: measured.fresh() and measured.fresh().stamp > last)
     assert measured.latency < 0.5
 
 
@@ -162,16 +178,60 @@ class SettableClock:
 def test_a_path_is_followed_to_its_end_though_the_clock_is_set_on_the_way(
     scene, monkeypatch, hours
 ):
-    clock, seen = SettableClock(scene.planner), []
+    """However late the thread of the action hears of it: here after some corrections."""
+    clock = SettableClock(scene.planner)
     for node in (scene.planner, scene.driver, scene.ros.client):
         monkeypatch.setattr(node, 'get_clock', lambda: clock)
-    handle = scene.start(scene.goal(control=GOAL.FEEDBACK, speed=0.03), seen)
-    wait_until(lambda: seen and seen[-1].phase == 2 and seen[-1].progress > 0.4)
+    stream, before, after, followed = scene.planner._stream, [], [], []
+    recorded, places, crossed = [], [], []
+    look, correct, add = TrackAction._look, TipControl._correct, ErrorRecord.add
+
+    def look_late(action, handle):
+        look(action, handle)
+        if clock.set_by:
+            wait_until(lambda: len(after) > 3 or stream.phase is not Phase.FOLLOW)
+
+    def watched(control, aim, sample, now):
+        if not aim.timed or stream.phase is not Phase.FOLLOW:
+            return correct(control, aim, sample, now)
+        followed[:] = stream._schedule, stream.started
+        desired = stream._schedule.position_at(scene.looks[sample.stamp][0] - stream.started)
+        wrong = np.linalg.norm(aim.desired(sample.stamp)[:3, 3] - desired)
+        asked = []
+        counted = replace(aim, desired=lambda stamp: asked.append(stamp) or aim.desired(stamp))
+        correct(control, counted, sample, now)
+        ahead = abs(sample.stamp * 1e-9 - time.time()) > 1800.0
+        kept = crossed if ahead != bool(clock.set_by) else after if ahead else before
+        kept.append(wrong)
+        return places.append(len(asked))
+
+    def recording(record, stamp, position):
+        recorded.append(scene.looks[stamp])
+        add(record, stamp, position)
+
+    monkeypatch.setattr(TrackAction, '_look', look_late)
+    monkeypatch.setattr(TipControl, '_correct', watched)
+    monkeypatch.setattr(ErrorRecord, 'add', recording)
+    handle = scene.start(scene.goal(control=GOAL.FEEDBACK, speed=0.03))
+    wait_until(lambda: len(before) > 4)
     clock.set_by = hours * 3600 * 10**9
     status, result = scene.finish(handle)
     assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
-    assert 'not measured' not in result.error_message
-    assert result.peak_error < np.linalg.norm(OFF)  # no worse than without feedback
+    assert after and max(before + after) < NEAR  # errors are of the very moment
+    assert len(crossed) < 2  # the clock may be set between two lines
+    assert max(places) < 1000  # of the path: an hour of it would take seconds
+    schedule, started = followed
+    times = [moment - started for moment, _ in recorded]
+    true = [
+        np.linalg.norm(schedule.position_at(time) - tip)
+        for time, (_, tip) in zip(times, recorded, strict=True)
+        if -AT_ONCE <= time <= schedule.duration + AT_ONCE
+    ]
+    assert result.peak_error < max(true) + NEAR
+    # Where this computer stood still, nothing was measured.
+    assert 'not measured' not in result.error_message or unseen(times, schedule.duration)
+    p = result.sampled_path.poses[-1].pose.position
+    wait_until(lambda: scene.away(np.array([p.x, p.y, p.z])) < NEAR)
 
 
 def test_without_a_tracker_feedback_is_refused_or_said_to_be_missing(scene):
@@ -253,3 +313,23 @@ def test_what_the_body_felt_is_known_again_after_the_clock_was_set_back(step):
     assert (np.diff(stamps) > 0).all() and stamps[-1] == state.stamp
     assert [u[0] for u in felt] == list(range(50 if step else 0, 100))
     assert control._unexplained[0].stamp <= stamps[0]  # no stamp of before waits for its turn
+
+
+@pytest.mark.parametrize('step', [-3600.0, 0.0, 3600.0])
+def test_an_hour_by_which_a_clock_is_set_is_no_time_in_which_errors_are_explained(step):
+    parts, heard = [], SimpleNamespace(timeout=0.5)
+    heard.between = lambda *two: MeasuredTip.between(heard, *two)
+    control = SimpleNamespace(
+        measured=heard,
+        _felt=deque([(10**18, np.zeros(3))]),  # of any stamp
+        _unexplained=deque(),
+        _explained=None,
+        _model_at=lambda seen: SimpleNamespace(tip=np.eye(4)),
+        _gains=lambda: SimpleNamespace(integral=2.0),
+        _law=SimpleNamespace(explain=lambda error, part: parts.append(part)),
+    )
+    for k in range(4):
+        stamp = 5000.0 + 0.02 * k + (step if k > 1 else 0.0)
+        sample = TipSample(round(stamp * 1e9), np.eye(4), False, 0.02 * k)
+        TipControl._explain(control, sample, False)
+    assert parts == pytest.approx([2.0 * 0.02] * 3)

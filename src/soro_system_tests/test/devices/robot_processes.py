@@ -33,6 +33,7 @@ from soro_msgs.msg import ActuatorCommand, ActuatorState
 from soro_msgs.msg import Configuration as ConfigurationMessage
 from soro_node.executor.events_executor import cheap_executor
 from soro_rigs.event_log import EventReader
+from soro_rigs.held_up import judged
 from soro_rigs.process_table import ProcessTable
 
 BAR = 1e5
@@ -83,18 +84,24 @@ def read_more(process: subprocess.Popen[str]) -> str:
         return ''
 
 
-def check_refused(robot: RobotProcesses, second: subprocess.Popen[str], since: float) -> None:
-    """Check that a second driver is refused with the name of the first, which goes on."""
+def says(robot: RobotProcesses, process: subprocess.Popen[str], *words: str) -> None:
+    """Wait until a process that a test started has written something."""
     said = ''
 
-    def refused() -> bool:
+    def written() -> bool:
         nonlocal said
-        said += read_more(second)
-        return f'is in use by process {robot.driver.pid}' in said
+        said += read_more(process)
+        return all(word in said for word in words)
 
+    robot.wait_for(written, 60.0, f'{words} of a new process')
+
+
+def check_refused(robot: RobotProcesses, second: subprocess.Popen[str], since: float) -> None:
+    """Check that a second driver is refused with the name of the first, which goes on."""
     try:
-        robot.wait_for(refused, 40.0, 'a refusal')
+        says(robot, second, f'is in use by process {robot.driver.pid}')
         robot.spin(0.5)
+        assert second.poll() is None  # it stays, unconfigured, and can be configured later
         after = [state for t, state in robot.states if t > since]
         assert all(s.faults & ~Fault.STALL == 0 for s in after)
         assert DeviceState.UNCONFIGURED not in {s.device_state for s in after}
@@ -217,7 +224,7 @@ class RobotProcesses:
         """Start both and wait until the driver is active."""
         self.start_emulator()
         self.start_driver()
-        self.wait_state(DeviceState.ACTIVE, 60.0)
+        judged(lambda: self.wait_state(DeviceState.ACTIVE, 60.0), self._recover)
         return self
 
     def close(self) -> None:
@@ -473,10 +480,16 @@ class RobotProcesses:
 
     def recover(self) -> None:
         """Repair everything, and bring the robot back to ACTIVE at rest, as a person would."""
+        judged(self._recover)
+
+    def _recover(self) -> None:
         if self.target is not None:  # what a fault ended is heard after a pause
             self.target = None
             self.spin(self.pause)
         self.press_estop(False)
+        for process in (self.driver, self.emulator):
+            if process is not None and process.poll() is None:
+                process.send_signal(signal.SIGCONT)
         if self.emulator is None or self.emulator.poll() is not None:
             end(self.emulator)
             self.start_emulator()

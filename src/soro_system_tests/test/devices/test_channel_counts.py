@@ -96,32 +96,35 @@ def shape_of(robot: ChannelRobot) -> np.ndarray:
     return np.linspace(1.0, 0.2, count)
 
 
-@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
-def test_a_bench_of_another_size(case, tmp_path):
+@pytest.fixture
+def robot(case, tmp_path):
+    """Return the robot of a case, ACTIVE and at rest."""
     robot = ChannelRobot(tmp_path, case.make(tmp_path), case.tolerance)
-    span = np.array([a.maximum - a.minimum for a in robot.actuators])
-    goal = robot.rest + case.part * span * shape_of(robot)
     try:
-        robot.start()
-        again(robot, lambda: robot.go(goal))
-        robot.stop()
-        robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'stopped')
-        robot.check_stays(1.0)
-        robot.recover()
-        again(robot, lambda: robot.go(goal))
-        since = robot.inject(case.fault)
-        assert_lost(robot, since)
-        event, key, value = case.on
-        left = robot.wait_event(event, since, 5.0, lambda e: e[key] != value)
-        assert left < case.silence + BUSY
-        robot.target = goal  # a stream that goes on moves nothing
-        robot.inject('plug' if case.fault == 'unplug' else 'none')
-        robot.wait_for(
-            lambda: robot.state.device_state != DeviceState.UNCONFIGURED, 15.0, 'connected'
-        )
-        robot.spin(1.0)
-        # A CAN board that was silent has been sent the emergency stop meanwhile.
-        assert robot.state.device_state in (DeviceState.INACTIVE, DeviceState.FAULT)
-        assert [e for e in robot.events(event, since) if e[key] == value] == []
+        yield robot.start()
     finally:
         robot.close()
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_a_bench_of_another_size(case, robot):
+    span = np.array([a.maximum - a.minimum for a in robot.actuators])
+    goal = robot.rest + case.part * span * shape_of(robot)
+    again(robot, lambda: robot.go(goal))
+    robot.stop()
+    robot.wait_for(lambda: robot.state.device_state != DeviceState.ACTIVE, 5.0, 'stopped')
+    robot.check_stays(1.0)
+    robot.recover()
+    again(robot, lambda: robot.go(goal))
+    since = robot.inject(case.fault)
+    assert_lost(robot, since)
+    event, key, value = case.on
+    left = robot.wait_event(event, since, 5.0, lambda e: e[key] != value)
+    assert left < case.silence + BUSY
+    robot.target = goal  # a stream that goes on moves nothing
+    robot.inject('plug' if case.fault == 'unplug' else 'none')
+    robot.wait_for(lambda: robot.state.device_state != DeviceState.UNCONFIGURED, 15.0, 'connected')
+    robot.spin(1.0)
+    # A CAN board that was silent has been sent the emergency stop meanwhile.
+    assert robot.state.device_state in (DeviceState.INACTIVE, DeviceState.FAULT)
+    assert [e for e in robot.events(event, since) if e[key] == value] == []

@@ -12,7 +12,7 @@ import time
 from fault_counts import rises
 import numpy as np
 import pytest
-from robot_processes import BAR, BENCH, end, RobotProcesses, start_node
+from robot_processes import BAR, BENCH, check_refused, end, RobotProcesses, says, start_node
 
 from soro_driver.device import DeviceState, Fault
 from soro_rigs.process_table import ProcessTable
@@ -155,17 +155,11 @@ def test_signal_while_the_device_does_not_answer(robot):
 @pytest.mark.injection('nidaq', 25)
 def test_second_driver_is_refused_and_the_first_goes_on(robot):
     robot.move(0.5 * BAR, 0.0, 0.0)
+    since = robot.struck('a second driver on the same cards')
     second = start_node('soro_driver.node', robot.namespace, robot=robot.robot, autostart=True)
-    try:
-        since = robot.struck('a second driver on the same cards')
-        robot.spin(4.0)
-        # The first driver keeps its device: no fault, no reset of the card by the second one.
-        assert all(s.faults == 0 for t, s in robot.states if t > since)
-        assert not any(np.isnan(s.measured).any() for t, s in robot.states if t > since)
-        assert second.poll() is None  # it stays, unconfigured, and can be configured later
-    finally:
-        text = end(second)
-    assert 'is in use by process' in text
+    # The first driver keeps its device: no fault, no reset of the card by the second one.
+    check_refused(robot, second, since)
+    assert not any(np.isnan(s.measured).any() for t, s in robot.states if t > since)
 
 
 def test_use_sim_time_is_refused_with_real_hardware(robot):
@@ -173,21 +167,19 @@ def test_use_sim_time_is_refused_with_real_hardware(robot):
         'soro_driver.node', '/sim', robot=robot.robot, use_sim_time=True, use_emulator=False
     )
     try:
-        robot.spin(3.0)
+        says(robot, node, 'use_sim_time', 'real hardware runs in real time')
     finally:
-        text = end(node)
-    assert 'use_sim_time' in text and 'real hardware runs in real time' in text
+        end(node)
 
 
 @pytest.mark.injection('nidaq', 26)
 def test_missing_ni_driver_is_said_plainly(robot):
     node = start_node('soro_driver.node', '/local', robot=robot.robot, use_emulator=False)
     try:
-        robot.spin(3.0)
+        says(robot, node, 'Install the NI-DAQmx driver on this computer')
         assert node.poll() is None
     finally:
-        text = end(node)
-    assert 'Install the NI-DAQmx driver on this computer' in text
+        end(node)
 
 
 def test_two_robots_at_once(robot, tmp_path_factory: pytest.TempPathFactory):

@@ -10,7 +10,7 @@ import time
 from fault_counts import check_damage_is_counted, check_parts, rises, unreadable
 import numpy as np
 import pytest
-from valve_robot import quick_file, REST, SILENCE, undisturbed, ValveRobot
+from valve_robot import quick_file, REST, SILENCE, ValveRobot
 
 from soro_driver.device import DeviceState, Fault
 
@@ -31,12 +31,6 @@ def robot_(tmp_path_factory):
         yield robot.start()
     finally:
         robot.close()
-
-
-@pytest.fixture
-def robot(robot_):
-    """Return the robot; `undisturbed` brings it to ACTIVE, vented."""
-    return robot_
 
 
 def bend_and_return(robot) -> float:
@@ -70,7 +64,6 @@ def check_at_most_once(robot, since: float) -> None:
     robot.check_interlock()
 
 
-@undisturbed
 def test_a_good_link(robot):
     since = bend_and_return(robot)
     check_at_most_once(robot, since)
@@ -85,7 +78,6 @@ def test_a_good_link(robot):
     [{'loss': 0.2}, {'corruption': 0.2}, {'loss': 0.1, 'repetition': 0.5, 'reordering': 0.1}],
     ids=['lost', 'damaged', 'everything'],
 )
-@undisturbed
 def test_lost_and_damaged_frames(robot, damage):
     before = unreadable(robot)
     begin = robot.inject('link', **damage)
@@ -99,7 +91,6 @@ def test_lost_and_damaged_frames(robot, damage):
 
 
 @pytest.mark.injection('stm32', 6)
-@undisturbed
 def test_repeated_frames_act_once(robot):
     begin = robot.inject('link', direction='to_device', repetition=1.0)
     robot.spin(0.5)  # what was on its way is not repeated
@@ -112,7 +103,6 @@ def test_repeated_frames_act_once(robot):
 
 
 @pytest.mark.injection('stm32', 7)
-@undisturbed
 def test_reordered_frames(robot):
     begin = robot.inject('link', reordering=0.3)
     since = bend_and_return(robot)
@@ -124,7 +114,6 @@ def test_reordered_frames(robot):
 
 
 @pytest.mark.injection('stm32', 7)
-@undisturbed
 def test_late_commands_are_refused_and_planned_anew(robot):
     start = time.monotonic()
     robot.bend(5e-3)
@@ -141,7 +130,6 @@ def test_late_commands_are_refused_and_planned_anew(robot):
 
 
 @pytest.mark.injection('stm32', 2)
-@undisturbed
 def test_a_silent_link_loses_the_device(robot, note_time):
     robot.bend(4e-3)
     robot.arrive()
@@ -157,7 +145,6 @@ def test_a_silent_link_loses_the_device(robot, note_time):
 
 
 @pytest.mark.injection('stm32', 1)
-@undisturbed
 def test_unplugged(robot):
     robot.bend(4e-3)
     robot.arrive()
@@ -174,7 +161,6 @@ def test_unplugged(robot):
 
 
 @pytest.mark.injection('stm32', 8)
-@undisturbed
 def test_reboot_while_inflating(robot, note_time):
     robot.bend(5e-3)
     robot.wait_for(lambda: robot.state.applied[0] > 0.1005, 10.0, 'bending')
@@ -196,7 +182,6 @@ def test_reboot_while_inflating(robot, note_time):
 
 
 @pytest.mark.injection('stm32', 10)
-@undisturbed
 def test_driver_killed_while_inflating(robot, note_time):
     robot.bend(5e-3)
     robot.wait_for(lambda: robot.state.applied[0] > 0.1005, 10.0, 'bending')
@@ -214,7 +199,6 @@ def test_driver_killed_while_inflating(robot, note_time):
 
 
 @pytest.mark.injection('stm32', 23)
-@undisturbed
 def test_driver_frozen(robot):
     robot.bend(5e-3)
     robot.wait_for(lambda: robot.state.applied[0] > 0.1005, 10.0, 'bending')
@@ -229,7 +213,6 @@ def test_driver_frozen(robot):
 
 
 @pytest.mark.injection('stm32', 12)
-@undisturbed
 def test_commands_lost_ramps_to_rest(robot):
     robot.bend(4e-3)
     robot.arrive()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-import functools
 from pathlib import Path
 import re
 import time
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from robot_processes import RobotProcesses
 
-from soro_driver.device import DeviceState, Fault
+from soro_driver.device import DeviceState
 from soro_driver.endpoint import derive
 from soro_driver.serial.frame import Ack, Arm, Body, DeviceKind, Disarm, Heartbeat, Nack
 from soro_driver.serial.link import SerialLink
@@ -27,8 +26,6 @@ NAMES = tuple(f'muscle_{t}_{i}' for t in range(1, 11) for i in range(1, 4))
 LENGTH = 2  # soro_msgs/ActuatorCommand
 REST = np.full(MUSCLES, 0.1)
 SILENCE = 2.0  # s, a busy computer may hold a driver up for longer than the real 0.5 s
-TRIES = 3
-OF_STALLS = Fault.STALL | Fault.COMMUNICATION | Fault.DEVICE_WATCHDOG
 QUICKER = 0.2  # of the time to deflate: tests vent again and again
 
 
@@ -53,28 +50,6 @@ def quick_file(folder: Path, *changes: tuple[str, str]) -> Path:
     file = folder / 'pam_continuum.yaml'
     file.write_text(text, encoding='utf-8')
     return file
-
-
-def undisturbed(test: Callable[..., None]) -> Callable[..., None]:
-    """Let a test begin anew when the computer, and not what is tested, stalled something.
-
-    There must be evidence: a stall that the emulator noted, or a fault that only comes of one.
-    """
-
-    @functools.wraps(test)
-    def run(robot: ValveRobot, *args: Any, **kwargs: Any) -> None:
-        for attempt in range(TRIES):
-            since = time.monotonic()
-            try:
-                robot.recover()
-                return test(robot, *args, **kwargs)
-            except AssertionError:
-                stalled = robot.events('stall', since) or robot.state.faults & OF_STALLS
-                if attempt == TRIES - 1 or not stalled:
-                    raise
-        return None
-
-    return run
 
 
 class ValveRobot(RobotProcesses):
