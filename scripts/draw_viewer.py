@@ -29,7 +29,7 @@ from rclpy.signals import SignalHandlerOptions
 from robot_alone import without_driver
 
 from soro_cli.robot_process import RobotProcess
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_rigs.page_client import PageClient
 from soro_rigs.page_driver import find_browser, Page
 from soro_visualization.node import Visualization

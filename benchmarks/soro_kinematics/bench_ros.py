@@ -27,8 +27,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from soro_mechanics import load_robot
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_mechanics.core.status import Code
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_msgs.msg import ActuatorState
 from soro_msgs.srv import SolveForward, SolveInverse
 from soro_node.conversions import pose_to_message

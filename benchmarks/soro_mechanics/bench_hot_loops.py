@@ -12,6 +12,7 @@ from bench_network import handle
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
@@ -24,7 +25,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.models.network.layout import build_layout
-from soro_mechanics.numerics.kernels import kernel
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 TIMES = 50  # of each part in one call

@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.description.cross_section import CrossSection
 from soro_mechanics.models.network.description.schema import rotation_matrix
@@ -32,7 +33,6 @@ from soro_mechanics.models.network.kernels.system_kernels import condense, evalu
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.models.network.ports import port_response
-from soro_mechanics.numerics.kernels import kernel
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 PATH = 1e-3 * np.array([*range(1, 101), *range(99, -1, -1)])

@@ -49,7 +49,7 @@ def compiled(code):
         [
             sys.executable,
             '-c',
-            'from soro_mechanics.numerics.kernel_cache import use_kernel_cache\n'
+            'from soro_mechanics.compilation.kernel_cache import use_kernel_cache\n'
             'use_kernel_cache()\n' + code,
         ],
         env={**os.environ, 'NUMBA_DEBUG_CACHE': '1'},

@@ -7,8 +7,8 @@
 >>> q = robot.forward([1.0e5, 0.0, 0.0])
 """
 
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_mechanics.core.missing_package import require_numba
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 require_numba()

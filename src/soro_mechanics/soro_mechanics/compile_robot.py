@@ -16,10 +16,10 @@ import threading
 
 import numpy as np
 
+from soro_mechanics.compilation.first_calls import COMPILED
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_mechanics.numerics.first_calls import COMPILED
 from soro_mechanics.robot import load_robot, Robot
 
 

@@ -11,6 +11,8 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from soro_mechanics.compilation import first_calls
+from soro_mechanics.compilation.numba_start import load_numba
 from soro_mechanics.core import robot_input
 from soro_mechanics.core.actuators import Actuator, limit_violations
 from soro_mechanics.core.array_input import all_finite, finite_array
@@ -31,9 +33,7 @@ from soro_mechanics.core.model import Model
 from soro_mechanics.core.old_names import offer_old_names, renamed_argument
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.multistart import MultiStart
-from soro_mechanics.numerics import first_calls
 from soro_mechanics.numerics.conditioning import Conditioning, conditioning
-from soro_mechanics.numerics.numba_start import load_numba
 from soro_mechanics.robot_file import registry
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription

@@ -13,7 +13,7 @@ import tempfile
 SERVER = """
 import json, os, sys, traceback
 import numba
-from soro_mechanics.numerics import kernels
+from soro_mechanics.compilation import kernels
 for line in sys.stdin:
     program, folder, *files = json.loads(line)
     child = os.fork()

@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.compilation import first_calls
 from soro_mechanics.compile_robot import compile_first
-from soro_mechanics.numerics import first_calls
 
 NAME = 'soro_mechanics.first_calls_test_kernels'
 ORDINARY = type(njit(lambda x: x))
@@ -192,7 +192,7 @@ COMPARISON = """
 import json, pickle, sys
 import numpy as np
 from soro_mechanics import load_robot
-from soro_mechanics.numerics import first_calls
+from soro_mechanics.compilation import first_calls
 of = first_calls._Interpretation
 of.ready, of.compiling = (lambda *_: False), (lambda _: True)
 of.wait_for = lambda _, kernel, __: sys.exit(f'the interpreter refused {kernel}')
@@ -281,7 +281,7 @@ def test_programs_begin_interpreted_and_go_on_compiled(tmp_path):
     together = [start(), start()]
     said = [p.communicate(timeout=420) for p in together]
     said.append(start().communicate(timeout=420))
-    assert [out for out, _ in said] == ['Kernel soro_mechanics.numerics.kernels\n'] * 3, said
+    assert [out for out, _ in said] == ['Kernel soro_mechanics.compilation.kernels\n'] * 3, said
     # On a busy computer the second may begin when the first's kernels are compiled.
     assert any('they are interpreted' in error for _, error in said[:2]), said
     assert said[2][1] == '', said  # all of it was found in the cache
@@ -290,7 +290,7 @@ def test_programs_begin_interpreted_and_go_on_compiled(tmp_path):
 ENDING = """
 import os, sys
 from soro_mechanics import load_robot
-from soro_mechanics.numerics import first_calls
+from soro_mechanics.compilation import first_calls
 robot = load_robot('spatial_cc')
 robot.forward(robot.limits.mean(axis=1))
 print(first_calls._now._child.pid, flush=True)

@@ -8,7 +8,7 @@ import tempfile
 
 import pytest
 
-from soro_mechanics.numerics import kernel_cache
+from soro_mechanics.compilation import kernel_cache
 
 
 @pytest.fixture

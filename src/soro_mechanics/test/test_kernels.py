@@ -15,13 +15,13 @@ from numba.core.runtime import _nrt_python, rtsys
 import numpy as np
 import pytest
 
-from soro_mechanics.numerics import kernels
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
+from soro_mechanics.compilation import kernels
+from soro_mechanics.compilation.kernels import kernel, makes_arrays
 
 MODULE = """
 from collections import namedtuple
-import soro_mechanics.numerics.kernels as kernels
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
+import soro_mechanics.compilation.kernels as kernels
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 kernels.LARGE = {large}
 Pair = namedtuple('Pair', 'a b')
 
@@ -185,7 +185,7 @@ def _shifted_twice(value):
 
 HOLDER = """
 import os, sys
-from soro_mechanics.numerics import kernels
+from soro_mechanics.compilation import kernels
 kernels._rank = lambda: int(sys.argv[2])
 lock = open(sys.argv[1], 'a+')
 kernels._take(lock)
@@ -223,7 +223,7 @@ def test_one_that_gets_less_of_the_processor_is_not_waited_for(
 
 BACK = """
 import os
-from soro_mechanics.numerics.kernels import _rank
+from soro_mechanics.compilation.kernels import _rank
 os.nice(3)
 print(_rank() in (os.nice(0), 20) and _rank() >= 3)
 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.kernels_by_reference import by_reference, copied
+from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.compilation.kernels_by_reference import by_reference, copied
 
 
 @by_reference

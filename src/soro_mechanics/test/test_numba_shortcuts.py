@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from soro_mechanics.numerics.numba_start import load_numba
+from soro_mechanics.compilation.numba_start import load_numba
 
 KERNELS = """
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 @kernel
 def inner(x):
     return 2.0 * x.sum()
@@ -22,7 +22,7 @@ def outer(x):
 """
 LOAD = """
 import numpy as np, kernels_of_a_test as k
-from soro_mechanics.numerics.numba_start import load_numba
+from soro_mechanics.compilation.numba_start import load_numba
 load_numba()
 x = np.array([1.0, 2.5])
 print(k.inner(x), sum(k.inner.stats.cache_hits.values()))

@@ -9,7 +9,7 @@ import pytest
 
 FIRST_KERNEL = """
 import sys
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 use_kernel_cache()
 from soro_mechanics import load_robot
 robot = load_robot('spatial_cc')
@@ -61,7 +61,7 @@ def test_scipy_that_is_there_already_stays():
 
 COMPILED = """
 import io, sys
-from soro_mechanics.numerics import numba_start
+from soro_mechanics.compilation import numba_start
 numba_start.SILENT, numba_start.PAUSE = 0.0, -1.0
 numba_start.load_numba()
 class Terminal(io.StringIO):

@@ -37,8 +37,8 @@ from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_mechanics.core.errors import SoroError
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_node.executor.rclpy_private import spare_inspection
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware

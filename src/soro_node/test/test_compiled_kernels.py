@@ -9,7 +9,7 @@ import sys
 CODE = """
 import soro_node
 from soro_mechanics import load_robot
-from soro_mechanics.numerics import first_calls
+from soro_mechanics.compilation import first_calls
 load_robot('spatial_cc')
 assert first_calls._now is None
 """

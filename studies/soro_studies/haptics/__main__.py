@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 
 
 def main(words: list[str] | None = None) -> int:

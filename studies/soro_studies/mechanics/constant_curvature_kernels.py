@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The closed forms of the constant-curvature arm for many samples at once."""
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.constant_curvature.kernels import arc_pose, arc_through
-from soro_mechanics.numerics.kernels import kernel
 
 
 @kernel

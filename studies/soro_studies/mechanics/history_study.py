@@ -20,9 +20,9 @@ import sys
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_mechanics.identification.fit import NotIdentifiable
 from soro_mechanics.identification.history_fit import identify_history, Movement, UNKNOWNS
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
 from soro_studies.system.measured_section import keep_values, replace_section
 

@@ -24,10 +24,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_mechanics.identification.fit import Identification, identify
 from soro_mechanics.identification.offsets import Offsets
 from soro_mechanics.identification.parameters import ParameterSpace
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
 from soro_recording.identify_postures import postures
 from soro_studies.mechanics.identification_study import (

@@ -138,7 +138,7 @@ def open_sockets(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 def kernel_cache() -> Iterator[Finding]:
     """Whether the kernels are compiled."""
-    from soro_mechanics.numerics.kernel_cache import cache_root, kernel_hash
+    from soro_mechanics.compilation.kernel_cache import cache_root, kernel_hash
 
     root = cache_root()
     folder = root / kernel_hash()

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from soro_mechanics.compilation import first_calls
 from soro_mechanics.core.array_input import finite_array, pose_array, shape_of
 from soro_mechanics.core.configuration import (
     Array,
@@ -27,7 +28,6 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code
-from soro_mechanics.numerics import first_calls
 from soro_mechanics.robot_file.reader import RobotDescription
 
 POSITIVE = 'a finite number greater than zero'

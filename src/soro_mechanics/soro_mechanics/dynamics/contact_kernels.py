@@ -13,8 +13,8 @@ its direction: what sticks creeps slower than s, the slip speed.
 
 import math
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.network.kernels.element_kernels import relative_pose
-from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import hat3
 
 PLANE, SPHERE, BOX = range(3)

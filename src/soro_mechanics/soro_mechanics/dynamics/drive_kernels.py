@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From what the actuators are set to, to the inputs of a step, in place: only what has changed."""
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.numerics.curve_kernels import curve_value
-from soro_mechanics.numerics.kernels import kernel
 
 
 @kernel

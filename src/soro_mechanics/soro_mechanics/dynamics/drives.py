@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.dynamics.motion import Motion
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Floats, Inputs, Integers, State, Structure, Work
-from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 DRIVEN = ('length', 'theta', 'tension', 'section')  # linear in the values of the drives
 

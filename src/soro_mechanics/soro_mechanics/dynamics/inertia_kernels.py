@@ -8,7 +8,7 @@ the acceleration v' are linear in D and in what they were (`law`, see `step_laws
     (v, a, v') = law[:, 0] D + law[:, 1:] (v_n, a_n, v'_n)
 """
 
-from soro_mechanics.numerics.kernels import fused_kernel
+from soro_mechanics.compilation.kernels import fused_kernel
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     column_at,

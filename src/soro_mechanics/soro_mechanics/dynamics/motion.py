@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.models.network.arrays import Floats, new_state, State, Structure
-from soro_mechanics.numerics.kernels_by_reference import by_reference
 
 
 @by_reference

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from soro_mechanics.compilation import first_calls
 from soro_mechanics.core.configuration import Configuration, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.robot_input import load_tuple, positive
@@ -21,7 +22,6 @@ from soro_mechanics.dynamics.start import distance, state_near
 from soro_mechanics.dynamics.stepper import Options, Stepper
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.numerics import first_calls
 
 INPUTS = 'actuation', 'wrench', 'gravity'
 MOST_STEPS = 1e7  # of one simulation: their results are a gigabyte

@@ -15,6 +15,7 @@ what feeding alone would make, and the inertia of the material that slides past 
 
 import math
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.dynamics.contact_kernels import add_contacts
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.inertia_kernels import (
@@ -48,7 +49,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.dense_kernels import larger
-from soro_mechanics.numerics.kernels import kernel
 
 TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
 GAIN, KEPT, ADDED = range(3)  # places in `prony`

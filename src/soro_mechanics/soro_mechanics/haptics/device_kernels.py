@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -27,8 +29,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import (
     compose,
     se3_exp,

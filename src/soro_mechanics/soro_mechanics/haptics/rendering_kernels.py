@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel, makes_arrays
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.haptics.sensing_kernels import sense_effector, SENSED, weigh_sensors
 from soro_mechanics.haptics.watch_kernels import follow_strips
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
-from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import pose_error, so3_exp
 from soro_mechanics.numerics.qp_kernels import (
     Bounds,

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 

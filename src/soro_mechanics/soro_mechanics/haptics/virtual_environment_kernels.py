@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
-from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.compilation.kernels import kernel, makes_arrays
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6

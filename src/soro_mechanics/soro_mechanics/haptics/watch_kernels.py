@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel
-from soro_mechanics.numerics.kernels_by_reference import by_reference
+from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 
 RECENT = 0.1  # s: what a strip has moved before counts no more. Assumed.
 NOISE = 4.0  # deviations within which a reading does not move

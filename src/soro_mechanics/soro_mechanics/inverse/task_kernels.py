@@ -7,7 +7,7 @@ The number of a task's rows, 3, 5 or 6, says which task it is.
 
 import math
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import pose_error
 from soro_mechanics.numerics.vector_kernels import column_at, cross, dot, in_axes, minus, times
 

@@ -4,7 +4,7 @@
 
 import math
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 
 

@@ -5,7 +5,7 @@
 Their slopes (n,) are those of `monotone_slopes`.
 """
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 
 
 @kernel

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 EPSILON = 2.0**-52

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     column_at,

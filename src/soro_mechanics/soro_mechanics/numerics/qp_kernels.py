@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 
 OPTIMAL = 0
 INFEASIBLE = 1

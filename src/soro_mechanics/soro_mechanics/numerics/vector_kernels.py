@@ -10,7 +10,7 @@ Places are not negative: to the compiler they are unsigned, as it could not see 
 
 import numpy as np
 
-from soro_mechanics.numerics.kernels import merged_kernel
+from soro_mechanics.compilation.kernels import merged_kernel
 
 
 @merged_kernel

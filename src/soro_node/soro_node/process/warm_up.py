@@ -3,7 +3,7 @@
 """Run every kernel of a robot once, so that the first request and the first tick are fast.
 
 The nodes of one robot start together; of those that need a kernel which is not compiled yet, one
-compiles it and the others wait (`soro_mechanics.numerics.kernels`).
+compiles it and the others wait (`soro_mechanics.compilation.kernels`).
 
 As a program it compiles some models of a robot, by default the first one of its file, and ends:
 
@@ -24,8 +24,8 @@ from typing import IO
 
 import soro_mechanics
 from soro_mechanics import load_robot
+from soro_mechanics.compilation.kernel_cache import use_kernel_cache
 from soro_mechanics.compile_robot import compile_robot
-from soro_mechanics.numerics.kernel_cache import use_kernel_cache
 from soro_mechanics.robot import Robot
 
 

@@ -9,7 +9,7 @@ on d = (r2 - r1) / L, x1 and x2 only, torsion on the y and z of both nodes, and 
 
 import numpy as np
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     cross,

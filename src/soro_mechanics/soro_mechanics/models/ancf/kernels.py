@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.models.ancf.element_kernels import add_constraints, add_element
 from soro_mechanics.models.ancf.shape_kernels import shapes
-from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,

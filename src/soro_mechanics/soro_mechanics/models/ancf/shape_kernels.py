@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import cross, dot, minus, plus, times, vector_at
 
 

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.ancf.kernels import (
     back_substitute,
     condense,
@@ -21,7 +22,6 @@ from soro_mechanics.models.ancf.kernels import (
     turn,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
 
 FORWARD = 0
 INVERSE = 1

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import stumpff
 from soro_mechanics.numerics.vector_kernels import column_at, dot, out_of_axes, row_at, vector_at
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.kirchhoff.muscle_kernels import bend_constraints, bends_of
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     eliminate_module,
@@ -20,7 +21,6 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     rotation_of,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     dot,

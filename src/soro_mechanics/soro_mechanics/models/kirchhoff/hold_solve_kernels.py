@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.kirchhoff.hold_kernels import hold_solve, hold_system, make_hold_work
 from soro_mechanics.models.kirchhoff.reach_kernels import make_rod_work
 from soro_mechanics.models.kirchhoff.rod_kernels import back_substitute, rotation_of, turn_nodes
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import in_axes
 
 

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.kirchhoff.rod_kernels import module_vectors, rotation_of
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     column_at,
     dot,

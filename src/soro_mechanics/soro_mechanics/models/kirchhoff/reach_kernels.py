@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.kirchhoff.rod_kernels import (
     back_substitute,
     eliminate_module,
@@ -22,7 +23,6 @@ from soro_mechanics.models.kirchhoff.rod_kernels import (
     turn_nodes,
 )
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import so3_log
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,

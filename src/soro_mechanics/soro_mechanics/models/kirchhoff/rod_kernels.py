@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     column_at,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels_by_reference import by_reference, copied
 from soro_mechanics.models.network.kernels.element_lane_kernels import (
     ElementLanes,
     new_element_lanes,
@@ -23,7 +24,6 @@ from soro_mechanics.models.network.kernels.lane_variation_kernels import (
     result_size,
     variation_size,
 )
-from soro_mechanics.numerics.kernels_by_reference import by_reference, copied
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

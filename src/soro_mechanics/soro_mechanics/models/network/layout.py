@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels_by_reference import copied
 from soro_mechanics.core.configuration import Array, LoadAxes, LoadCase
 from soro_mechanics.models.network import rod_loads
 from soro_mechanics.models.network.arrays import (
@@ -39,7 +40,6 @@ from soro_mechanics.models.network.structure import integers, make_structure
 from soro_mechanics.models.network.tendon.layout import with_tendon_mesh
 from soro_mechanics.models.network.tendon.paths import Tendons
 from soro_mechanics.numerics import lie
-from soro_mechanics.numerics.kernels_by_reference import copied
 
 PARTS = 4  # of an integrated piece, in which it is looked for buckling before all of its steps
 

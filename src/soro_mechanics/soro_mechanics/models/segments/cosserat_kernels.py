@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import fused_kernel, kernel, merged_kernel
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import fused_kernel, kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     column_at,
     cross,

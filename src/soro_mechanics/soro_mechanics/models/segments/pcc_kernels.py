@@ -10,6 +10,7 @@ Cosserat ramp, with sections that do not give way.
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.segments.cosserat_kernels import (
     Chain,
     Increment,
@@ -19,7 +20,6 @@ from soro_mechanics.models.segments.cosserat_kernels import (
     shoot,
 )
 from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
-from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import column_at
 
 

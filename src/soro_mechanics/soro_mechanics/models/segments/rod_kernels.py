@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
 from soro_mechanics.models.segments.cosserat_kernels import Chain
 from soro_mechanics.numerics.dense_kernels import (
     larger,
@@ -24,7 +25,6 @@ from soro_mechanics.numerics.dense_kernels import (
     row_times,
     solve_in_place,
 )
-from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     column_at,
     cross,

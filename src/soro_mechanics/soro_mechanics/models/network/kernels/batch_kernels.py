@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
@@ -22,7 +23,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import fused_kernel, kernel, makes_arrays
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.models.network.kernels.mesh_kernels import doubt
-from soro_mechanics.numerics.kernels import fused_kernel, kernel, makes_arrays
-from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.vector_kernels import column_at, dot, minus, plus, row_at, times
 
 NEAR_RADII = 4.0  # rods that meet in a body may touch within so many radii of it,

@@ -17,8 +17,8 @@ which makes the element exact for small motions. A is taken at the rest strain, 
 included: what the load itself turns and twists out of a plane keeps an error of second order.
 """
 
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import cross, each, pair_at, plus, plus_cross, times
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Relative pose and logarithm of two frames, with the coefficients that its derivatives need."""
 
-from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log, SERIES_BELOW, stumpff
 from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 

@@ -31,6 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
+from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.models.network.kernels.element_strain_kernels import (
     ENDS,
     GAP,
@@ -48,8 +50,6 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
     TWIST,
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
-from soro_mechanics.numerics.kernels_by_reference import by_reference
 from soro_mechanics.numerics.vector_kernels import (
     cross,
     dot,

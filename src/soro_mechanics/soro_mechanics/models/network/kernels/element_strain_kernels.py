@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the end frames of eight two-node elements to their relative twists and stresses."""
 
+from soro_mechanics.compilation.kernels import fused_kernel
 from soro_mechanics.models.network.kernels.element_kernels import (
     horner,
     log_coefficients,
     small_log_coefficients,
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.numerics.kernels import fused_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log
 from soro_mechanics.numerics.vector_kernels import (
     cross,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elimination of one rod: its inner nodes, then its joint angles, onto bodies and motors."""
 
+from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.models.network.kernels.end_kernels import joint_geometry
 from soro_mechanics.numerics.dense_kernels import (
     factorise_six,
@@ -10,7 +11,6 @@ from soro_mechanics.numerics.dense_kernels import (
     solve_in_place,
     substitute_six,
 )
-from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 NONE, PARAMETER, MOTOR = 0, 1, 2  # what drives a rod besides its bodies

@@ -11,7 +11,7 @@ assembled and is the identity otherwise.
 The motion of the end frame in its own axes is basis @ (eta_body, theta, q), basis (6, 10).
 """
 
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import adjoint_inverse, compose, so3_exp
 from soro_mechanics.numerics.vector_kernels import (
     column_at,

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
+from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     cross,
     dot,

@@ -13,6 +13,7 @@ carried, and written last: the derivative by the length of the piece, at a const
 and sections that stretch with it.
 """
 
+from soro_mechanics.compilation.kernels import fused_kernel, makes_arrays, merged_kernel
 from soro_mechanics.models.network.kernels.lane_kernels import (
     AHEAD,
     BASE,
@@ -24,7 +25,6 @@ from soro_mechanics.models.network.kernels.lane_kernels import (
     section_parts,
     WEIGHT,
 )
-from soro_mechanics.numerics.kernels import fused_kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     cross,
     dot,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The linearised network in one call."""
 
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,
@@ -12,7 +13,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     set_slots,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
 
 
 @merged_kernel

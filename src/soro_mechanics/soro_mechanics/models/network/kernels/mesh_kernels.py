@@ -4,7 +4,7 @@
 
 import math
 
-from soro_mechanics.numerics.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.vector_kernels import dot, each, row_at, times
 
 STEPS, ELEMENTS, TENDONS = 0, 1, 2  # what a rod's pieces are; tendons act from node to node

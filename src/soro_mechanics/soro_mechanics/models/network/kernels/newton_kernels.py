@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.linear_kernels import eliminate
 from soro_mechanics.models.network.kernels.path_memory_kernels import foresee, learn_lack
@@ -23,7 +24,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     solve_bodies,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots, solve_in_place
-from soro_mechanics.numerics.kernels import kernel
 
 CONVERGED = 0
 NOT_SOLVABLE = 1

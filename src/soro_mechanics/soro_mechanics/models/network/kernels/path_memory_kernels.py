@@ -8,7 +8,7 @@ Lagrange's polynomial in the distance along the path, so that targets need not b
 and a path that goes back is interpolated.
 """
 
-from soro_mechanics.numerics.kernels import merged_kernel
+from soro_mechanics.compilation.kernels import merged_kernel
 
 POSE = 12
 POINTS = 6  # targets in a memory

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, COLUMN, rotation_of
 from soro_mechanics.numerics.dense_kernels import solve_in_place
-from soro_mechanics.numerics.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import adjoint
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,

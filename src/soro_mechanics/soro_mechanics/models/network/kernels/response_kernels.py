@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Responses after an elimination with parameter columns: nodes to bodies and loads."""
 
+from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.models.network.kernels.end_kernels import CLAMPED, joint_geometry
 from soro_mechanics.models.network.kernels.system_kernels import back_substitute, clear_slots
 from soro_mechanics.numerics.dense_kernels import (
@@ -10,7 +11,6 @@ from soro_mechanics.numerics.dense_kernels import (
     solve_in_place,
     substitute_six,
 )
-from soro_mechanics.numerics.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
 
 

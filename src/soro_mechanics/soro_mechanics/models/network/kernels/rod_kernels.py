@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rod: end frames, and force and tangent of its pieces."""
 
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import (
     flexible_twist,
     powers_of,
@@ -20,7 +21,6 @@ from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, 
 from soro_mechanics.models.network.kernels.lane_variation_kernels import differentiate_lanes
 from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, end_forces, Piece
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,

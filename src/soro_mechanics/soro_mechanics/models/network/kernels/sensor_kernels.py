@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
 from soro_mechanics.models.network.kernels.end_kernels import CLAMPED
 from soro_mechanics.models.network.kernels.response_kernels import (
@@ -23,7 +24,6 @@ from soro_mechanics.models.network.kernels.response_kernels import (
     one_side_stiffness,
 )
 from soro_mechanics.numerics.dense_kernels import substitute_six
-from soro_mechanics.numerics.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.numerics.lie_kernels import so3_log, so3_right_jacobian_inverse
 from soro_mechanics.numerics.vector_kernels import (
     column_at,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole network: residual, elimination onto the bodies, and the step of all unknowns."""
 
+from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.elimination_kernels import (
     eliminate_chain,
     eliminate_joints,
@@ -17,7 +18,6 @@ from soro_mechanics.models.network.kernels.rod_kernels import (
 )
 from soro_mechanics.models.network.kernels.tendon_kernels import by_ends, leave_tendons
 from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
-from soro_mechanics.numerics.kernels import kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
 from soro_mechanics.numerics.vector_kernels import (
     column_at,

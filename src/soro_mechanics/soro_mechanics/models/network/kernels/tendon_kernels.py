@@ -20,6 +20,7 @@ import math
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels import fused_kernel, kernel, merged_kernel
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.element_lane_kernels import (
     compute_elements,
@@ -27,7 +28,6 @@ from soro_mechanics.models.network.kernels.element_lane_kernels import (
 )
 from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.numerics.kernels import fused_kernel, kernel, merged_kernel
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     cross,

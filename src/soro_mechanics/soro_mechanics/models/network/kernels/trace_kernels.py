@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape between nodes: poses and section wrenches after every step of integrated pieces."""
 
+from soro_mechanics.compilation.kernels import kernel, makes_arrays
 from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.piece_kernels import predicted_pose, section_wrench
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
-from soro_mechanics.numerics.kernels import kernel, makes_arrays
 from soro_mechanics.numerics.lie_kernels import compose
 
 

@@ -31,7 +31,7 @@ import sys
 import time
 from typing import Any, IO
 
-from soro_mechanics.numerics.numba_start import import_numba
+from soro_mechanics.compilation.numba_start import import_numba
 
 import_numba()
 

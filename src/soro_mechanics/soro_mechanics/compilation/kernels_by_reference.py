@@ -18,7 +18,7 @@ from typing import Any, cast, TypeVar
 
 import numpy as np
 
-from soro_mechanics.numerics.numba_start import import_numba
+from soro_mechanics.compilation.numba_start import import_numba
 
 import_numba()
 

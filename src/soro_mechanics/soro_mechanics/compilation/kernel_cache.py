@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 import tempfile
 
-from soro_mechanics.numerics.kernel_cache_repair import repair_broken_caches
+from soro_mechanics.compilation.kernel_cache_repair import repair_broken_caches
 
 
 def kernel_hash() -> str:
