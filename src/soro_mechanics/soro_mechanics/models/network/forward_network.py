@@ -23,6 +23,7 @@ from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Near, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
+from soro_mechanics.models.network.inverse_statics.platform import Track
 from soro_mechanics.models.network.linearisation import (
     cut_state,
     joined_state,
@@ -48,6 +49,7 @@ class Solution:
     shape: Shape
     linearisation: Linearisation | None = None  # on the first level that tells stability
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
+    track: Track | None = None
     path: Array | None = None  # of inverses, see `foresee`
 
     def nearby(self, problem: Problem) -> Near | None:
