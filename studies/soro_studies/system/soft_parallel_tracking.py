@@ -103,7 +103,7 @@ def follow(
     first = schedule.actuation_at(0.0)
     robot.move(first)
     robot.hold(REST, first)
-    records = [ErrorRecord(schedule, 0, delay) for delay in delays]
+    records = [ErrorRecord(schedule, lambda: 0, delay) for delay in delays]
     ticks: list[Tick] = []
 
     def note(time: float, tip: np.ndarray) -> None:

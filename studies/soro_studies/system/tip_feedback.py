@@ -21,7 +21,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,7 +56,7 @@ from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS
 from soro_studies.system.measured_section import keep_values, replace_section
 from soro_studies.system.virtual_drives import Muscles, Regulators, STEP
 from soro_trajectory.command_stream import CommandStream, Phase
-from soro_trajectory.measured_tip import TipSample
+from soro_trajectory.measured_tip import MeasuredTip, TipSample
 from soro_trajectory.nearest_feasible import nearest_feasible
 from soro_trajectory.node import PARAMETERS as PLANNER_PARAMETERS
 from soro_trajectory.tip_control import PERIOD as LOOK
@@ -270,7 +270,8 @@ class VirtualTip:
             solved=lambda actuation: (near(actuation.tobytes()), None),
         )
         control = TipControl(node)
-        measured: Any = SimpleNamespace(fresh=lambda: self.fresh(), latency=0.03)
+        since = partial(MeasuredTip.between, SimpleNamespace(timeout=table.tracker_timeout))
+        measured: Any = SimpleNamespace(fresh=lambda: self.fresh(), latency=0.03, between=since)
         control.measured = measured
         binding: Any = SimpleNamespace(robot=self.robot)
         control.configure(self.stream, binding, SimpleNamespace(fresh=self._state))

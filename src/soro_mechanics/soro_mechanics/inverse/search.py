@@ -326,7 +326,7 @@ class Search:
         )
         left = Left(self.model, self._asked, best.known)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
-        return InverseSolution(q.actuation, q, *best.errors, at_limit, status)
+        return InverseSolution(q.actuation.copy(), q, *best.errors, at_limit, status)
 
 
 def _learn(curvature: Array, moved: Array, turned: Array) -> Array:

@@ -26,7 +26,7 @@ LOADING = ('theta', 'gap', 'table', 'gravity', 'dead', 'follower')  # that a loa
 TOLERANCE = 1e-7  # scaled residual: 4e-8 m for the benchmark robot
 
 
-@dataclass
+@dataclass(eq=False)
 class Track:
     """What one solve leaves for the next: recent solutions and steps, and the maps."""
 
