@@ -62,7 +62,7 @@ class Autostart:
         self._timer: Any = None
         self._acting = False
         self._arm = True
-        self._begun = self._began = self._said = self._next = 0.0
+        self._since = self._began = self._said = self._next = 0.0
         self._emulator_seen = self._answered = 0.0
         self._calm = 0
         self._last_look = 0.0
@@ -97,7 +97,7 @@ class Autostart:
         now = time.monotonic()
         if not self.pending:
             self.phase, self.reason, self._calm = Phase.CONNECTING, '', 0
-            self._begun = self._began = self._emulator_seen = now
+            self._since = self._began = self._emulator_seen = now
             self._said = self._next = -SAY_PERIOD
         self._arm = arm
         if self._timer is None:
@@ -224,7 +224,7 @@ class Autostart:
         if now - self._said < SAY_PERIOD or not self.reason:
             return
         self._said = now
-        waited = now - self._begun
+        waited = now - self._since
         say = self._node.get_logger()
         text = f'{self.phase.value} ({waited:.0f} s): {self.reason}'
         if self.overdue:  # two calls: rclpy lets none change its severity

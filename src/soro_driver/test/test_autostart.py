@@ -99,7 +99,7 @@ def test_what_takes_long_before_the_device_is_asked_is_waited_for_too(driver, mo
     monkeypatch.setattr(autostart, 'SAY_PERIOD', 0.0)
     monkeypatch.setattr(driver, 'prepare', lambda: 'kernels are compiled')
     driver.autostart()
-    driver._starting._begun -= 7.0
+    driver._starting._since -= 7.0
     driver._starting.look()
     assert 'waiting for the device (7 s): kernels are compiled' in ''.join(capfd.readouterr())
 

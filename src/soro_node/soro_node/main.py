@@ -52,6 +52,7 @@ PATIENCE = 1.0  # s from a signal until another thread does what the main thread
 ASIDE, LAST = 5, 10  # nice values, see `run`
 LAST_RESORT = 4.0  # s; a launcher loses patience after five
 LEAVE_TIME = 0.5  # s that a node which is safe has to take leave of the others
+STDERR = sys.__stderr__ or os.open(os.devnull, os.O_WRONLY)  # it may be closed
 
 
 class StopRequested(BaseException):
@@ -180,7 +181,7 @@ def run(
     use_kernel_cache()
     set_middleware()
     spare_inspection()
-    faulthandler.enable(sys.__stderr__)  # a crash in compiled code says where
+    faulthandler.enable(STDERR)  # a crash in compiled code says where
     sys.setswitchinterval(SWITCH_INTERVAL)
     os.nice(niceness)  # before the middleware makes its threads
     end_with_launcher()
@@ -254,7 +255,7 @@ def _gather_threads() -> None:
 
 def _end_at_last() -> None:
     """End the process after `LAST_RESORT`, from a thread that needs no interpreter."""
-    faulthandler.dump_traceback_later(LAST_RESORT, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(LAST_RESORT, exit=True, file=STDERR)
 
 
 def _end_process(code: int) -> NoReturn:

@@ -223,6 +223,15 @@ def test_a_crash_in_compiled_code_says_where(start):
     assert 'Fatal Python error: Segmentation fault' in err and 'in spin' in err
 
 
+def test_a_node_whose_stderr_is_closed_starts_and_ends():
+    words = ['sh', '-c', 'exec "$0" -c "$1" 2>&-', sys.executable, PROGRAM]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment()) as child:
+        assert child.stdout.readline() == 'ready\n'
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=30.0)
+    assert (child.returncode, out.splitlines()) == (0, SAFE)
+
+
 def test_what_only_shows_stands_back_once_it_has_started(start):
     process = start('shows', *mode('show'))
     process.read_until(str([os.nice(0)]))
