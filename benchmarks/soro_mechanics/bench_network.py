@@ -17,7 +17,6 @@ import numpy as np
 from soro_mechanics import load_robot
 from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.core.configuration import LoadCase
-from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.description.cross_section import CrossSection
 from soro_mechanics.models.network.description.schema import rotation_matrix
 from soro_mechanics.models.network.description.spec import (
@@ -29,7 +28,6 @@ from soro_mechanics.models.network.description.spec import (
     SensorSpec,
 )
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.inverse_statics.platform import PlatformSolver
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.layout import build_layout
@@ -55,10 +53,13 @@ def target(k):
 
 
 def path_rows():
-    """Inverse statics of stewart_gough, warm: the kernel and the whole public interface."""
+    """Inverse statics of stewart_gough, warm.
+
+    With a note of how many points a second the whole path makes, reversals included: the median of
+    ten passes, as one of them may meet a collection of the interpreter's garbage.
+    """
     robot = load_robot('stewart_gough')
-    start = target(199)
-    near = {'s': robot.inverse(start)}
+    near = {'s': robot.inverse(target(199))}
     targets = [target(k) for k in range(200)]
 
     def inverse(k):
@@ -66,35 +67,14 @@ def path_rows():
         if near['s'].status.code != 0:
             raise SystemExit(f'point {k}: {near["s"].status}')
 
-    solution = robot.inverse(start).configuration.state
-    solver = PlatformSolver(solution.equilibrium.layout, solution.state)
-    near['track'] = solver.begin(solution.inputs, copy_state(solution.state))
-
-    def kernel(k):
-        found = solver.reach(near['track'], targets[k % 200])
-        if not found.reached:
-            raise SystemExit(f'point {k} not reached')
-        near['track'] = found.track
-
-    rows = [
-        measure('stewart_gough: inverse, kernel', kernel, 2000, 1.0 / 25e3, warm_up=200),
-        measure('stewart_gough: robot.inverse', inverse, 2000, 1.0 / 15e3, warm_up=200),
-    ]
-    return [with_rate(row, call) for row, call in zip(rows, (kernel, inverse), strict=True)]
-
-
-def with_rate(row, call):
-    """Note how many points a second the whole path makes, renewals and reversals included.
-
-    The median of ten passes: one of them may meet a collection of the interpreter's garbage.
-    """
+    row = measure('stewart_gough: robot.inverse', inverse, 2000, 1.0 / 3e3, warm_up=200)
     passes = []
     for _ in range(10):
         began = time.thread_time()
         for k in range(200):
-            call(k)
+            inverse(k)
         passes.append(time.thread_time() - began)
-    return replace(row, note=f'{200.0 / np.median(passes):.0f} / s over the path')
+    return [replace(row, note=f'{200.0 / np.median(passes):.0f} / s over the path')]
 
 
 def clamp(body, pose):

@@ -8,20 +8,16 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, Stability
-from soro_mechanics.models.network.inverse_statics.platform import TOLERANCE
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
-    correct_step,
     extrapolate,
     foresee,
     learn_lack,
-    PAIRS,
     POINTS,
     POSE,
-    ROWS,
     USED,
 )
 
-UNKNOWNS = 48
+UNKNOWNS = 6
 DIRECTION = np.array([0.0, 0.6, 0.8])
 
 
@@ -41,7 +37,7 @@ def pose_at(position, turn=0.0):
 
 def memory_of(distances, function):
     """Return a memory of solutions at distances along a line, newest first."""
-    memory = np.zeros((ROWS, POSE + UNKNOWNS))
+    memory = np.zeros((POINTS, POSE + UNKNOWNS))
     for k, at in enumerate(distances):
         memory[k, :POSE] = pose_at(at * DIRECTION)[:3].ravel()
         memory[k, POSE:] = function(at)
@@ -60,13 +56,12 @@ def test_what_first_steps_lack_is_foreseen_on_a_path_and_not_off_it():
     place, index = np.empty(USED), np.empty(USED)
 
     def first_step(at, way, direction=DIRECTION):
-        slope = np.array([1.0, 0.3, 2.0]) + 2.0 * bend * at
-        start, change = np.array([0.1, 0.2, 0.3]), slope * way
         target = pose_at(at * DIRECTION + way * direction)
-        foreseen = foresee(path, target, start, place, index, change)
-        end = start + slope * way + bend * way**2
-        learn_lack(path, target, end, True)
-        return foreseen, change - (end - start)
+        foreseen = foresee(path, target, place, index)
+        missed = path[POINTS, POSE:] - bend * way**2
+        path[POINTS, POSE:] -= missed  # by the steps that follow
+        learn_lack(path, target, True)
+        return foreseen, missed
 
     at, told = 0.0, []
     for way in (0.01, 0.012, 0.008, 0.011, 0.01):
@@ -117,37 +112,6 @@ def test_the_same_target_again_takes_the_newest_solution():
     assert_allclose(extrapolated(memory, 2, pose_at(0.010 * DIRECTION)), 0.010, rtol=1e-15)
 
 
-def test_pairs_make_broyden_s_updates():
-    """Steps with the pairs against steps with the updated Jacobian itself."""
-    rng = np.random.default_rng(5)
-    size = UNKNOWNS
-    true = np.eye(size) + 0.3 * rng.normal(size=(size, size)) / np.sqrt(size)
-    jacobian = np.eye(size)  # what the old maps are the inverse of
-    wanted = rng.normal(size=size)
-    memory = np.zeros((ROWS, POSE + size))
-    x, y = np.zeros(size), np.zeros(size)
-    pairs, last = 0, None
-    sizes = []
-    for k in range(PAIRS + 1):
-        memory[POINTS + 2 * pairs + 1, POSE:] = -(true @ x - wanted)
-        pairs = correct_step(memory, pairs, k > 0)
-        assert pairs == k
-        residual = true @ y - wanted
-        if last is not None:
-            jacobian += np.outer(residual, last) / (
-                last @ last
-            )  # y - B s = r after a step -B^-1 r
-        last = -np.linalg.solve(jacobian, residual)
-        step = memory[POINTS + 2 * pairs, POSE:]
-        assert_allclose(step, last, rtol=1e-8, atol=1e-10)
-        x, y = x + step, y + last
-        sizes.append(np.linalg.norm(last))
-    assert sizes[-1] < 1e-3 * sizes[0]
-    # a full memory goes on with what it has
-    memory[POINTS + 2 * pairs + 1, POSE:] = -(true @ x - wanted)
-    assert correct_step(memory, pairs, True) == PAIRS
-
-
 def wandering(count):
     """Return targets with uneven steps, turns, a reversal and repetitions."""
     t = np.linspace(0.0, 1.0, count)
@@ -162,25 +126,16 @@ def wandering(count):
 def test_a_wandering_path_is_the_general_solution(stewart, wrench):
     """Uneven, curved, turning, to and fro: lengths against a solve of each pose by itself."""
     s = stewart.inverse(wandering(40)[0], wrench)
-    followed = 0
     for k, target in enumerate(wandering(40)):
         s = stewart.inverse(target, wrench, guess=s)
         assert s.status.code is Code.NONE
         assert s.status.stability is Stability.STABLE
-        state = s.configuration.state
-        if type(state).__name__ != 'FollowedSolution':
-            continue
-        followed += 1
-        # what is remembered of the solution is at least as good as what was measured
-        left = state.equilibrium.newton(state.inputs, state.state, 0, TOLERANCE)
-        assert left.residual <= TOLERANCE
         if k % 10 == 0:
             exact = stewart.forward(s.actuation, wrench, guess=s)
             assert_allclose(exact.tip, target, atol=2e-7)
             assert_allclose(s.configuration.backbones[3], exact.backbones[3], atol=1e-6)
             arcs = [a[-1] for a in s.configuration.arc_lengths]
             assert_allclose(arcs, [a[-1] for a in exact.arc_lengths], rtol=1e-12)
-    assert followed > 100
 
 
 def test_solutions_may_be_continued_more_than_once(stewart):
@@ -189,23 +144,22 @@ def test_solutions_may_be_continued_more_than_once(stewart):
     for target in wandering(40)[:30]:
         s = stewart.inverse(target, guess=s)
     target = wandering(40)[30]
-    before = s.configuration.state.track.memory.copy()
+    before = s.configuration.state.path.copy()
     first = stewart.inverse(target, guess=s)
     other = stewart.inverse(pose_at([0.01, 0.0, 0.49], 0.1), guess=s)
     assert other.status.code is Code.NONE
     again = stewart.inverse(target, guess=s)
     np.testing.assert_array_equal(first.actuation, again.actuation)
-    np.testing.assert_array_equal(s.configuration.state.track.memory, before)
+    np.testing.assert_array_equal(s.configuration.state.path, before)
 
 
-def test_a_solve_that_leaves_the_numbers_is_no_answer(stewart):
-    """Shapes that overflow have no size of their own: not a number is not below a tolerance."""
+@pytest.mark.parametrize('lack', [1e200, np.inf, np.nan])
+def test_a_path_that_leads_beyond_the_numbers_misleads_nobody(stewart, lack):
     first, second, third = wandering(40)[:3]
     s = stewart.inverse(second, guess=stewart.inverse(first))
     good = stewart.inverse(third, guess=s)
-    solution = s.configuration.state
-    assert np.isfinite(solution.state.wrench).all()  # what the general inverse begins from
-    solution.track.memory[0, POSE + 2 :] = 1e200
+    path = s.configuration.state.path
+    path[:POINTS, POSE:], path[POINTS, 0] = lack, POINTS
     again = stewart.inverse(third, guess=s)
     assert again.status.code is Code.NONE
     assert_allclose(again.actuation, good.actuation, atol=1e-6)

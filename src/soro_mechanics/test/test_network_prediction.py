@@ -95,7 +95,7 @@ def test_what_a_solve_leaves_of_integrated_pieces_is_the_network_linearised_ther
     q = robot.forward(low + 0.302 * span, guess=start)
     for at in (q, robot.inverse(q.tip[:3, 3], guess=start).configuration):
         left = at.state.linearisation
-        fresh = Linearisation(left.layout, at.state.inputs, at.state.state)
+        fresh = Linearisation(left.layout, at.state.inputs, at.state.state, exact=False)
         for part in ('matrix', 'columns', 'effort'):
             wanted = getattr(fresh, part)
             scale = np.abs(wanted).max() if wanted.size else 0.0
@@ -114,16 +114,15 @@ def test_another_thread_that_needs_more_nodes_changes_nothing_of_a_tangent(monke
 
     def meanwhile(self, *given, **named):
         outcome = solve(self, *given, **named)
-        self.level = len(self.layout.levels) - 1
+        self.level, self.told = len(self.layout.levels) - 1, None
         return outcome
 
     def sizes(work):
         return [part.shape for part in work if isinstance(part, np.ndarray)]
 
-    solver.level = 0
     monkeypatch.setattr(Equilibrium, 'newton', meanwhile)
     left = robot.forward(start.actuation + 1e-4, guess=start).state.linearisation
-    assert left.layout is solver.layout and solver.level == 0
+    assert left.layout is solver.layout
     assert sizes(left.work) == sizes(left.layout.work())
 
 

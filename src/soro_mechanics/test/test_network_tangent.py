@@ -7,8 +7,10 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import LoadCase
+from soro_mechanics.core.status import Stability
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Problem
+from soro_mechanics.models.network.forward_network import on_cut
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -17,6 +19,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     solve_bodies,
 )
+from soro_mechanics.models.network.linearisation import Linearisation
 
 LENGTHS = np.array([0.41, 0.44, 0.41, 0.45, 0.41, 0.42])
 WRENCH = np.array([0.05, 0.0, 0.02, 0.0, 0.0, 0.0])
@@ -61,11 +64,39 @@ def test_few_nodes_tell_what_all_nodes_do(name):
         q = robot.forward(
             0.5 * (low + high + (high - low) * rng.uniform(-0.7, 0.7, len(low))), guess=q
         )
-        quick, whole = q.state.linearisation, robot.model_object.linearise(q)
+        model, newton = robot.model_object, q.state.linearisation
+        quick, whole = model.exact_tangent(q.state), model.linearise(q)
         fewer += len(quick.work.h) < len(whole.work.h)
-        assert quick.stable == whole.stable
+        assert newton.stable == quick.stable == whole.stable
+        # the tangent that Newton uses is another discretisation of the same rods
+        smallest = pytest.approx(whole.smallest_eigenvalue(), rel=1e-3)
+        assert newton.smallest_eigenvalue() == smallest
         np.testing.assert_allclose(
             quick.matrix, whole.matrix, rtol=1e-6, atol=1e-7 * np.abs(whole.matrix).max()
         )
         assert quick.smallest_eigenvalue() == pytest.approx(whole.smallest_eigenvalue(), rel=1e-6)
     assert fewer > 0
+
+
+def test_what_more_nodes_have_told_is_not_believed_past_a_critical_load():
+    """A straight rod, its upper end in a stiff frame, pressed to beyond 4 pi^2 E I / L^2.
+
+    There its ends alone say again that it is stable: clamped, it has become unstable by itself.
+    """
+    stewart = load_robot('stewart_gough')
+    model, q = stewart.model_object, stewart.forward(np.full(6, 0.405))
+    told = beyond = 0
+    for force in np.arange(0.0, 72.0, 0.4):
+        q = stewart.forward(q.actuation, [0.0, 0.0, -force, 0.0, 0.0, 0.0], guess=q)
+        assert q.status.converged
+        first = Linearisation(*on_cut(q.state, 0), exact=False)
+        known, stable = q.state.equilibrium.told, model.linearise(q).stable
+        assert (q.status.stability is Stability.STABLE) == stable
+        if stable:
+            told += first.is_told(known) and not first.holds
+            last = known
+        elif first.negative == 0:  # by its ends alone
+            beyond += 1
+            here = last._replace(body=first.state.body, wrench=first.state.wrench)
+            assert not first.is_told(known) and not first.is_told(here)
+    assert told > 50 and beyond > 10

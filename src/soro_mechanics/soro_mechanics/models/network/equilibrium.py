@@ -67,7 +67,8 @@ class Equilibrium:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
         self._turning = [d for d in layout.spec.drives if d.kind == 'angle']
-        self.level = 0  # of `Layout.levels`, on which stability was last told
+        self.level = 1  # of `Layout.levels`, on which stability was last told, if not on the first
+        self.told: Any = None  # a stable solution that more nodes have told, see `Told`
         self._local = threading.local()
         self.posed: Any = None  # an inverse problem: what all of this network have in common
         self.guard: Any = None  # what checks its solutions
@@ -88,8 +89,7 @@ class Equilibrium:
 
     def tangent_work(self) -> Work | None:
         """Return scratch for the tangent that a solve leaves; None where that says too little."""
-        told = self.level == 0 and not self.layout.tendons.held.any()
-        return self.layout.spare_work() if told else None
+        return None if self.layout.tendons.held.any() else self.layout.spare_work()
 
     def inputs(self, problem: Problem) -> Inputs:
         """Return the kernels' inputs for a problem; a thread's last ones are kept."""

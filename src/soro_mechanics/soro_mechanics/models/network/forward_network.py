@@ -17,13 +17,12 @@ from soro_mechanics.core.configuration import Array, Configuration, Guess, Load,
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import COARSE, SolverStatus, Stability, status_of, Warnings
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Inputs, State
+from soro_mechanics.models.network.arrays import Inputs, State, Work
 from soro_mechanics.models.network.batch import Batch, make_batch
 from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Near, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
-from soro_mechanics.models.network.inverse_statics.platform import Track
 from soro_mechanics.models.network.linearisation import (
     cut_state,
     joined_state,
@@ -49,7 +48,6 @@ class Solution:
     shape: Shape
     linearisation: Linearisation | None = None  # on the first level that tells stability
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
-    track: Track | None = None
     path: Array | None = None  # of inverses, see `foresee`
 
     def nearby(self, problem: Problem) -> Near | None:
@@ -127,7 +125,7 @@ class ForwardNetwork(Model):
 
         def first(problem: Problem) -> Outcome:
             if near is None:
-                equilibrium.level = 0
+                equilibrium.level = 1
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
                 tangent, spent = equilibrium.tangent_work(), 0
@@ -251,15 +249,22 @@ class ForwardNetwork(Model):
         """Return the network linearised at q with a node after every step; computed once."""
         solution: Solution = q.state
         if solution.fine is None:
-            known, cut = self._tangent(q), solution.equilibrium.layout.cut
-            solution.fine = known if known.layout is cut else Linearisation(*on_cut(solution))
+            known, cut = solution.linearisation, solution.equilibrium.layout.cut
+            if known is None or not known.exact or known.layout is not cut:
+                known = Linearisation(*on_cut(solution))
+            solution.fine = known
         return solution.fine
 
     def _tangent(self, q: Configuration) -> Linearisation:
-        solution: Solution = q.state
-        if solution.linearisation is None:
-            solution.linearisation = self.linearise_solution(solution)
-        return solution.linearisation
+        return self.exact_tangent(q.state)
+
+    def exact_tangent(self, solution: Solution) -> Linearisation:
+        """Return the network linearised at a solution, as differences of solutions have it."""
+        known = solution.linearisation or self.linearise_solution(solution)
+        if not known.exact:
+            known = Linearisation(*on_cut(solution, 0))
+        solution.linearisation = known
+        return known
 
     def guard(self, equilibrium: Equilibrium) -> Guard:
         """Return what checks solutions on a mesh of this model for validity."""
@@ -328,7 +333,7 @@ class ForwardNetwork(Model):
 
         if not outcome.converged:
             return status_of(numbers(), FAILURE)
-        linear = self.linearise_solution(solution, outcome.tangent or ())
+        linear = self.linearise_solution(solution, outcome.tangent)
         solution.linearisation = linear
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
         shape, stress, length = solution.shape, solution.state.wrench, solution.inputs.length
@@ -349,20 +354,30 @@ class ForwardNetwork(Model):
             return status
         return status.warned(Warnings.COARSE_MESH, check.remark(error))
 
-    def linearise_solution(self, solution: Solution, left: tuple[Any, ...] = ()) -> Linearisation:
+    def linearise_solution(
+        self, solution: Solution, left: tuple[Work, tuple[float, int, bool]] | None = None
+    ) -> Linearisation:
         """Return the network linearised at a solution, with as few nodes as tell its stability.
 
-        From the level on that was enough last; where a rod may buckle, with all nodes. A solve may
-        have `left` the tangent of the first level, when that was enough; another thread may need
-        more by now.
+        From the level on that was enough last; where a rod may buckle, with all nodes. What they
+        say of a stable solution holds for others near it. A solve may have `left` the tangent of
+        the first level.
         """
         equilibrium = solution.equilibrium
         last = len(equilibrium.layout.levels) - 1
-        for level in range(0 if left else equilibrium.level, last + 1):
-            linear, left = Linearisation(*on_cut(solution, level), *left), ()
-            if level == last or (linear.negative == 0 and linear.holds):
+        work, found = left or (None, None)
+        linear = Linearisation(*on_cut(solution, 0), work, found, False)
+        holds = linear.negative == 0 and linear.holds
+        if last == 0 or holds or linear.is_told(equilibrium.told):
+            return linear
+        for level in range(min(equilibrium.level, last), last + 1):
+            finer = Linearisation(*on_cut(solution, level))
+            if level == last or (finer.negative == 0 and finer.holds):
                 break
         equilibrium.level = level
+        if linear.negative or finer.negative:
+            return finer
+        equilibrium.told = linear.told()
         return linear
 
     def released(self, q: Configuration) -> list[Configuration]:

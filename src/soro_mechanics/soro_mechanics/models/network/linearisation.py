@@ -30,7 +30,12 @@ from soro_mechanics.models.network.arrays import (
 from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
-from soro_mechanics.models.network.kernels.linear_kernels import follow_change, linearise
+from soro_mechanics.models.network.kernels.linear_kernels import (
+    follow_change,
+    is_told,
+    linearise,
+    Told,
+)
 from soro_mechanics.models.network.kernels.response_kernels import body_response, inner_compliance
 from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response, Sensors
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
@@ -110,6 +115,10 @@ class Linearisation:
     Its scratch, `work`, is used again by others when nobody has the linearisation any more: what
     is returned must not lie in it. `found`: what `linearise` says of what a solve has left in
     `work`, which is from `Layout.spare_work`.
+
+    The tangent is that of the discrete solution where it is `exact`. That of Newton's method has
+    the variation of integrated pieces integrated along with their shape: as near to that of the
+    continuous rods, at half the cost.
     """
 
     def __init__(
@@ -128,6 +137,7 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
+        self.exact = exact = exact or s.counts[7] == 0
         error, negative, holds = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative, self.holds = float(error), int(negative), bool(holds)
         n = work.matrix.shape[0]
@@ -144,6 +154,16 @@ class Linearisation:
             if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
+
+    def told(self) -> Told:
+        """Return what tells whether more nodes would say the same of another solution."""
+        stiffness = self.work.tangent[:, 3:6, 3:6].copy()
+        return Told(self.state.body.copy(), self.state.wrench.copy(), stiffness)
+
+    def is_told(self, told: Told | None) -> bool:
+        """Whether this one is stable, as more nodes have told of one that is near."""
+        s = self.layout.structure
+        return self.negative == 0 and told is not None and is_told(s, self.state, self.work, told)
 
     def __del__(self) -> None:
         if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:

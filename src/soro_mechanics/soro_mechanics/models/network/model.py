@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -17,14 +16,12 @@ from soro_mechanics.core.configuration import (
     LoadCase,
     motion_between,
     Target,
-    Task,
 )
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.inverse.search import Search
 from soro_mechanics.models.network.description.spec import GROUND, LENGTHS
 from soro_mechanics.models.network.drive_values import driven_ranges
 from soro_mechanics.models.network.forward_network import ForwardNetwork, Solution
-from soro_mechanics.models.network.inverse_statics.following import Follower, follower_for
 from soro_mechanics.models.network.inverse_statics.inverse import explained, solve_inverse
 from soro_mechanics.models.network.inverse_statics.inverse_problem import in_one_kernel
 from soro_mechanics.models.network.ports import port_response, PortResponse
@@ -39,16 +36,12 @@ class Network(ForwardNetwork):
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find the actuation for a target; see `Model.inverse`."""
         if guess is not None:
-            equilibrium, found = self.equilibrium(load.loads), None
-            if target.task is Task.POSE and not load.loads:
-                follower = self._follower
-                found = follower.follow(self, target, load, guess) if follower else None
-            layout = equilibrium.layout
+            layout = self.equilibrium(load.loads).layout
             choice = len(self.rest) + bool(layout.tendons.held.any()) > target.size
-            if self.bundles or not (choice or found or in_one_kernel(layout, target)):
+            if self.bundles or not (choice or in_one_kernel(layout, target)):
                 found = Search(self, target, load).follow(guess)
-            if found is not None:
-                return found
+                if found is not None:
+                    return found
         if self.bundles:
             return self._inverse_of_bundles(target, load, guess)
         return solve_inverse(self, target, load, guess)
@@ -85,10 +78,6 @@ class Network(ForwardNetwork):
         if not q.status.converged:
             return replace(held, status=replace(held.status, code=q.status.code))
         return super().inverse(target, load, q)
-
-    @cached_property
-    def _follower(self) -> Follower | None:
-        return follower_for(self, self.equilibrium(()))
 
     def ports(self, q: Configuration, axes: Array | None = None) -> PortResponse:
         """Return how motors, effector and flex sensors answer around q.

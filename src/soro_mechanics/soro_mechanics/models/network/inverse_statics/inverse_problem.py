@@ -100,6 +100,9 @@ class InverseProblem(DrivenLimits):
         self.load, self.target = load, target
         self._loaded = equilibrium.loaded(load)
         self._slopes = np.ones(len(self.drives))
+        bodies, rods, nodes, pieces = self.layout.structure.counts[:4].tolist()
+        unknowns = 6 * (bodies + nodes + pieces + rods) + len(self.low)
+        self._path = POINTS + 2, POSE + unknowns  # shape of what is remembered, see `foresee`
         # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
         self.pulling = np.isin(np.arange(len(self.low)), self.layout.tendons.actuators)
@@ -170,22 +173,21 @@ class InverseProblem(DrivenLimits):
             return None
         tangent, linear, path = self.equilibrium.tangent_work(), start.linear, start.path
         driven, state = start.driven.copy(), layout.start_from(start.state)
-        unknown = (POINTS + 2, POSE + len(driven))
-        path = np.full(unknown, np.nan) if path is None else path.copy()
+        path = np.full(self._path, np.nan) if path is None else path.copy()
         aim = self._aim(tangent is not None, linear is not None, path)
         x = self.inputs(driven)
         work, old = self.equilibrium.scratch
         w = tangent or work
         near, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
         with lock:
-            if linear:  # for this of what is driven, not of the actuation
+            if linear and not self._straight:  # for this of what is driven, not of the actuation
                 gains = np.ones(len(driven))
                 gains[layout.structure.map_index[:, 0]] = linear.inputs.map_gain
                 near.columns[:] = linear.columns / gains
             outcome, steps, error, away, turn, *found = solve(
                 layout.structure, x, state, old, w, near, aim, driven
             )
-            if linear:
+            if linear and not self._straight:
                 near.columns[:] = linear.columns
         at = InverseState(driven, state, error, (away, turn), steps, path=path)
         if outcome != CONVERGED or not self.within(at):

@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The linearised network in one call."""
+"""The linearised network in one call, and whether its stability is known from another one."""
+
+from typing import NamedTuple
+
+from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.system_kernels import (
@@ -13,6 +17,17 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     set_slots,
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
+
+FAR, OTHER = 0.05, 1.0  # of a body, in lengths and rad; of a wrench, forces by E I / L^2
+UNLIKE = 0.5  # of the largest entry of a piece's stiffness
+
+
+class Told(NamedTuple):
+    """What a network looked like where more nodes have told that it is stable."""
+
+    body: NDArray  # (bodies, 4, 4)
+    wrench: NDArray  # (pieces, 6)
+    stiffness: NDArray  # (pieces, 3, 3) moment by turn at the first end, the second one held
 
 
 @merged_kernel
@@ -46,6 +61,41 @@ def eliminate(s, x, state, w):
     negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
     return negative, pieces_hold(s, w)
+
+
+@kernel
+def is_told(s, state, w, told):
+    """Return whether no piece can have become critical between that solution and this one.
+
+    Unstable directions are those of the condensed tangent and those of all pieces with both ends
+    held (Wittrick and Williams 1971, Q. J. Mech. Appl. Math. 24, 263), which the elimination does
+    not see. Where one of the latter comes, the piece's stiffness goes through infinity and changes
+    its sign: within `OTHER` of it, it is 16 pi^2 E I / L at least, and the change twice of that.
+    """
+    length, force = s.scale[0], s.scale[1]
+    for b in range(state.body.shape[0]):
+        for i in range(3):
+            if not abs(state.body[b, i, 3] - told.body[b, i, 3]) < FAR * length:
+                return False
+            for j in range(3):
+                if not abs(state.body[b, i, j] - told.body[b, i, j]) < FAR:
+                    return False
+    for p in range(state.wrench.shape[0]):
+        if s.lane[p] < 0:
+            continue
+        most = change = 0.0
+        for i in range(3):
+            force_change = abs(state.wrench[p, i] - told.wrench[p, i]) / force
+            moment_change = abs(state.wrench[p, 3 + i] - told.wrench[p, 3 + i]) / (force * length)
+            if not max(force_change, moment_change) < OTHER:
+                return False
+            for j in range(3):
+                before = told.stiffness[p, i, j]
+                most = max(most, abs(before))
+                change = max(change, abs(w.tangent[p, 3 + i, 3 + j] - before))
+        if not change < UNLIKE * most:
+            return False
+    return True
 
 
 @kernel

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.linear_kernels import eliminate
-from soro_mechanics.models.network.kernels.path_memory_kernels import foresee, learn_lack
+from soro_mechanics.models.network.kernels.path_memory_kernels import (
+    foresee,
+    learn_lack,
+    POINTS,
+    POSE,
+)
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -33,7 +38,6 @@ MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
 SETTLED = 1e-5  # the same, of actuators more than the task has rows: the least energy is found
 ANGLES, RODS, MIDDLE = 0, 1, 2  # whose energy that is; the last: from the middle of the ranges
-SOON = 1e-3  # residual or error, scaled, after which Newton's next one is likely the last
 LIFTS, LIFT = 14, 4.0  # of a tangent that is not positive: times, and by what each grows
 FIRST = 53  # row of the scratch from which assembly and elimination leave it free
 MAX_ACTUATORS = 48  # of a task: a row of it
@@ -48,7 +52,7 @@ class Aim(NamedTuple):
     #: halved
     growth: float
     nearly: float
-    tangent: bool  # leave what `linearise` leaves, see `_finish`
+    tangent: bool  # leave what `linearise` leaves of the tangent that Newton uses
     known: bool  # the first step is by what is linear at the start
     rows: int  # of the task; 0: the actuators are held, 3: position, 6: pose
     body: int  # that has to meet it
@@ -56,7 +60,7 @@ class Aim(NamedTuple):
     range: NDArray  # (m,) of the actuators; at least as many as rows, none where they are held
     energy: int  # that more of them choose by: ANGLES, RODS or MIDDLE
     middle: NDArray  # (m,) what they drive there
-    path: NDArray  # of the start, see `foresee`; receives the one of the end; or none
+    path: NDArray  # of the start, see `foresee`, for all unknowns; receives the one of the end
     lanes: int  # LANES, see `integrate_lanes`
 
 
@@ -122,22 +126,25 @@ def solve(s, x, state, old, w, near, aim, driven):
     """
     error = away = turn = 0.0
     best = 1e300
+    aim.path[POINTS : POINTS + 1, POSE:] = 0.0
     first = _first_step(s, x, state, old, near, aim, driven) if aim.known else 0
     chosen = aim.range.shape[0] == aim.rows
     last, size = 1.0, _size(near, aim) if first == 1 else 1.0  # of steps, in parts of the ranges
     clear_slots(w)
     part = 1.0
     for step in range(first, aim.most + 1):
-        exact = aim.tangent and s.counts[7] > 0 and best < SOON
-        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, exact, aim.lanes)
+        error = evaluate(s, x, state, w, aim.tangent or aim.rows > 0, False, aim.lanes)
         if aim.rows > 0:
             away, turn = _lacking(state.body[aim.body], aim, w.scratch[FIRST:])
         met = error <= aim.tolerances[0] and away <= aim.tolerances[1]
         still = chosen or step > 0 and size * min(1.0, size / last) < SETTLED
         if met and turn <= aim.tolerances[2] and still:
+            negative, holds = eliminate(s, x, state, w) if aim.tangent else (0, False)
             if aim.path.shape[0] > 0:
-                learn_lack(aim.path, aim.pose, driven, first == 1)
-            negative, holds = _finish(s, x, state, w, aim, exact)
+                # what is left within the tolerances would spoil the next prediction
+                if aim.tangent and _step(s, x, state, w, aim, True, driven, 1.0):
+                    keep_step(w, aim.range.shape[0], 1.0, aim.path[POINTS, POSE:])
+                learn_lack(aim.path, aim.pose, first == 1)
             return CONVERGED, step, error, away, turn, negative, holds
         if step == aim.most:
             break
@@ -158,6 +165,8 @@ def solve(s, x, state, old, w, near, aim, driven):
             copy_into(state, old)
         move(s, old, w, part, state)
         _drive(s, x, w, aim, driven, taken)
+        if aim.path.shape[0] > 0:
+            keep_step(w, aim.range.shape[0], taken, aim.path[POINTS, POSE:])
     return SLOW, aim.most, error, away, turn, 0, False
 
 
@@ -174,17 +183,52 @@ def _first_step(s, x, state, old, near, aim, driven):
     if not _step(s, x, state, near, aim, aim.rows > 0, driven, 1.0 if aim.rows > 0 else 0.0):
         return 0
     if aim.path.shape[0] > 0:
-        change, place = near.scratch[FIRST + 1], near.scratch[FIRST + 2 : FIRST + 4]
-        if foresee(aim.path, aim.pose, driven, place[0], place[1], change):
-            held = change[: driven.shape[0]].copy()
-            if not _step(s, x, state, near, aim, False, held, 0.0):
-                return 0
+        place = near.scratch[FIRST + 2 : FIRST + 4]
+        if foresee(aim.path, aim.pose, place[0], place[1]):
+            lengthen_step(near, aim.range.shape[0], aim.path[POINTS, POSE:])
+            set_slots(s, x, near, near.scratch[FIRST + 1])
     part = _part(s, near, aim)
-    if part < 1.0 and aim.rows == 0:
-        return 0
+    if part < 1.0:
+        if aim.rows == 0:
+            return 0
+        aim.path[POINTS : POINTS + 1, 1] = 0.0  # what is left of the step is no lack
     move(s, old, near, part, state)
     _drive(s, x, near, aim, driven, part)
     return 1
+
+
+@kernel
+def lengthen_step(w, m, lack):
+    """Add what a step lacks: of bodies, nodes, wrenches, joints, and of m actuators."""
+    k = 0
+    for steps in (w.step_body, w.step_node, w.step_wrench):
+        for i in range(steps.shape[0]):
+            for j in range(6):
+                steps[i, j] += lack[k]
+                k += 1
+    for r in range(w.step_joint.shape[0]):
+        for j in range(6):
+            w.step_joint[r, j // 3, j % 3] += lack[k]
+            k += 1
+    for j in range(m):
+        w.scratch[FIRST + 1, j] += lack[k + j]
+
+
+@kernel
+def keep_step(w, m, part, lack):
+    """Add a part of a step to what the first one lacked: the reverse of `lengthen_step`."""
+    k = 0
+    for steps in (w.step_body, w.step_node, w.step_wrench):
+        for i in range(steps.shape[0]):
+            for j in range(6):
+                lack[k] += part * steps[i, j]
+                k += 1
+    for r in range(w.step_joint.shape[0]):
+        for j in range(6):
+            lack[k] += part * w.step_joint[r, j // 3, j % 3]
+            k += 1
+    for j in range(m):
+        lack[k + j] += part * w.scratch[FIRST + 1, j]
 
 
 @kernel
@@ -240,20 +284,6 @@ def _drive_pieces(s, x, r, j, change):
             x.section[p, i] += change * s.shift[p, j, i]
             for k in range(x.table.shape[1] if lane >= 0 else 0):
                 x.table[lane // 8, k, 8 * i + lane % 8] += change * s.shift[p, j, i]
-
-
-@kernel
-def _finish(s, x, state, w, aim, exact):
-    """Leave what `linearise` leaves, of the assembly that a solve has ended with.
-
-    Stresses of two-node elements follow their law there to second order of the last step;
-    integrated pieces are assembled again, unless that was `exact`.
-    """
-    if not aim.tangent:
-        return 0, False
-    if s.counts[7] > 0 and not exact:
-        evaluate(s, x, state, w, True, True, aim.lanes)
-    return eliminate(s, x, state, w)
 
 
 @kernel
