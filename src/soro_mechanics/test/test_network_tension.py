@@ -10,7 +10,7 @@ import pytest
 from tendon_reference import TendonRod
 
 from soro_mechanics.core.configuration import LoadCase
-from soro_mechanics.models.network.batch import Batch, drive_table, Fit
+from soro_mechanics.models.network.batch import Batch, Fit
 from soro_mechanics.models.network.description.spec import DriveSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.layout import build_layout, load, rest_inputs
@@ -169,7 +169,7 @@ def test_many_tensions_at_once():
     size = 6 * int(layout.structure.counts[:4].sum())
     fit = Fit(np.zeros(2), np.ones(2), np.zeros((1, 2), dtype=np.int64), np.zeros((1, size)))
     rest = load(layout, rest_inputs(layout), LoadCase())
-    batch = Batch(layout, rest, base, drive_table(layout), fit, solver.tolerance)
+    batch = Batch(layout, rest, base, fit, solver.tolerance)
     tensions = TENSION + 0.2 * np.random.default_rng(0).random((20, 2))
     tips, found = batch.solve(tensions)
     assert found.all()

@@ -126,7 +126,7 @@ class Stepper:
         )
         self._smallest = max(options.tolerance, self.equilibrium.tolerance)
         # a prediction that is good enough gets a Newton step, too: else what it errs adds up
-        self._checked = bool(options.solids) or bool(self.layout.tendons.held.any())
+        self._checked = bool(options.solids) or self.layout.holds_tendons
         self._trusted = 0.0
         self._limits = self.motion.limits
         self._limits[:] = 0.0, 0.0, math.inf, 0.0, 0.0, options.max_iterations

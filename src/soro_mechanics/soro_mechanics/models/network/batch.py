@@ -68,7 +68,6 @@ class Batch:
     layout: lay.Layout
     rest: Inputs  # with load and gravity
     base: State  # what predictions are moves of
-    drives: Integers  # (k, 2) as `solve_samples` takes them
     fit: Fit
     tolerance: float
 
@@ -90,7 +89,6 @@ class Batch:
         own = ('length', 'theta', 'table', 'section', 'stiffness', 'dilution', 'tension')
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
         samples = kernels.Samples(
-            self.drives,
             self.layout.restiffened,
             values,
             self.fit.predict(driven),
@@ -115,7 +113,7 @@ def compile_batch(equilibrium: Equilibrium) -> None:
     size = 6 * int(s.counts[:4].sum())
     fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
     rest = lay.load(layout, layout.rest, LoadCase())
-    batch = Batch(layout, rest, new_state(s), drive_table(layout), fit, equilibrium.tolerance)
+    batch = Batch(layout, rest, new_state(s), fit, equilibrium.tolerance)
     batch.solve(np.empty((0, m)))
 
 
@@ -136,7 +134,7 @@ def make_batch(
     layout = equilibrium.layout
     if not (assembled.converged and len(low) and np.isfinite(high - low).all()):
         return None
-    if layout.tendons.held.any():  # where one goes slack the state has a kink
+    if layout.holds_tendons:  # where one goes slack the state has a kink
         return None
     fine = divided(layout)
     ends, _ = driven_many(fine.spec.drives, np.array([low, high]))
@@ -176,7 +174,7 @@ def make_batch(
         fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
         if fit is not None and base is not None:
             rest = lay.load(fine, fine.rest, load)
-            return Batch(fine, rest, base, drive_table(fine), fit, equilibrium.tolerance)
+            return Batch(fine, rest, base, fit, equilibrium.tolerance)
     return None
 
 
@@ -246,9 +244,3 @@ def move_between(layout: lay.Layout, a: State, b: State) -> Array:
         lie_kernels.so3_log(np.ascontiguousarray(a.spin[r, e].T @ b.spin[r, e]), joints[r, e])
     wrench = b.wrench - a.wrench
     return np.concatenate([frames.ravel(), wrench.ravel(), joints.ravel()])
-
-
-def drive_table(layout: lay.Layout) -> Integers:
-    """Return rod and slot of the drives (k, 2)."""
-    rods = [d.rod for d in layout.spec.drives]
-    return np.column_stack([rods, layout.slots]).astype(np.int64).reshape(-1, 2)

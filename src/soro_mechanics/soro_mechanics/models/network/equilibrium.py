@@ -89,7 +89,7 @@ class Equilibrium:
 
     def tangent_work(self) -> Work | None:
         """Return scratch for the tangent that a solve leaves; None where that says too little."""
-        return None if self.layout.tendons.held.any() else self.layout.spare_work()
+        return None if self.layout.holds_tendons else self.layout.spare_work()
 
     def inputs(self, problem: Problem) -> Inputs:
         """Return the kernels' inputs for a problem; a thread's last ones are kept."""

@@ -385,7 +385,7 @@ class ForwardNetwork(Model):
         solution: Solution = q.state
         equilibrium = solution.equilibrium
         layout = equilibrium.layout
-        if q.status.stability is not Stability.UNSTABLE or layout.tendons.held.any():
+        if q.status.stability is not Stability.UNSTABLE or layout.holds_tendons:
             return []
         cut, x, start = on_cut(solution)
         found = []

@@ -34,6 +34,7 @@ from soro_mechanics.models.network.description.spec import (
 )
 from soro_mechanics.models.network.drive_values import driven_sections, driven_values
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
+from soro_mechanics.models.network.kernels.newton_kernels import drive_to
 from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
 from soro_mechanics.models.network.rod_sections import radius_at
 from soro_mechanics.models.network.structure import integers, make_structure
@@ -82,6 +83,19 @@ class Layout:
         return frozenset(d.kind for d in self.spec.drives)
 
     @cached_property
+    def holds_tendons(self) -> bool:
+        """Whether the length of a tendon is given."""
+        return 'tendon' in self.kinds
+
+    @cached_property
+    def driven(self) -> tuple[str, ...]:
+        """What its drives change, by the names of the kernels' inputs."""
+        groups = {'dilution': ('unloaded_length',), 'tension': TENDONS}
+        groups |= dict.fromkeys(('table', 'section'), STRAINS)
+        some = (name for name, kinds in groups.items() if not self.kinds.isdisjoint(kinds))
+        return 'length', 'theta', 'map_gain', *some
+
+    @cached_property
     def rod_nodes(self) -> tuple[slice, ...]:
         """Nodes of each rod."""
         return _slices(self.structure.rod_node)
@@ -113,7 +127,7 @@ class Layout:
     def levels(self) -> tuple[int, ...]:
         """Into how many parts pieces are cut to look for buckling; last, as in `cut`."""
         steps = self.spec.steps if any(r.macro for r in self.spec.rods) else 1
-        few = () if self.tendons.held.any() else (1, PARTS)
+        few = () if self.holds_tendons else (1, PARTS)
         return *(n for n in few if n < steps and steps % n == 0), steps
 
     def divided(self, parts: int) -> Layout:
@@ -155,7 +169,7 @@ class Layout:
     @cached_property
     def _moved(self) -> tuple[str, ...]:
         joints = ('joint', 'spin') if self.structure.joint_kind.any() else ()
-        return 'body', 'node', 'wrench', *joints, *('tension',) * bool(self.tendons.held.any())
+        return 'body', 'node', 'wrench', *joints, *('tension',) * self.holds_tendons
 
     @cached_property
     def spare(self) -> list[Work]:
@@ -322,43 +336,33 @@ def actuate(layout: Layout, inputs: Inputs, actuation: Array) -> Inputs:
 
 def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
     """Return the inputs with every drive at a value."""
-    x = copied(inputs, 'length', 'theta', 'map_gain')
-    x.length[:], x.theta[:], x.map_gain[:] = layout.lengths, 0.0, gain
-    kinds, changed = layout.kinds, dict[str, Any]()
-    if not kinds.isdisjoint(TENDONS):
-        changed |= _pulled(layout, inputs, value, x.map_gain)
-    if 'unloaded_length' in kinds:
-        changed['dilution'] = np.ones(len(x.length))
-    for d, at in zip(layout.spec.drives, value.tolist(), strict=True):
-        if d.kind in LENGTHS:
-            x.length[d.rod] = at
-            if d.kind == 'unloaded_length':
-                changed['dilution'][d.rod] = layout.lengths[d.rod] / at
-        elif d.kind == 'angle':
-            x.theta[d.rod, d.end] = at
-    strain, section = driven_sections(layout, value), inputs.section
+    x = copied(inputs, *layout.driven)
+    x.map_gain[:] = gain
+    changed = dict[str, Any]()
+    if layout.holds_tendons:
+        changed['pull'] = _pulled(layout, inputs, value, x.map_gain)
+    rods, params = len(x.length), int(layout.structure.counts[5])
+    drive_to(layout.structure, x, value, np.empty((rods, 3 + params)))
+    strain = driven_sections(layout, value) if layout.spec.incompressible else None
     if strain is not None:
         s = layout.structure
-        section = np.ascontiguousarray(strain[:, 0])
-        changed |= {'table': lane_table(strain, s.lane, int(s.counts[7])), 'section': section}
+        changed['table'] = lane_table(strain, s.lane, int(s.counts[7]))
+        changed['section'] = np.ascontiguousarray(strain[:, 0])
     if layout.restiffens:
         known = layout.restiffened, inputs.stiffness
+        section = changed.get('section', x.section)
         changed['stiffness'] = layout.stiffened(x.length, section, *known)
     return x._replace(**changed) if changed else x
 
 
-def _pulled(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> dict[str, Array]:
-    """Return tensions and held lengths of tendons; the held have columns (`gain`) per tension."""
-    tension, pull = np.zeros(inputs.tension.shape), inputs.pull.copy()
-    held = layout.tendons.actuators[layout.tendons.held].tolist()
-    for k, (d, slot, x) in enumerate(zip(layout.spec.drives, layout.slots, value, strict=True)):
+def _pulled(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Array:
+    """Return the lengths of held tendons; they have columns (`gain`) per tension, and no value."""
+    pull, held = inputs.pull.copy(), layout.tendons.actuators[layout.tendons.held].tolist()
+    for k, d in enumerate(layout.spec.drives):
         if d.kind == 'tendon':
-            pull[held.index(d.actuator)] = x, gain[k]
-            gain[k] = 1.0
-        elif d.kind == 'tension':
-            p, row = layout.rod_pieces[d.rod], slot - 1 - layout.structure.shift.shape[1]
-            tension[p, row] = x * layout.structure.tendon[p, row, 2]
-    return {'tension': tension, 'pull': pull}
+            pull[held.index(d.actuator)] = value[k], gain[k]
+            value[k], gain[k] = 0.0, 1.0
+    return pull
 
 
 def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0) -> Inputs:

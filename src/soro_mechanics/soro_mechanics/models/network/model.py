@@ -37,7 +37,7 @@ class Network(ForwardNetwork):
         """Find the actuation for a target; see `Model.inverse`."""
         if guess is not None:
             layout = self.equilibrium(load.loads).layout
-            choice = len(self.rest) + bool(layout.tendons.held.any()) > target.size
+            choice = len(self.rest) + layout.holds_tendons > target.size
             if self.bundles or not (choice or in_one_kernel(layout, target)):
                 found = Search(self, target, load).follow(guess)
                 if found is not None:

@@ -86,7 +86,7 @@ def _problem(
     """Return the equilibrium that a load acts on, and its problem with a target."""
     equilibrium = model.equilibrium(load.loads)
     if equilibrium.posed is None:
-        kind = TendonInverse if equilibrium.layout.tendons.held.any() else InverseProblem
+        kind = TendonInverse if equilibrium.layout.holds_tendons else InverseProblem
         equilibrium.posed = kind(model, load, target)
     return equilibrium, equilibrium.posed.aimed_at(target, (equilibrium, load))
 

@@ -11,7 +11,7 @@ from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kern
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
-from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_rods
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_to, lengthen_step
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -29,7 +29,6 @@ from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 class Samples(NamedTuple):
     """What `solve_samples` shall solve, and what it has solved."""
 
-    drives: NDArray[np.int64]  # (k, 2) rod and slot
     restiffened: NDArray[np.bool_]  # (rods,) whose elements the drives make stiffer or softer
     values: NDArray[np.float64]  # (n, k) driven values of each sample
     moves: NDArray[np.float64]  # (n, 6 (bodies + nodes + pieces + rods)) starts, moves from base
@@ -56,11 +55,7 @@ def _drive(s, x, rest, w, b, sample):
     x.table[:] = rest.table
     x.section[:] = rest.section
     x.tension[:] = rest.tension
-    for k in range(b.drives.shape[0]):
-        r, slot = b.drives[k]
-        before = rest.length[r] if slot == 0 else 0.0
-        w.slots[r, slot] = b.values[sample, k] - before
-    drive_rods(s, x, w, 1.0)
+    drive_to(s, x, b.values[sample], w.slots)
     clear_slots(w)
     stiffen_elements(s, x.length, x.section, b.restiffened, w.scratch[0:6, 0:6], x.stiffness)
 
@@ -68,17 +63,10 @@ def _drive(s, x, rest, w, b, sample):
 @merged_kernel
 def _start(s, base, w, row, state):
     """Write state = base moved by a row: bodies, nodes, wrenches of pieces, joints."""
-    c = 0
+    w.step_joint[:] = 0.0
     for steps in (w.step_body, w.step_node, w.step_wrench):
-        for k in range(steps.shape[0]):
-            for i in range(6):
-                steps[k, i] = row[c]
-                c += 1
-    for r in range(w.step_joint.shape[0]):
-        for e in range(2):
-            for i in range(3):
-                w.step_joint[r, e, i] = row[c]
-                c += 1
+        steps[:] = 0.0
+    lengthen_step(w, 0, row)
     move(s, base, w, 1.0, state)
 
 

@@ -252,21 +252,31 @@ def _drive(s, x, w, aim, driven, taken):
     for k in range(aim.range.shape[0]):
         driven[k] += taken * w.scratch[FIRST + 1, k]
     if aim.rows > 0:
-        drive_rods(s, x, w, taken)
+        _drive_rods(s, x, w.slots, taken)
 
 
 @kernel
-def drive_rods(s, x, w, part):
-    """Let lengths, rest strains, tensions and motor angles change by a part of `w.slots`."""
+def drive_to(s, x, value, slots):
+    """Put every drive of a network at rest to its value (drives,); slots as in `Work`."""
+    slots[:] = 0.0
+    for k in range(s.counts[6]):
+        r, slot = s.map_index[k, 1], s.map_index[k, 2]
+        slots[r, slot] = value[k] - (x.length[r] if slot == 0 else 0.0)
+    _drive_rods(s, x, slots, 1.0)
+
+
+@kernel
+def _drive_rods(s, x, slots, part):
+    """Let lengths, rest strains, tensions and motor angles change by a part of `slots`."""
     for r in range(s.counts[1]):
-        length = x.length[r] + part * w.slots[r, 0]
+        length = x.length[r] + part * slots[r, 0]
         if s.keeps_mass[r] == 1:
             x.dilution[r] *= x.length[r] / length
         x.length[r] = length
         for e in range(2):
-            x.theta[r, e] += part * w.slots[r, 1 + s.counts[5] + e]
+            x.theta[r, e] += part * slots[r, 1 + s.counts[5] + e]
         for j in range(s.counts[5]):
-            change = part * w.slots[r, 1 + j]
+            change = part * slots[r, 1 + j]
             if change != 0.0:
                 _drive_pieces(s, x, r, j, change)
 
