@@ -39,7 +39,7 @@ UNLOCKED = contextlib.nullcontext()
 Near = tuple[Any, Array]  # `Linearisation` there (whoever reads its work keeps it), and change
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Problem:
     """What is prescribed in one equilibrium."""
 
@@ -48,7 +48,7 @@ class Problem:
     permanent: float = 1.0  # part of the robot file's own loads, and of all tensions
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Outcome:
     """How a solve ended; `state` is the last good one where it failed."""
 

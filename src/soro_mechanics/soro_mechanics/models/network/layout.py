@@ -93,7 +93,14 @@ class Layout:
         groups = {'dilution': ('unloaded_length',), 'tension': TENDONS}
         groups |= dict.fromkeys(('table', 'section'), STRAINS)
         some = (name for name, kinds in groups.items() if not self.kinds.isdisjoint(kinds))
-        return 'length', 'theta', 'map_gain', *some
+        slopes = self.holds_tendons or any(d.curve is not None for d in self.spec.drives)
+        return 'length', 'theta', *('map_gain',) * slopes, *some
+
+    @cached_property
+    def driven_by(self) -> tuple[Integers, Array]:
+        """Actuator of each drive, and what comes on top of what it makes of the actuator."""
+        drives = self.spec.drives
+        return integers([d.actuator for d in drives]), np.array([d.offset for d in drives])
 
     @cached_property
     def rod_nodes(self) -> tuple[slice, ...]:
@@ -331,13 +338,17 @@ def rest_inputs(layout: Layout) -> Inputs:
 
 def actuate(layout: Layout, inputs: Inputs, actuation: Array) -> Inputs:
     """Return the inputs with the actuators at a value."""
-    return drive(layout, inputs, *driven_values(layout.spec.drives, actuation))
+    if 'map_gain' in layout.driven:
+        return drive(layout, inputs, *driven_values(layout.spec.drives, actuation))
+    by, offset = layout.driven_by
+    return drive(layout, inputs, actuation[by] + offset)
 
 
-def drive(layout: Layout, inputs: Inputs, value: Array, gain: Array) -> Inputs:
-    """Return the inputs with every drive at a value."""
+def drive(layout: Layout, inputs: Inputs, value: Array, gain: float | Array = 1.0) -> Inputs:
+    """Return the inputs with every drive at a value, which has a slope by its actuator."""
     x = copied(inputs, *layout.driven)
-    x.map_gain[:] = gain
+    if 'map_gain' in layout.driven:
+        x.map_gain[:] = gain
     changed = dict[str, Any]()
     if layout.holds_tendons:
         changed['pull'] = _pulled(layout, inputs, value, x.map_gain)

@@ -48,7 +48,7 @@ FEW = 6  # rows, up to which rotations are faster than LAPACK
 MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Shape:
     """Stations of all rods, one after the other."""
 

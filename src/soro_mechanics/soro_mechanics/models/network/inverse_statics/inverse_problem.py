@@ -99,7 +99,6 @@ class InverseProblem(DrivenLimits):
         super().__init__(model.description, self.layout)
         self.load, self.target = load, target
         self._loaded = equilibrium.loaded(load)
-        self._slopes = np.ones(len(self.drives))
         bodies, rods, nodes, pieces = self.layout.structure.counts[:4].tolist()
         unknowns = 6 * (bodies + nodes + pieces + rods) + len(self.low)
         self._path = POINTS + 2, POSE + unknowns  # shape of what is remembered, see `foresee`
@@ -210,8 +209,8 @@ class InverseProblem(DrivenLimits):
 
     def inputs(self, driven: Array) -> Inputs:
         """Return the kernels' inputs; driven values have slope one."""
-        value = np.array([driven[d.actuator] + d.offset for d in self.drives])
-        return lay.drive(self.layout, self._loaded, value, self._slopes)
+        by, offset = self.layout.driven_by
+        return lay.drive(self.layout, self._loaded, driven[by] + offset)
 
     def lacking(self, state: State) -> Array:
         """Return what the task lacks, as `task_error` of the tip does."""
