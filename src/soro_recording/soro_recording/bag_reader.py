@@ -33,6 +33,7 @@ from soro_recording.mcap_scan import ChunkPlace, messages, NotABag, Scan, scan
 ROBOT_FILE = 'robot.yaml'  # name of the attachment, behind the robot's namespace
 MESSAGES = 'soro_msgs'  # name of the metadata that says which revision of them was recorded
 NANOSECONDS = 1e-9
+INSTEAD = 'instead every .mcap file of the folder is read'
 DEEPEST = 50  # types within each other; those of ROS reach ten
 __all__ = ['BagReader', 'NotABag', 'Recorded', 'RecordedRobot', 'Topic']
 
@@ -360,14 +361,15 @@ def _files(path: Path) -> tuple[list[Path], list[Path], list[str]]:
             names = read_metadata(path).get('relative_file_paths', [])
         except ValueError as error:
             # A crash of the computer may leave it empty; the files do not need it.
-            notes.append(f'{error}; instead every .mcap file of the folder is read')
-        files = [path / name for name in names] or sorted(path.glob('*.mcap'))
+            notes.append(f'{error}; {INSTEAD}')
+        missing = [path / name for name in names if not (path / name).is_file()]
+        files = [path / name for name in names if (path / name).is_file()]
+        if missing and not files:  # the bag's files have another name now
+            notes.append(f'the files that {path}/metadata.yaml names are missing; {INSTEAD}')
+        files = files or sorted(path.glob('*.mcap'))
         if not files:
             raise NotABag('; '.join([f'{path} holds no .mcap file', *notes[:1]]))
-        missing = [file for file in files if not file.is_file()]
-        files = [file for file in files if file.is_file()]
-        if not files:
-            raise NotABag(f'the files that {path}/metadata.yaml names are missing')
+        missing = [] if notes else missing
     elif path.is_file():
         files = [path]
     else:

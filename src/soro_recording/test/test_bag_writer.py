@@ -260,6 +260,19 @@ def test_without_its_metadata_a_bag_is_read_and_that_is_told(tmp_path, text):
         BagReader(folder)
 
 
+def test_a_bag_whose_file_was_renamed_is_read_and_that_is_told(tmp_path):
+    folder = tmp_path / 'run'
+    write_bag(folder).close()
+    (folder / 'run_0.mcap').rename(folder / 'a_better_name.mcap')
+    with BagReader(folder) as bag:
+        assert bag.finished and bag.count == 20
+        (note,) = bag.notes
+    assert f'{folder / METADATA} names are missing' in note
+    (folder / 'a_better_name.mcap').unlink()
+    with pytest.raises(NotABag, match=r'holds no \.mcap file.*names are missing'):
+        BagReader(folder)
+
+
 def test_a_missing_file_of_a_split_bag_is_told(tmp_path):
     folder = tmp_path / 'run'
     write_bag(folder).close()
