@@ -26,6 +26,7 @@ from soro_cli.ros_session import RosSession
 from soro_cli.tables import note
 from soro_node.file_errors import unused
 from soro_node.middleware import set_middleware
+from soro_node.process.log_files import NO_LOG_FILES
 from soro_node.process.signal_handlers import handled
 from soro_node.user_errors import UserError
 from soro_recording.recorder_node import Recorder
@@ -83,7 +84,8 @@ def record(arguments: argparse.Namespace) -> RecordResult:
         # Before there is a folder: who sees that may ask for the end at once.
         stop = threading.Event()
         heard.enter_context(handled((signal.SIGINT, signal.SIGTERM), lambda *_: stop.set()))
-        rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+        given, handlers = list(NO_LOG_FILES), SignalHandlerOptions.NO
+        rclpy.init(args=given, context=context, signal_handler_options=handlers)
         node = Recorder(
             context=context,
             namespace='/soro_record',

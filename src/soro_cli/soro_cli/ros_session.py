@@ -19,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 from soro_cli.tables import note
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware
+from soro_node.process.log_files import NO_LOG_FILES
 from soro_node.process.signal_handlers import interrupts_held_back
 from soro_node.user_errors import UserError
 
@@ -39,7 +40,8 @@ class RosSession(AbstractContextManager['RosSession']):
     def __enter__(self) -> RosSession:
         set_middleware()
         self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        given, handlers = list(NO_LOG_FILES), SignalHandlerOptions.NO
+        rclpy.init(args=given, context=self._context, signal_handler_options=handlers)
         self.node: Node = rclpy.create_node(
             f'{OWN_NODES}{os.getpid()}',
             context=self._context,

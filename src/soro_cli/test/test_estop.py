@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from rclpy.node import Node
 from std_msgs.msg import Bool
@@ -68,6 +71,17 @@ def test_all_robots_are_stopped_and_how_to_go_on_is_said(drivers, capsys):
     said = capsys.readouterr()
     assert said.out == '/cell/right: emergency stop\n/left: emergency stop\n'
     assert 'soro estop --release -n NAME, then soro stop --clear -n NAME' in said.err
+
+
+def test_robots_are_stopped_where_no_log_file_can_be_written(drivers, tmp_path, monkeypatch):
+    (tmp_path / 'file').touch()
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file/log'))
+    left = drivers('/left')
+    program = [sys.executable, '-m', 'soro_cli.main', 'estop']
+    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as child:
+        _, said = child.communicate(timeout=60.0)
+    assert child.returncode == 0 and 'Traceback' not in said
+    assert left.heard == [True]
 
 
 def test_release_needs_a_name_where_several_run_and_presses_nothing(drivers, capsys):

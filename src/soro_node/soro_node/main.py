@@ -43,6 +43,7 @@ from soro_node.executor.rclpy_private import spare_inspection
 from soro_node.executor.single_executor import SingleExecutor
 from soro_node.middleware import set_middleware
 from soro_node.process.early_start import end_signals
+from soro_node.process.log_files import ros_arguments
 from soro_node.process.parent_death import die_with_parent, end_with_launcher, launcher
 
 # Between two threads that both want the interpreter [s]. Python's own 5 ms is what a stream at
@@ -192,8 +193,7 @@ def run(
     safety = Safety()
     _signals = signals = StopSignals(not driver, lambda: _end_without_main_thread(safety))
     try:
-        arguments = None if args is None else list(args)
-        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=ros_arguments(args), signal_handler_options=SignalHandlerOptions.NO)
         code = _run_node(factory, signals, safety, then) or safety.exit_code
     except StopRequested:
         code = safety.exit_code

@@ -220,7 +220,7 @@ def test_a_crash_in_compiled_code_says_where(start):
     process.child.send_signal(signal.SIGSEGV)
     code, _, err = process.finish()
     assert code == -signal.SIGSEGV
-    assert 'Fatal Python error: Segmentation fault' in err and 'in spin' in err
+    assert 'Fatal Python error: Segmentation fault' in err and 'in _run_node' in err
 
 
 def test_a_node_whose_stderr_is_closed_starts_and_ends():
@@ -230,6 +230,21 @@ def test_a_node_whose_stderr_is_closed_starts_and_ends():
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=30.0)
     assert (child.returncode, out.splitlines()) == (0, SAFE)
+
+
+def test_a_node_that_cannot_write_log_files_starts_and_says_so(start, tmp_path, monkeypatch):
+    """A full disk, a home that is read only: a driver has to work, and to be stopped."""
+    (tmp_path / 'file').touch()
+    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file/log'))
+    process = start('driver')
+    process.read_until('ready')
+    process.child.send_signal(signal.SIGINT)
+    code, out, err = process.finish()
+    assert (code, out) == (0, SAFE)
+    assert (
+        err
+        == f'no log files: {tmp_path}/file/log: Not a directory; ROS_LOG_DIR names another folder for logs\n'
+    )
 
 
 def test_what_only_shows_stands_back_once_it_has_started(start):

@@ -30,6 +30,7 @@ from std_msgs.msg import Float64MultiArray
 
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.middleware import set_middleware
+from soro_node.process.log_files import NO_LOG_FILES
 from soro_node.qos import LOSSY, NEWEST
 from soro_ros2_control_driver.wiring import Array, Ros2ControlWiring
 
@@ -170,7 +171,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)  # it ends with its driver, and after it
     settings = json.loads(sys.argv[2])
     set_middleware()
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=list(NO_LOG_FILES), signal_handler_options=SignalHandlerOptions.NO)
     link = socket.socket(fileno=int(sys.argv[1]))
     link.setblocking(False)
     guard = Guard(*map(np.array, settings['limits']))

@@ -21,6 +21,7 @@ from soro_emulation.injected_fault import block
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
 from soro_mechanics.core.errors import UnknownName
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
+from soro_node.process.log_files import NO_LOG_FILES
 from soro_node.qos import NEWEST
 from soro_ros2_control_driver.device import emulated, resource
 from soro_ros2_control_driver.wiring import read_wiring
@@ -54,7 +55,7 @@ class Ros2ControlEmulator(DeviceEmulator):
 
     def start(self) -> None:
         """Begin to publish and listen."""
-        rclpy.init(args=[], context=self._context)
+        rclpy.init(args=list(NO_LOG_FILES), context=self._context)
         self._node = rclpy.create_node('controllers', context=self._context)
         self._commands = PolledSubscriptions(self._node)
         self._commands.open(Float64MultiArray, self._wiring.command_topic, NEWEST)
