@@ -35,8 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Pure computation: it fills the time in which the nodes' tests wait, in two processes. What it does
-# not get then is there for whole robots, beside which a core would be idle.
+# Pure computation: it fills the time in which the nodes' tests wait, in two processes. What it
+# does not get then is there for whole robots, beside which a core would be idle.
 BESIDE = ('soro_mechanics',)
 # The same on what all others leave over: it never runs when one of them wants to.
 IDLE = ('studies',)
