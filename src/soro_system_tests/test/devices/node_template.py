@@ -21,7 +21,7 @@ from typing import Any
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 LONGEST = 1 << 20  # bytes of a request
 TEMPLATE = """
-import importlib, json, os, socket, sys, time
+import importlib, json, os, socket, sys
 asker, module = os.getppid(), importlib.import_module(sys.argv[1])
 line = socket.socket(fileno=int(sys.argv[2]))
 while True:
@@ -40,7 +40,7 @@ while True:
         os.environ.update(environment)
         sys.argv[1:] = arguments
         while os.getppid() != asker:
-            time.sleep(1e-4)
+            os.sched_yield()
         module.main()
     os.wait()
     os.close(descriptors[0])
