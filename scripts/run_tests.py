@@ -35,11 +35,12 @@ ROOT = Path(__file__).resolve().parent.parent
 LAST = 'soro_system_tests'
 # Its tests of drivers with their emulators; they need no machine for themselves.
 DEVICES = 'soro_devices'
-# Pure computation: it fills the time in which the nodes' tests wait, in two processes.
+# Pure computation: it fills the time in which the nodes' tests wait, in two processes. What it
+# does not get then is there for whole robots, beside which a core would be idle.
 BESIDE = ('soro_mechanics',)
 # The same on what all others leave over: it never runs when one of them wants to.
 IDLE = ('studies',)
-GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '10'))
+GIVES_WAY = dict.fromkeys(BESIDE, ('nice', '-n', '15'))
 GIVES_WAY |= dict.fromkeys(IDLE, ('chrt', '--idle', '0'))
 # Among the first, what waits for other processes; computation alone has no second chance.
 WITH_DEADLINES = (
@@ -51,7 +52,7 @@ WITH_DEADLINES = (
 IN_HALVES = (*GIVES_WAY, DEVICES)
 WORTH_TWO = 15  # files
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
-LANES = 3
+LANES = 4
 LONGEST = (
     DEVICES,
     'soro_cli',

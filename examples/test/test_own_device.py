@@ -11,6 +11,8 @@ import sys
 
 import pytest
 
+from soro_rigs.held_up import undisturbed
+
 FOLDER = Path(__file__).resolve().parents[1] / 'own_device'
 SAID = ('device', 'armed', 'left', 'middle', 'right', 'stop', 'cable')
 
@@ -29,7 +31,8 @@ def test_it_is_short():
     assert len([line for line in lines if line.strip()]) < 150
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
+@undisturbed
 def test_it_passes_the_bench(installed):
     code = 'from soro_cli.main import main; main()'
     words = ['bench', str(FOLDER / 'robot.yaml'), '--yes']

@@ -8,6 +8,9 @@ text, in the folder SORO_MESSAGE_CACHE.
 
 And each of them looks for the ends of the same expressions in the same templates, once for every
 message and a character at a time: found ones are remembered.
+
+colcon asks setuptools twice for every Python package what it can do, in a process each, which
+takes longer than to install the package: it is asked once.
 """
 
 import hashlib
@@ -19,15 +22,17 @@ from pathlib import Path
 import sys
 
 PARSER, TEMPLATES = 'rosidl_parser.parser', 'em'
+PACKAGES = 'colcon_core.task.python.build'
+QUESTIONS = ('_get_available_commands', '_get_available_options')
 FOLDER = 'SORO_MESSAGE_CACHE'
 KIND = '__class__'
 
 
 class _Watch(MetaPathFinder):
-    """Waits for parser and templates, which other programs of a build do not import."""
+    """Waits for what is made faster: few programs of a build import it."""
 
     def find_spec(self, name, path, target=None):
-        if name not in (PARSER, TEMPLATES):
+        if name not in (PARSER, TEMPLATES, PACKAGES):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is None:
@@ -38,6 +43,11 @@ class _Watch(MetaPathFinder):
             run(module)
             if name == PARSER:
                 module.parse_idl_string = _kept(module.parse_idl_string)
+            elif name == PACKAGES:
+                task = module.PythonBuildTask
+                for question in QUESTIONS:
+                    if hasattr(task, question):  # private: those of another colcon are asked
+                        setattr(task, question, _asked_once(getattr(task, question)))
             else:
                 module.Scanner.complex = _remembered(module.Scanner.complex)
                 module.Scanner.next = _remembered(module.Scanner.next)
@@ -99,6 +109,18 @@ def _remembered(scan):
         return ends[key]
 
     return remembered
+
+
+def _asked_once(ask):
+    """Return a question about setuptools whose answer is that of the first package."""
+    answers = {}
+
+    async def asked(task, path, environment, *what):
+        if what not in answers:
+            answers[what] = await ask(task, path, environment, *what)
+        return answers[what]
+
+    return asked
 
 
 if FOLDER in os.environ:

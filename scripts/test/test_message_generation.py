@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A message is parsed once in a build, and what was kept of it is what the parser gives.
 
-What templates become is the same, too.
+What templates become is the same, too. What setuptools can do is asked for one package.
 """
 
 import os
@@ -113,3 +113,43 @@ def test_templates_become_what_they_become_without_a_memory(tmp_path):
     template.write_text(TEMPLATE.replace('[end for]', '[end if]'))
     broken = expand('')[0]
     assert 'Error' in broken and expand(FOLDER)[0] == broken
+
+
+ASK = """
+import asyncio
+from colcon_core.task.python import build
+
+asked = []
+
+async def check_output(command, **named):
+    asked.append(command)
+    return b'  develop  links\\n' if len(command) < 8 else b'  --editable (-e)\\n'
+
+async def ask():
+    for _ in range(3):
+        task = build.PythonBuildTask()
+        print(await task._get_available_commands('.', {}))
+        print(await task._get_available_options('.', {}, 'develop'))
+
+build.check_output = check_output
+asyncio.run(ask())
+print('asked', len(asked))
+"""
+
+
+def test_setuptools_says_once_what_it_can_do(tmp_path):
+    def ask(folder):
+        paths = f'{folder}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
+        return subprocess.run(
+            [sys.executable, '-c', ASK],
+            env={**os.environ, 'PYTHONPATH': paths, 'SORO_MESSAGE_CACHE': str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=100,
+        ).stdout
+
+    plain, found = ask(''), ask(FOLDER)
+    assert "'develop'" in plain and "{'--editable'}" in plain
+    assert plain.partition('asked')[0] == found.partition('asked')[0]
+    assert (plain.split()[-1], found.split()[-1]) == ('6', '2')

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray
 from fault_counts import check_signal
 from lifecycle_msgs.srv import ChangeState, GetState
+from node_template import TemplateNode
 import numpy as np
 import rclpy
 from rclpy.context import Context
@@ -54,6 +55,8 @@ def start_node(
     for name, value in parameters.items():
         text = str(value).lower() if isinstance(value, bool) else str(value)
         arguments += ['-p', f'{name}:={text}']
+    if not prelude:
+        return TemplateNode(module, arguments)
     code = f'{prelude}\nfrom {module} import main; main()'
     return subprocess.Popen(
         [sys.executable, '-c', code, *arguments], stderr=subprocess.PIPE, text=True
