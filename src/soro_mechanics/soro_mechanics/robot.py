@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+import math
 import os
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
+from soro_mechanics.analysis.conditioning import Conditioning, conditioning
 from soro_mechanics.compilation import first_calls
 from soro_mechanics.compilation.numba_start import load_numba
 from soro_mechanics.core import robot_input
@@ -33,7 +35,6 @@ from soro_mechanics.core.model import Model
 from soro_mechanics.core.old_names import offer_old_names, renamed_argument
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.multistart import MultiStart
-from soro_mechanics.numerics.conditioning import Conditioning, conditioning
 from soro_mechanics.robot_file import registry
 from soro_mechanics.robot_file.catalogue import find_robot_file
 from soro_mechanics.robot_file.reader import read_robot_file, RobotDescription
@@ -234,8 +235,9 @@ class Robot(robot_input.RobotInput):
         """Ask the model from one start; InvalidInput for numbers that it cannot compute with."""
         try:
             found = ask(target, load, start)
-            solved, tip = found.configuration.status.converged, found.configuration.tip
-            computed = not solved or tip is target.pose or all_finite(tip)
+            q, errors = found.configuration, found.position_error + found.orientation_error
+            # A finite error is that of a finite tip; of what is not solved nobody expects one.
+            computed = math.isfinite(errors) or not q.status.converged or all_finite(q.tip)
         except np.linalg.LinAlgError:
             computed = False
         if not computed:

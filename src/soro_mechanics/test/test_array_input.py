@@ -12,7 +12,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.analysis import stiffness
 from soro_mechanics.analysis.pull_check import check_pulls
 from soro_mechanics.analysis.workspace import sample_workspace
-from soro_mechanics.core.array_input import all_finite, finite_array
+from soro_mechanics.core.array_input import all_finite, finite_array, rotation_array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.simulation import as_signal
@@ -33,6 +33,22 @@ def test_infinities_do_not_cancel_and_large_numbers_are_finite():
     assert all_finite(np.array([1e300, -1e300, np.finfo(float).max]))  # their squares are not
     assert all_finite(np.empty(0))
     assert all_finite(np.arange(16.0).reshape(4, 4)[:, 1::2])
+
+
+@pytest.mark.parametrize('axis', range(3))
+def test_a_rotation_is_what_keeps_lengths_angles_and_hand(axis):
+    rng = np.random.default_rng(2)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    assert np.array_equal(rotation_array('turn', turn), turn)
+    rotation_array('turn', turn.astype(np.float32))  # what a message leaves
+    longer, sheared, mirrored = turn.copy(), turn.copy(), turn.copy()
+    longer[:, axis] *= 1.0 + 1e-5
+    sheared[:, axis] += 1e-5 * turn[:, axis - 1]
+    mirrored[:, axis] *= -1.0
+    for wrong in (longer, sheared, mirrored):
+        with pytest.raises(InvalidInput, match='a rotation matrix'):
+            rotation_array('turn', wrong)
 
 
 def test_an_argument_is_refused_by_name():

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from soro_mechanics.numerics.curves import read_curve
+from soro_mechanics.analysis.curves import read_curve
 
 
 def test_waypoints_may_begin_with_a_byte_order_mark(tmp_path):

@@ -99,7 +99,7 @@ def test_the_step_of_least_energy_is_that_of_the_program():
 
     def step(rows, residual, most):
         within = eye, zero, np.full(6, -most), np.full(6, most), np.inf
-        return qp_kernels.least_energy((h, g), rows, residual, within)
+        return qp_kernels.least_energy((h, qp_kernels.lower_of(h), g), rows, residual, within)
 
     _, x, force = solve_qp(h, g, task, missing, missing)
     far = np.abs(x).max()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import numpy as np
 
 from soro_mechanics import InvalidInput, RobotFileError
+from soro_mechanics.analysis.curves import read_curve
 from soro_mechanics.haptics.flex_calibration import read_calibration
-from soro_mechanics.numerics.curves import read_curve
 
 FUZZ = settings(
     max_examples=100,

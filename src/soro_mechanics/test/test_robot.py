@@ -34,6 +34,17 @@ def test_what_holds_arrays_is_itself_and_nothing_else(robot):
                     assert not kind.__dataclass_params__.eq, kind
 
 
+@pytest.mark.parametrize('name', ['stiff_flop', 'pam_continuum'])
+def test_a_model_allows_what_violates_no_limit(name):
+    robot, rng = load_robot(name), np.random.default_rng(3)
+    low, high = robot.limits.T
+    for _ in range(200):
+        share = rng.choice([0.0, 1.0, 0.3, 1.0 + 1e-12, -1e-12, -1e-6, 0.9], low.size)
+        u = low + (high - low) * share
+        assert robot.model_object.within_limits(u) == robot.feasible(u)
+    assert not robot.model_object.within_limits(np.full(low.size, np.nan))
+
+
 def test_robots_load_by_name_and_by_path():
     path = robot_files()['stiff_flop']
     assert load_robot(path).description.actuators == load_robot('stiff_flop').description.actuators

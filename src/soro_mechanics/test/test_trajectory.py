@@ -10,6 +10,13 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.analysis.curves import (
+    curve_from_poses,
+    named_curve,
+    placed,
+    read_curve,
+    SPIRAL_TURNS,
+)
 from soro_mechanics.analysis.trajectory import (
     sample_curve,
     SampledPath,
@@ -22,13 +29,6 @@ from soro_mechanics.core.configuration import Configuration, InverseSolution, Lo
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.numerics import lie
-from soro_mechanics.numerics.curves import (
-    curve_from_poses,
-    named_curve,
-    placed,
-    read_curve,
-    SPIRAL_TURNS,
-)
 
 R = 0.05
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 from std_msgs.msg import Header
 
+from soro_mechanics.analysis.curves import Curve, curve_from_poses, named_curve, placed, read_curve
 from soro_mechanics.analysis.trajectory import (
     PathSolution,
     sample_curve,
@@ -23,7 +24,6 @@ from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
-from soro_mechanics.numerics.curves import Curve, curve_from_poses, named_curve, placed, read_curve
 from soro_mechanics.robot import Robot
 from soro_node.conversions import pose_from_message
 from soro_node.inputs.external_wrench import WrenchAt

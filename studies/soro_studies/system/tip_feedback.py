@@ -39,6 +39,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.actuator_models.creep import Creep, CreepProperties
 from soro_mechanics.actuator_models.history import HistoryProperties
 from soro_mechanics.actuator_models.pneumatics import Valve
+from soro_mechanics.analysis.curves import named_curve, placed
 from soro_mechanics.analysis.trajectory import (
     sample_curve,
     SampledPath,
@@ -49,7 +50,6 @@ from soro_mechanics.analysis.trajectory import (
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.history_fit import identify_history, Movement
-from soro_mechanics.numerics.curves import named_curve, placed
 from soro_mechanics.robot import Robot
 from soro_msgs.msg import ActuatorState
 from soro_node.inputs.actuator_feedback import ActuatorFeedback, NANOSECONDS

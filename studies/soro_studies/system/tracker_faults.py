@@ -26,10 +26,10 @@ import numpy as np
 from soro_emulation.emulated_tracker import SeenPose
 from soro_kinematics.tip_tracker import MarkerPose, TipTracker, TrackerRules
 from soro_kinematics.tracker_input import PARAMETERS
+from soro_mechanics.analysis.curves import named_curve, placed
 from soro_mechanics.analysis.trajectory import sample_curve, schedule, solve_path
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.identification.offsets import body_length
-from soro_mechanics.numerics.curves import named_curve, placed
 from soro_msgs.msg import TrackerState
 from soro_node.inputs.actuator_feedback import NANOSECONDS
 from soro_studies.system.reliability_page import PAGE, write_section

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from soro_mechanics.analysis.curves import Curve
 from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import (
     Array,
@@ -27,7 +28,6 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code, Warnings
 from soro_mechanics.numerics import lie
-from soro_mechanics.numerics.curves import Curve
 from soro_mechanics.robot import Robot
 
 # A vertex that turns by more is a corner and stays a sample; smooth curves here turn by 0.1 deg.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import ge, le
 
 import numpy as np
 
@@ -29,8 +30,11 @@ class Limits:
     names: tuple[str, ...]
 
     @cached_property
-    def _ends(self) -> list[tuple[float, float]]:
-        return list(zip(self.low.tolist(), self.high.tolist(), strict=True))
+    def _ends(self) -> tuple[list[list[float]], ...]:
+        m, low, high = len(self.rest), self.low - LIMIT_SLACK, self.high + LIMIT_SLACK
+        own = self.actuation(low[:m]), self.actuation(high[:m])  # SI, of the actuators alone
+        pairs = (low, high), (self.low, self.high), own
+        return tuple([least.tolist(), most.tolist()] for least, most in pairs)
 
     def actuation(self, z: Array) -> Array:
         """Return the actuation in SI."""
@@ -45,13 +49,19 @@ class Limits:
         free = np.full_like(self.low, np.inf)
         return replace(self, low=-free, high=free)
 
-    def kept(self, z: Array, slack: float = LIMIT_SLACK) -> bool:
-        """Whether z keeps every limit, but for rounding."""
-        values = self.rows.dot(z) if len(self.low) > len(z) else z  # none is coupled
-        for (low, high), value in zip(self._ends, values.tolist(), strict=True):
-            if not low - slack <= value <= high + slack:
-                return False
-        return True
+    def kept(self, z: Array, exactly: bool = False) -> bool:
+        """Whether z keeps every limit, but for rounding unless `exactly`."""
+        return self._between(self.rows.dot(z) if len(self.low) > len(z) else z, exactly)
+
+    def allow(self, actuation: Array) -> bool:
+        """Whether an actuation in SI keeps every limit, but for rounding."""
+        if len(self.low) > len(actuation):  # some are coupled
+            return self.kept(self.scaled(actuation))
+        return self._between(actuation, 2)
+
+    def _between(self, values: Array, which: int) -> bool:
+        given, (low, high) = values.tolist(), self._ends[which]
+        return all(map(le, low, given)) and all(map(ge, high, given))
 
     def touching(self, z: Array) -> tuple[str, ...]:
         """Name the limits that z touches."""

@@ -13,6 +13,7 @@ from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 
+_FLOAT = np.dtype(np.float64)
 ROTATION_TOLERANCE = 1e-6  # of R^T R = 1: what single precision through a message leaves
 
 
@@ -26,9 +27,12 @@ def finite_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
 
 def _real_array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     try:
-        if type(value) is not np.ndarray or value.dtype.kind not in 'fiu':
-            _check_kind(value)
-        array = np.array(value, dtype=np.float64, order='C')
+        if type(value) is np.ndarray and value.dtype is _FLOAT:
+            array = value.copy()  # in C order, in half of the time
+        else:
+            if type(value) is not np.ndarray or value.dtype.kind not in 'fiu':
+                _check_kind(value)
+            array = np.array(value, dtype=np.float64, order='C')
     except (TypeError, ValueError, OverflowError, RecursionError):
         expected = f'real numbers, shape {shape}'
         raise InvalidInput(name, value, expected, Code.INVALID_SIZE) from None
@@ -124,14 +128,14 @@ def pose_array(name: str, value: Any) -> Array:
 def _is_rotation(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
 ) -> bool:
-    # Plain numbers: a fifth of the time of array operations, and every solve comes here.
+    # Two unit columns and their cross product, in plain numbers: a fifth of the time of array
+    # operations, and every solve comes here.
     flaw = ROTATION_TOLERANCE
     return (
         -flaw <= a * a + d * d + g * g - 1.0 <= flaw
         and -flaw <= b * b + e * e + h * h - 1.0 <= flaw
-        and -flaw <= c * c + f * f + i * i - 1.0 <= flaw
         and -flaw <= a * b + d * e + g * h <= flaw
-        and -flaw <= a * c + d * f + g * i <= flaw
-        and -flaw <= b * c + e * f + h * i <= flaw
-        and a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g) > 0.0
+        and -flaw <= d * h - e * g - c <= flaw
+        and -flaw <= b * g - a * h - f <= flaw
+        and -flaw <= a * e - b * d - i <= flaw
     )

@@ -51,7 +51,9 @@ class Model(ABC):
     branches = False  # whether a guess may lead to another equilibrium than none
 
     def __init__(self, description: RobotDescription) -> None:
-        self.description = description
+        from soro_mechanics.inverse.search import Search  # loads Numba
+
+        self.description, self._search = description, Search
         self._fine: Model | None = None
         self.limits = limits_of(description)
 
@@ -65,7 +67,7 @@ class Model(ABC):
 
     def within_limits(self, actuation: Array) -> bool:
         """Whether an actuation is finite and keeps every limit, the coupled ones too."""
-        return self.limits.kept(self.limits.scaled(actuation))
+        return self.limits.allow(actuation)
 
     @abstractmethod
     def jacobian(self, q: Configuration) -> Array:
@@ -87,15 +89,11 @@ class Model(ABC):
         self, target: Target, load: LoadCase, guess: Guess, spent: int = 0
     ) -> InverseSolution:
         """Search, after so many iterations that have led to no solution."""
-        from soro_mechanics.inverse.search import Search  # loaded only when used
-
-        return Search(self, target, load, spent).solve(guess)
+        return self._search(self, target, load, spent).solve(guess)
 
     def explained(self, target: Target, load: LoadCase, found: InverseSolution) -> InverseSolution:
         """Say of a solution that is `unexplained` what is beyond the limits."""
-        from soro_mechanics.inverse.search import Search
-
-        return Search(self, target, load).explained(found)
+        return self._search(self, target, load).explained(found)
 
     def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
         """Prepare for `count` solves under one load; None where `forward` is what there is."""

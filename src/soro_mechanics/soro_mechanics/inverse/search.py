@@ -30,9 +30,10 @@ from soro_mechanics.core.configuration import (
 )
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import steps
-from soro_mechanics.inverse.steps import inside, nearest_allowed
+from soro_mechanics.inverse.steps import Factored, factored, flat, inside, nearest_allowed
 from soro_mechanics.inverse.task_error import miss_sentence, task_rows
 from soro_mechanics.inverse.task_kernels import secant, task_error
+from soro_mechanics.numerics.dense_kernels import largest_part
 
 TRUST = 0.5  # first step, in ranges of the actuators
 # Of a search most iterations, and the trust below which no step is left to try: within the limits,
@@ -56,7 +57,7 @@ class Known(NamedTuple):
 
     rows: Array | None = None
     where: Array | None = None  # z where they were exact
-    curvature: Array | None = None  # of energy and task together, likewise (`_learn`)
+    curvature: Factored | None = None  # of energy and task together, likewise (`_learn`)
 
 
 NOTHING = Known()
@@ -68,6 +69,7 @@ class Left(NamedTuple):
     model: Any  # whose solution it is (a `Model`: its module imports this one)
     asked: tuple[Task, tuple[float, float]]  # task and tolerances
     known: Known
+    within: bool  # the limits, surely
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
@@ -141,11 +143,11 @@ class Search:
         """Return the guess or the rest, moved into the limits; None where these leave nothing."""
         limits = self._limits
         z = limits.rest if guess is None else limits.scaled(guess.actuation)
-        within = limits.kept(z)
         left: Left | None = None if guess is None else guess.search
-        if guess is not None and left is not None and within:
-            if left.model is self.model and guess.load.like(self.load):
-                return self._point(z, guess, left.known if left.asked == self._asked else NOTHING)
+        left = left if left is not None and left.model is self.model else None
+        within = (left is not None and left.within) or limits.kept(z)
+        if guess is not None and left is not None and within and guess.load.like(self.load):
+            return self._point(z, guess, left.known if left.asked == self._asked else NOTHING)
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
@@ -192,7 +194,7 @@ class Search:
         scaled, target = self._limits.scaled, self.target
         if not (target.ends and target.known < point.size < SAME_END * target.known):
             return False
-        return any(steps.longest(point.z - scaled(end)) < REPEATED for end in target.ends)
+        return any(largest_part(point.z - scaled(end)) < REPEATED for end in target.ends)
 
     def _rows(self, point: Point) -> Array:
         """Return the task's rows of the Jacobian, in units of tolerance per range."""
@@ -207,7 +209,7 @@ class Search:
         redundant = size > point.residual.size
         trust, penalty, bend = TRUST, 0.0, np.zeros((0, 0))
         (rows, _, curvature), bent = point.known, False
-        curvature = np.eye(size) if curvature is None else curvature
+        curvature = flat(size) if curvature is None else curvature
         exact, lowest, since = rows is None, point.size, 0
         for iteration in range(ends[0]):
             self._count += 1
@@ -230,13 +232,13 @@ class Search:
             if not free:
                 step, multiplier, free = steps.landing_step(*task, curvature)
                 if iteration == 0 and point.known.curvature is not None:
-                    if step is None or steps.longest(step) > HOLD:  # of no use here
-                        curvature = np.eye(size)
+                    if step is None or largest_part(step) > HOLD:  # of no use here
+                        curvature = flat(size)
                         step, multiplier, free = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
-            length, aimed = steps.longest(step), 0.0
+            length, aimed = largest_part(step), 0.0
             if not landing:
                 left = point.residual - rows @ step
                 aimed = math.sqrt(left @ left)
@@ -248,7 +250,7 @@ class Search:
                 if promise <= STATIONARY or (inner and self.target.hopeless(point.size, promise)):
                     return point, True
             else:
-                penalty = max(penalty, 2.0 * math.sqrt(multiplier @ multiplier))
+                penalty = max(penalty, 2.0 * math.sqrt(multiplier.dot(multiplier)))
                 if point.met and length <= SETTLED:
                     return point, True
             z = point.z + step
@@ -258,7 +260,7 @@ class Search:
             if landing and not won > 0.0:
                 # A long step along the solutions leaves them: come back before judging it.
                 back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
-                if steps.longest(np.asarray(back, float)) < CONTRACTION * length:
+                if largest_part(np.asarray(back, float)) < CONTRACTION * length:
                     trial = self._at(inside(limits, trial.z + back), trial.q)
                     won = gain(trial.z, trial.size)
             if won > 0.0 and trial.q.status.converged:
@@ -268,7 +270,7 @@ class Search:
                 moved = trial.z - point.z
                 done = trial.met and (not redundant or landing and length <= 0.5 * SETTLED)
                 if redundant:
-                    away = steps.longest(trial.z - np.asarray(point.known.where, float))
+                    away = largest_part(trial.z - np.asarray(point.known.where, float))
                     exact = not trial.met or away > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
@@ -283,7 +285,7 @@ class Search:
                     bend = bend if bent else np.zeros((size, size))
                     steps.learn_bend(bend, moved, known, rows, trial.residual)
                     bent = bool(bend.any())
-                if landing and steps.longest(moved) > SETTLED:  # less may be round-off
+                if landing and largest_part(moved) > SETTLED:  # less may be round-off
                     curvature = _learn(curvature, moved, moved - (known - rows).T @ multiplier)
                 if 2.0 * length > trust and won > TRUSTED * gain(z, aimed):
                     trust = 2.0 * length
@@ -324,14 +326,14 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        left = Left(self.model, self._asked, best.known)
+        left = Left(self.model, self._asked, best.known, not at_limit)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         return InverseSolution(q.actuation.copy(), q, *best.errors, at_limit, status)
 
 
-def _learn(curvature: Array, moved: Array, turned: Array) -> Array:
+def _learn(curvature: Factored, moved: Array, turned: Array) -> Factored:
     """Return the curvature of energy and task together (damped BFGS: stays positive definite)."""
-    along = curvature @ moved
+    along = curvature.whole @ moved
     size = float(moved @ along)
     if not size > 0.0:
         return curvature
@@ -339,7 +341,7 @@ def _learn(curvature: Array, moved: Array, turned: Array) -> Array:
         share = 0.8 * size / (size - moved @ turned)
         turned = share * turned + (1.0 - share) * along
     gained = np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
-    return np.asarray(curvature + gained)
+    return factored(curvature.whole + gained)
 
 
 def _gain(point: Point, rest: Array, penalty: float | None, z: Array, size: float) -> float:
@@ -347,4 +349,4 @@ def _gain(point: Point, rest: Array, penalty: float | None, z: Array, size: floa
     if penalty is None:
         return point.size - size
     away = z - rest, point.z - rest
-    return penalty * (point.size - size) + 0.5 * float(away[1] @ away[1] - away[0] @ away[0])
+    return penalty * (point.size - size) + 0.5 * float(away[1].dot(away[1]) - away[0].dot(away[0]))

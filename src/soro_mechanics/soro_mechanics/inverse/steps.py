@@ -9,21 +9,35 @@ ranges, `rows` and `residual` the linearised task in units of its tolerances.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.numerics import qp_kernels as kernels
-from soro_mechanics.numerics.dense_kernels import convex, least_squares
+from soro_mechanics.numerics.dense_kernels import convex, largest_part, least_squares
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
 
-def longest(step: Array) -> float:
-    """Return the largest part of a step; for a few in less than half of numpy's time."""
-    return max(map(abs, step.tolist()))
+class Factored(NamedTuple):
+    """A Hessian (n, n) and its lower Cholesky factor, empty where it is not convex."""
+
+    whole: Array
+    lower: Array
+
+
+def factored(whole: Array) -> Factored:
+    """Return a Hessian with its factor."""
+    return Factored(whole, kernels.lower_of(whole))
+
+
+def flat(size: int) -> Factored:
+    """Return the Hessian of a squared distance."""
+    return Factored(np.eye(size), np.eye(size))
 
 
 def free_step(
@@ -33,11 +47,11 @@ def free_step(
     step: Array = np.empty(z.size)
     if not least_squares(np.concatenate([rows, residual[:, None]], axis=1), step):
         step = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
-    return step if longest(step) <= trust and limits.kept(z + step, 0.0) else None
+    return step if largest_part(step) <= trust and limits.kept(z + step, exactly=True) else None
 
 
 def landing_step(
-    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Array
+    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Factored
 ) -> tuple[Array | None, Array, bool]:
     """Return the step of least energy that meets the linearised task, and its multipliers.
 
@@ -46,7 +60,8 @@ def landing_step(
     size, task = z.size, rows.shape[0]
     if task > size:
         return None, np.zeros(task), False
-    energy, within = (curvature, z - limits.rest), (limits.rows, z, limits.low, limits.high, trust)
+    within = limits.rows, z, limits.low, limits.high, trust
+    energy = *curvature, z - limits.rest
     status, step, force, alone = kernels.least_energy(energy, rows, residual, within)
     return step if status == OPTIMAL else None, force, alone
 
@@ -62,7 +77,7 @@ def least_energy(
         np.ascontiguousarray, (*energy, rows, residual, *within)
     )
     bounds = c, 0.0 * g, low, high, np.inf
-    status, step, force, _ = kernels.least_energy((h, g), rows, residual, bounds)
+    status, step, force, _ = kernels.least_energy((*factored(h), g), rows, residual, bounds)
     return step if status == OPTIMAL else None, force
 
 

@@ -206,55 +206,81 @@ def solved(h, g, c, low, high):
 
 
 @kernel
+def _limited(rows, i, z):
+    """Return ``rows[i] @ z``; the first rows are z itself."""
+    return z[i] if i < z.size else _dot(rows[i], z)
+
+
+@kernel
 def step_bounds(rows, z, low, high, trust):
     """Return the bounds on `rows @ step` from z; the first rows are z itself, within `trust`."""
     least, most = np.empty(low.size), np.empty(low.size)
     for i in range(low.size):
-        value, far = _dot(rows[i], z), trust if i < z.size else np.inf
+        value, far = _limited(rows, i, z), trust if i < z.size else np.inf
         least[i], most[i] = max(low[i] - value, -far), min(high[i] - value, far)
     return least, most
 
 
 @kernel
-def _meeting(h, g, task, residual):
-    """Return whether independent rows alone say the step, the step and their multipliers."""
-    rows, x, force = task.copy(), np.empty(g.size), residual.copy()
-    factor, work = np.empty(h.shape), np.empty((2, force.size, force.size))
-    gram, lower = work[0], work[1]
-    if not cholesky(h, factor, 0):
+def lower_of(h):
+    """Return the lower factor of h (n, n), empty where h is not positive definite."""
+    lower = np.empty(h.shape)
+    return lower if cholesky(h, lower, 0) else np.empty((0, 0))
+
+
+@kernel
+def _meeting(factor, g, task, residual):
+    """Return whether independent rows alone say the step, the step and their multipliers.
+
+    `factor`: of the Hessian, see `lower_of`.
+    """
+    n, count = g.size, residual.size
+    x, force, columns = np.empty(n), residual.copy(), np.empty((n, count))
+    gram, lower = np.zeros((count, count)), np.empty((count, count))
+    reached = np.zeros(count)
+    if factor.size == 0:
         return False, x, force
-    for i in range(g.size):
+    for i in range(n):
         x[i] = -g[i]
     solve_lower(factor, x)
-    for i in range(residual.size):
-        solve_lower(factor, rows[i])
-        force[i] -= _dot(rows[i], x)
-        for j in range(i + 1):
-            gram[i, j] = _dot(rows[i], rows[j])
+    for i in range(n):  # all rows at once, beside each other
+        for j in range(count):
+            columns[i, j] = task[j, i]
+        for k in range(i):
+            f = factor[i, k]
+            for j in range(count):
+                columns[i, j] -= f * columns[k, j]
+        for j in range(count):
+            columns[i, j] /= factor[i, i]
+            reached[j] += columns[i, j] * x[i]
+            for k in range(count):
+                gram[j, k] += columns[i, j] * columns[i, k]
     met = cholesky(gram, lower, 0)
-    for i in range(residual.size):
+    for i in range(count):
+        force[i] -= reached[i]
         met = met and lower[i, i] * lower[i, i] > DEPENDENT * gram[i, i]
     if met:
         solve_lower(lower, force)
         solve_upper(lower, force)
-        for i in range(residual.size):
-            for j in range(g.size):
-                x[j] += force[i] * rows[i, j]
+        for i in range(n):
+            for j in range(count):
+                x[i] += force[j] * columns[i, j]
         solve_upper(factor, x)
     return met and np.isfinite(_dot(x, x)), x, force
 
 
 @kernel
 def least_energy(energy, task, residual, within):
-    """Return status and step of least energy (h, g) that meets a task within `step_bounds`.
+    """Return status and step of least energy that meets a task within `step_bounds`.
 
     And the task's multipliers, and whether the task alone says the step, as it mostly does.
+    `energy`: Hessian, its `lower_of`, and slope.
     """
-    (h, g), (rows, z, low, high, trust) = energy, within
+    (h, lower, g), (rows, z, low, high, trust) = energy, within
     low, high = step_bounds(rows, z, low, high, trust)
-    alone, x, force = _meeting(h, g, task, residual)
+    alone, x, force = _meeting(lower, g, task, residual)
     for i in range(rows.shape[0]):
-        alone = alone and low[i] <= _dot(rows[i], x) <= high[i]
+        alone = alone and low[i] <= _limited(rows, i, x) <= high[i]
     status = OPTIMAL
     if not alone:
         ends = np.concatenate((residual, low)), np.concatenate((residual, high))

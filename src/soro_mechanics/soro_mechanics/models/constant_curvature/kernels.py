@@ -81,12 +81,12 @@ def arc_through(px, py, pz):
 
 @kernel
 def arc_to(pose, to_lengths, table):
-    """Return x, lengths and `actuation` (3,) of the arc that ends at a pose's point."""
+    """Return x and `actuation` (3,) of the arc that ends at a pose's point."""
     x, lengths = np.empty(3), np.empty(3)
     x[0], x[1], x[2] = arc_through(pose[0, 3], pose[1, 3], pose[2, 3])
     for i in range(3):
         lengths[i] = dot(row_at(to_lengths, i, 0), vector_at(x, 0, 1))
-    return x, lengths, actuation(lengths, table)
+    return x, actuation(lengths, table)
 
 
 @kernel

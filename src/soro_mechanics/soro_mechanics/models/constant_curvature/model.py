@@ -148,10 +148,11 @@ class ConstantCurvature(Model):
         """Solve in closed form where limits and task allow, else search for the nearest pose."""
         start, spent = time.perf_counter(), 0
         applied = self._applied(load)
-        x, free, actuation = kernels.arc_to(target.pose, self.to_lengths, self._table)
+        x, actuation = kernels.arc_to(target.pose, self.to_lengths, self._table)
+        free = actuation  # which counts only where something loads the arm
         if applied is not None:
             pull = kernels.load_force(x, *applied) @ self.to_arc
-            free -= pull / self.arm.axial_stiffness
+            free = self.to_lengths @ x - pull / self.arm.axial_stiffness
             actuation = kernels.actuation(free, self._table)
         # Of a target at the base no number is finite.
         if self.within_limits(actuation):
