@@ -137,7 +137,7 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
-        self.exact = exact = exact or s.counts[7] == 0
+        self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
         error, negative, holds = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative, self.holds = float(error), int(negative), bool(holds)
         n = work.matrix.shape[0]
