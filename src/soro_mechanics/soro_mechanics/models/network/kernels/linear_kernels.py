@@ -74,8 +74,8 @@ def is_told(s, x, state, w, told):
     Unstable directions are those of the condensed tangent and those of all pieces with both ends
     held (Wittrick and Williams 1971, Q. J. Mech. Appl. Math. 24, 263), which the elimination does
     not see. Where one of the latter comes, the piece's stiffness goes through infinity and changes
-    its sign: within `OTHER` of it, it is `STIFF` at least, and the change twice of that. Length and
-    E I are the piece's own: a slender one is critical under what the others do not feel.
+    its sign: within `OTHER` of it, it is `STIFF` at least, and the change twice of that. L and E I
+    are the piece's own: a slender one is critical under what the others do not feel.
     """
     for b in range(state.body.shape[0]):
         for i in range(3):
