@@ -19,9 +19,9 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 
-FAR, OTHER = 0.05, 1.0  # of a body, in lengths and rad; of a wrench, forces by E I / L^2
+FAR, OTHER = 0.05, 2.0  # of a body, in lengths and rad; of a wrench, forces by E I / L^2
 UNLIKE = 0.5  # of the largest entries in both rows of an entry of a piece's stiffness
-STIFF = 16.0 * math.pi**2  # that of a strut within `OTHER` of where it is critical, by E I / L
+STIFF = 8.0 * math.pi**2  # that of a strut within `OTHER` of where it is critical, by E I / L
 
 
 class Told(NamedTuple):
