@@ -182,3 +182,17 @@ def test_one_solver_serves_several_loads_in_turn(stewart):
             turns[i] = stewart.inverse(target, wrench, guess=turns[i])
             np.testing.assert_array_equal(turns[i].actuation, alone[i][k])
     assert np.abs(np.subtract(*[a[-1] for a in alone])).max() > 1e-4
+
+
+@pytest.mark.parametrize('hop', [1e-12, 1e-10, 1e-8, 1e-7])
+def test_of_a_hop_that_is_mostly_round_off_nothing_is_learned(stewart, hop):
+    """To and fro by centimetres, the tip asked for as finely as it is known."""
+    tolerances = {'position_tolerance': 1e-12, 'orientation_tolerance': 1e-12}
+    way = 0.01 * np.array([0.5, 0.5, hop / 0.01, 1.0])
+    at, s = 0.0, stewart.inverse(pose_at([0.0, 0.0, 0.42]), **tolerances)
+    for step in np.concatenate([way, -way, way]):
+        at += step
+        target = pose_at([at, 0.2 * at, 0.42 + 0.1 * at], 0.5 * at)
+        s = stewart.inverse(target, guess=s, **tolerances)
+        assert s.status.code is Code.NONE
+        assert s.status.iterations <= 4

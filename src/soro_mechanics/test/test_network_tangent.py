@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step of Newton's method away from equilibrium, where rods with joints are not closed yet."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from soro_mechanics import load_robot
+from soro_mechanics import load_robot, Robot
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.core.status import Stability
 from soro_mechanics.models.network.arrays import copy_state
+from soro_mechanics.models.network.description.cross_section import CrossSection
 from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import on_cut
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
@@ -100,3 +103,29 @@ def test_what_more_nodes_have_told_is_not_believed_past_a_critical_load():
             here = last._replace(body=first.state.body, wrench=first.state.wrench)
             assert not first.is_told(known) and not first.is_told(here)
     assert told > 50 and beyond > 10
+
+
+@pytest.mark.parametrize('wide', [1.0, 30.0, 400.0])
+def test_a_strip_between_plates_buckles_by_its_own_numbers(wide):
+    """Softer than the five columns beside it, and stiffer by far about its other axis."""
+    stewart, bending, axial, length = load_robot('stewart_gough'), 0.029, 3e3, 0.4
+    network = stewart.description.structure['network']
+    of = np.array([3e5, 3e5, axial, wide * bending, bending, 2.0 * bending])
+    strip, column = (CrossSection(k, 0.0, 1e-3) for k in (of, 1e3 * of[[0, 1, 0, 4, 4, 4]]))
+    rods = []
+    for k, r in enumerate(network.rods):
+        second = replace(r.ends[1], attach=r.ends[0].attach, joint='clamped')
+        own = {'length': length, 'section': column if k else strip}
+        rods.append(replace(r, **own, ends=(r.ends[0], second)))
+    network = replace(network, rods=tuple(rods))
+    robot = Robot(replace(stewart.description, structure={'network': network}))
+    for step in (2.0, 4.0, 9.0):
+        q, said = robot.forward(np.full(6, length)), []
+        for load in np.arange(step, 60.0, step):  # of E I / L^2
+            lengths = np.full(6, length)
+            lengths[0] += load * bending / length**2 / axial * length
+            q = robot.forward(lengths, guess=q)
+            assert q.status.converged
+            said.append(q.status.stability is Stability.STABLE)
+            assert said[-1] == robot.model_object.linearise(q).stable
+        assert 0 < sum(said) < len(said)

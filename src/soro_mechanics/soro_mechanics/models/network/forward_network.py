@@ -233,12 +233,12 @@ class ForwardNetwork(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
-        return self._tangent(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
+        return self.exact_tangent(q.state).jacobian(self.equilibrium(q.loads).layout.tip_body)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes: the exact tangent."""
         tip = self.equilibrium(q.loads).layout.tip_body
-        return self._tangent(q).body_compliance(tip, tip)
+        return self.exact_tangent(q.state).body_compliance(tip, tip)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
@@ -254,9 +254,6 @@ class ForwardNetwork(Model):
                 known = Linearisation(*on_cut(solution))
             solution.fine = known
         return solution.fine
-
-    def _tangent(self, q: Configuration) -> Linearisation:
-        return self.exact_tangent(q.state)
 
     def exact_tangent(self, solution: Solution) -> Linearisation:
         """Return the network linearised at a solution, as differences of solutions have it."""
@@ -366,7 +363,8 @@ class ForwardNetwork(Model):
         equilibrium = solution.equilibrium
         last = len(equilibrium.layout.levels) - 1
         work, found = left or (None, None)
-        linear = Linearisation(*on_cut(solution, 0), work, found, False)
+        elements = equilibrium.layout.structure.counts[7] == 0
+        linear = Linearisation(*on_cut(solution, 0), work, found, exact=elements)
         holds = linear.negative == 0 and linear.holds
         if last == 0 or holds or linear.is_told(equilibrium.told):
             return linear

@@ -137,7 +137,7 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
-        self.exact = exact = exact or s.counts[7] == 0
+        self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
         error, negative, holds = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative, self.holds = float(error), int(negative), bool(holds)
         n = work.matrix.shape[0]
@@ -157,13 +157,15 @@ class Linearisation:
 
     def told(self) -> Told:
         """Return what tells whether more nodes would say the same of another solution."""
-        stiffness = self.work.tangent[:, 3:6, 3:6].copy()
-        return Told(self.state.body.copy(), self.state.wrench.copy(), stiffness)
+        s, stiffness = self.layout.structure, self.work.tangent[:, 3:6, 3:6].copy()
+        length = np.repeat(self.inputs.length, np.diff(s.rod_piece)) * s.share
+        bending = 1.0 / self.layout.sections[:, :, 9:11].max(axis=(1, 2))
+        return Told(self.state.body.copy(), self.state.wrench.copy(), stiffness, length, bending)
 
     def is_told(self, told: Told | None) -> bool:
         """Whether this one is stable, as more nodes have told of one that is near."""
-        s = self.layout.structure
-        return self.negative == 0 and told is not None and is_told(s, self.state, self.work, told)
+        s, at = self.layout.structure, (self.inputs, self.state, self.work)
+        return self.negative == 0 and told is not None and is_told(s, *at, told)
 
     def __del__(self) -> None:
         if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The linearised network in one call, and whether its stability is known from another one."""
 
+import math
 from typing import NamedTuple
 
 from numpy.typing import NDArray
@@ -18,8 +19,9 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 
-FAR, OTHER = 0.05, 1.0  # of a body, in lengths and rad; of a wrench, forces by E I / L^2
-UNLIKE = 0.5  # of the largest entry of a piece's stiffness
+FAR, OTHER = 0.05, 2.0  # of a body, in lengths and rad; of a wrench, forces by E I / L^2
+UNLIKE = 0.5  # of the largest entries in both rows of an entry of a piece's stiffness
+STIFF = 8.0 * math.pi**2  # that of a strut within `OTHER` of where it is critical, by E I / L
 
 
 class Told(NamedTuple):
@@ -28,6 +30,8 @@ class Told(NamedTuple):
     body: NDArray  # (bodies, 4, 4)
     wrench: NDArray  # (pieces, 6)
     stiffness: NDArray  # (pieces, 3, 3) moment by turn at the first end, the second one held
+    length: NDArray  # (pieces,)
+    bending: NDArray  # (pieces,) E I where, and about the axis about which, a piece is softest
 
 
 @merged_kernel
@@ -64,37 +68,48 @@ def eliminate(s, x, state, w):
 
 
 @kernel
-def is_told(s, state, w, told):
+def is_told(s, x, state, w, told):
     """Return whether no piece can have become critical between that solution and this one.
 
     Unstable directions are those of the condensed tangent and those of all pieces with both ends
     held (Wittrick and Williams 1971, Q. J. Mech. Appl. Math. 24, 263), which the elimination does
     not see. Where one of the latter comes, the piece's stiffness goes through infinity and changes
-    its sign: within `OTHER` of it, it is 16 pi^2 E I / L at least, and the change twice of that.
+    its sign: within `OTHER` of it, it is `STIFF` at least, and the change twice of that. L and E I
+    are the piece's own: a slender one is critical under what the others do not feel.
     """
-    length, force = s.scale[0], s.scale[1]
     for b in range(state.body.shape[0]):
         for i in range(3):
-            if not abs(state.body[b, i, 3] - told.body[b, i, 3]) < FAR * length:
+            if not abs(state.body[b, i, 3] - told.body[b, i, 3]) < FAR * s.scale[0]:
                 return False
             for j in range(3):
                 if not abs(state.body[b, i, j] - told.body[b, i, j]) < FAR:
                     return False
-    for p in range(state.wrench.shape[0]):
-        if s.lane[p] < 0:
-            continue
-        most = change = 0.0
-        for i in range(3):
-            force_change = abs(state.wrench[p, i] - told.wrench[p, i]) / force
-            moment_change = abs(state.wrench[p, 3 + i] - told.wrench[p, 3 + i]) / (force * length)
-            if not max(force_change, moment_change) < OTHER:
+    for r in range(s.counts[1]):
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            length = told.length[p]
+            if not abs(x.length[r] * s.share[p] - length) < FAR * length:
                 return False
-            for j in range(3):
-                before = told.stiffness[p, i, j]
-                most = max(most, abs(before))
-                change = max(change, abs(w.tangent[p, 3 + i, 3 + j] - before))
-        if not change < UNLIKE * most:
+            if s.lane[p] >= 0 and not _is_alike(state, w, told, p, told.bending[p] / length):
+                return False
+    return True
+
+
+@merged_kernel
+def _is_alike(state, w, told, p, moment):
+    """Return whether an integrated piece is as in `is_told`; moment: its E I / L."""
+    before, now, force = told.stiffness[p], w.tangent[p, 3:6, 3:6], moment / told.length[p]
+    for i in range(3):
+        force_change = abs(state.wrench[p, i] - told.wrench[p, i]) / force
+        moment_change = abs(state.wrench[p, 3 + i] - told.wrench[p, 3 + i]) / moment
+        if not max(force_change, moment_change) < OTHER:
             return False
+        for j in range(3):
+            most_i = most_j = 0.0
+            for k in range(3):
+                most_i, most_j = max(most_i, abs(before[i, k])), max(most_j, abs(before[j, k]))
+            most = min((most_i * most_j) ** 0.5, STIFF * moment)
+            if not abs(now[i, j] - before[i, j]) < UNLIKE * most:
+                return False
     return True
 
 

@@ -36,6 +36,7 @@ SLOW = 2
 
 MIN_PART = 1.0 / 64.0
 STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
+SHORT = 1e-5  # way to a target, in lengths and rad, of which round-off is most of the lack
 SETTLED = 1e-5  # the same, of actuators more than the task has rows: the least energy is found
 ANGLES, RODS, MIDDLE = 0, 1, 2  # whose energy that is; the last: from the middle of the ranges
 LIFTS, LIFT = 14, 4.0  # of a tangent that is not positive: times, and by what each grows
@@ -144,7 +145,8 @@ def solve(s, x, state, old, w, near, aim, driven):
                 # what is left within the tolerances would spoil the next prediction
                 if aim.tangent and _step(s, x, state, w, aim, True, driven, 1.0):
                     keep_step(w, aim.range.shape[0], 1.0, aim.path[POINTS, POSE:])
-                learn_lack(aim.path, aim.pose, first == 1)
+                way = aim.path[POINTS, 1] ** 0.5
+                learn_lack(aim.path, aim.pose, first == 1 and way > SHORT * s.scale[0])
             return CONVERGED, step, error, away, turn, negative, holds
         if step == aim.most:
             break
