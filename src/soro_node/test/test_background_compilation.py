@@ -51,14 +51,6 @@ class Compiler:
             os.close(self.open.pop())
 
 
-class Timer:
-    """A timer that is over as soon as it is started."""
-
-    def __init__(self, seconds, act):
-        assert seconds == background_compilation.BEGIN
-        self.start = act
-
-
 @pytest.fixture
 def compiled(monkeypatch, tmp_path):
     """Return the models that count as compiled, and let nothing be compiled here."""
@@ -69,7 +61,6 @@ def compiled(monkeypatch, tmp_path):
         monkeypatch.setattr(f'{place}.is_compiled', lambda file, model: model in models)
         monkeypatch.setattr(f'{place}.warm_up', lambda robot: warmed.append(robot.model) or 0.0)
     monkeypatch.setattr(background_compilation.subprocess, 'Popen', Compiler)
-    monkeypatch.setattr(background_compilation.threading, 'Timer', Timer)
     yield models, warmed
     for process in Compiler.started:
         process.end(0)
@@ -99,20 +90,6 @@ def test_the_nodes_model_is_ready_and_the_others_follow(compiled):
     binding.apply({**VALUES, 'model': 'ncm'})
     binding.prepare()
     assert len(Compiler.started) == 1
-
-
-def test_a_robot_that_has_just_started_compiles_only_what_is_asked_for(compiled, monkeypatch):
-    late = []
-    monkeypatch.setattr(Timer, '__init__', lambda self, seconds, act: late.append(act))
-    monkeypatch.setattr(Timer, 'start', lambda self: None, raising=False)
-    binding = RobotBinding(Place(), VALUES)
-    binding.prepare()
-    assert not Compiler.started
-    with pytest.raises(SoroError, match='are being compiled, once, for 0 s'):
-        binding.robot_with('npcc')
-    assert Compiler.started[0].command[-4:] == ['npcc', 'lcm', 'ncm', 'network']
-    late[0]()
-    assert len(late) == len(Compiler.started) == 1
 
 
 def test_what_a_process_left_undone_is_compiled_when_it_is_asked_for(compiled):
@@ -162,10 +139,9 @@ def test_a_real_process_compiles_and_ends(tmp_path, monkeypatch):
             shutil.copy(file, tmp_path / file.parent.name)
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path))
     first, second = (BackgroundCompilation(FILE, ['constant_curvature']) for _ in range(2))
-    for each in (first, second):
-        with pytest.raises(SoroError):
-            each.require(robot)
     assert second._process is None
+    with pytest.raises(SoroError):
+        second.require(robot)
     assert wait_until(lambda: first._process.poll() is not None, 500.0)
     assert first._process.returncode == 0
     assert is_compiled(FILE, robot.model) and list(tmp_path.glob('*/kernels.arc_jacobian-*.nbc'))
@@ -178,7 +154,6 @@ def test_the_process_ends_with_its_node(tmp_path):
         'import sys\n'
         'from soro_node.process.background_compilation import BackgroundCompilation\n'
         'compilation = BackgroundCompilation(sys.argv[1], ["network"])\n'
-        'compilation._begin_unasked()\n'
         'print(compilation._process.pid, flush=True)\n'
         'sys.stdin.read()\n'
     )

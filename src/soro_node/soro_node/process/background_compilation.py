@@ -4,8 +4,6 @@
 
 A robot has up to five models and a node uses one of them at once. On a fresh machine the others
 would hold its start up for minutes; and compiling in a thread would hold the node's streams up.
-It begins when one of them is asked for, else `BEGIN` after the node: a robot that has just started
-has more to do, on few processors.
 
 Of all nodes of a robot one has that process: it holds a lock, and the others do without. Should
 it end early, with its node, the next one that is asked for a model goes on.
@@ -31,7 +29,6 @@ from soro_node.process.parent_death import die_with_parent
 from soro_node.process.warm_up import is_compiled, open_lock, robot_key, warm_up
 
 MIN_PRIORITY = 19
-BEGIN = 60.0  # s
 
 
 class BackgroundCompilation:
@@ -42,19 +39,12 @@ class BackgroundCompilation:
 
     def __init__(self, file: str, models: Iterable[str]) -> None:
         self.models = set(models)
-        self._began = 0.0
+        self._begin = time.monotonic()
         self._file = str(file)
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         if self.models:
-            timer = threading.Timer(BEGIN, self._begin_unasked)
-            timer.daemon = True
-            timer.start()
-
-    def _begin_unasked(self) -> None:
-        with self._lock:
-            if self._process is None:
-                self._start()
+            self._start()
 
     def require(self, robot: Robot) -> None:
         """Load the kernels of a model that has been waited for.
@@ -67,8 +57,8 @@ class BackgroundCompilation:
         with self._lock:
             if model not in self.models:
                 return
-            if not is_compiled(self._file, model) and self._running(model):
-                seconds = time.monotonic() - self._began
+            if not is_compiled(self._file, model) and self._running():
+                seconds = time.monotonic() - self._begin
                 raise SoroError(
                     f'the kernels of model {model} are being compiled, once, for {seconds:.0f} s '
                     'now; ask again in a minute',
@@ -77,16 +67,15 @@ class BackgroundCompilation:
             warm_up(robot)
             self.models.discard(model)
 
-    def _running(self, model: str) -> bool:
+    def _running(self) -> bool:
         """Whether the process of a node, this one or another, compiles; if none has, begin."""
         if self._process is None:
-            self._start(model)
+            self._start()
             return True
         return self._process.poll() is None
 
-    def _start(self, first: str = '') -> None:
+    def _start(self) -> None:
         """Start the process, unless another node of this robot has it."""
-        self._began = self._began or time.monotonic()
         with contextlib.ExitStack() as stack:
             lock = open_lock(f'models-{robot_key(self._file)}.lock')
             if lock is not None:
@@ -96,9 +85,8 @@ class BackgroundCompilation:
                 except BlockingIOError:
                     return
             module, parent = 'soro_node.process.background_compilation', str(os.getpid())
-            models = sorted(self.models, key=lambda model: (model != first, model))
             self._process = subprocess.Popen(
-                [sys.executable, '-m', module, parent, self._file, *models],
+                [sys.executable, '-m', module, parent, self._file, *sorted(self.models)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
