@@ -51,16 +51,19 @@ WITH_DEADLINES = (
 )
 IN_HALVES = (*GIVES_WAY, DEVICES)
 WORTH_TWO = 15  # files
+# They wait most of their time: one after the other beside whole robots, which do not need all.
+LIGHT = ('soro_node', 'soro_trajectory', 'soro_flex_calibration', 'examples')
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 4
 LONGEST = (
     DEVICES,
     'soro_cli',
-    'soro_node',
     'scripts',
     'soro_haptics',
-    'soro_trajectory',
-    'soro_flex_calibration',
+    'soro_nidaq_driver',
+    'soro_can_driver',
+    'soro_driver',
+    *LIGHT,
 )
 TESTS_FAILED = 1
 NO_TESTS_COLLECTED = 5
@@ -263,43 +266,40 @@ def run_others(
 ):
     """Yield name, exit code and counts of every package.
 
-    Packages with nodes run in lanes, each with a domain of its own, and whole robots at the end
-    with the machine for themselves: what runs `beside` stands back.
+    Packages with nodes run in lanes, each with a domain of its own. At the end come whole robots,
+    and with them only one lane of light packages: what runs `beside` stands back.
     """
-    together = [name for name in folders if name != LAST]
-    if len(together) > 1:
-        waiting = sorted(together, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
-        with contextlib.ExitStack() as stack:
-            lanes = [domain, *(stack.enter_context(free_domain()) for _ in range(LANES - 1))]
-            running: dict[int, PackageRun] = {}
-            parts = [
-                (name, part, files)
-                for name in waiting
-                for part, files in parts_of(name, folders[name]).items()
-            ]
-            while parts or running:
-                for lane in set(lanes) - running.keys():
-                    if parts:
-                        name, part, files = parts.pop(0)
-                        running[lane] = start_package(
-                            part,
-                            folders[name],
-                            environment(lane),
-                            options[name],
-                            False,
-                            held=True,
-                            files=files,
-                        )
-                for lane in [lane for lane, run in running.items() if run.has_ended()]:
-                    run = running.pop(lane)
-                    yield run.name, *run.finish()
-                time.sleep(0.1)
-        together = []
-    for run in beside:
-        run.stand_back()
-    for name in [*together, *(name for name in folders if name == LAST)]:
-        run = start_package(name, folders[name], environment(domain), options[name], False)
-        yield name, *run.finish()
+    parts = [
+        (name, part, files)
+        for name in sorted(folders, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
+        for part, files in parts_of(name, folders[name]).items()
+    ]
+    whole = [part for part in parts if part[0] == LAST]
+    late = [part for part in parts if part[0] in LIGHT and whole]
+    first = [part for part in parts if part not in whole and part not in late]
+    running: dict[int, PackageRun] = {}
+    with contextlib.ExitStack() as stack:
+        lanes = [domain, *(stack.enter_context(free_domain()) for _ in range(LANES - 1))]
+        while first or late or whole or running:
+            for lane in set(lanes) - running.keys():
+                alone = not first and all(package_of(r.name) in LIGHT for r in running.values())
+                if alone and whole:
+                    for run in beside:
+                        run.stand_back()
+                    next_ones = whole
+                elif late and not first and not any(r.name in LIGHT for r in running.values()):
+                    next_ones = late
+                else:
+                    next_ones = first
+                if next_ones:
+                    name, part, files = next_ones.pop(0)
+                    held = len(parts) > 1 and name != LAST
+                    of = folders[name], environment(lane), options[name]
+                    running[lane] = start_package(part, *of, False, held=held, files=files)
+            for lane in [lane for lane, run in running.items() if run.has_ended()]:
+                run = running.pop(lane)
+                yield run.name, *run.finish()
+            time.sleep(0.1)
 
 
 def failed_in(part: str) -> dict[str, str]:
