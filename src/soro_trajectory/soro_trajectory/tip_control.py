@@ -79,7 +79,7 @@ PERIOD = 0.02  # s, between two looks for a new measured tip
 DEAD = 0.05  # s (assumed), from arrival to device: this look, the stream, wire and its loop
 NEAR = 0.02  # of the ranges: a Jacobian holds for actuations this near
 REMEMBERED = 100  # states, for what the body felt when a tip was measured: of 2 s
-GIVEN_UP = 'feedback has ended: it led the tip away'
+GIVEN_UP = 'feedback has ended'
 LEAD = 0.15  # s (assumed), from a command to the next step of a drive that has steps
 NEAR_STEPS, FAR_STEPS = 9.0, 45.0  # (assumed): a drive is where it shall be; it has to go on
 ARRIVED, CALM = 1e-3, 0.5  # m, s (assumed): so near for so long the tip is where it shall be
@@ -88,6 +88,7 @@ SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
 AWAY, LASTS = 0.1, 1.0  # (assumed), s: of the body, farther from a target than before, for so long
+SWINGS, SEEN = 5.0, 2.0  # s (assumed): a swing by `AWAY` in so long that does not halve for longer
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
 Desired = Callable[[int], Array]
@@ -181,7 +182,9 @@ class TipControl:
         with self._lock:
             begun = self._aim is None or self._aim.motion != motion
             if begun and not (feedback and self.live):
+                given_up = self.given_up if feedback else ''
                 self._forget()
+                self.given_up = given_up  # also where the tracker is lost meanwhile
             self._aim = Aim(motion, desired, task, feedback, timed)
             self.lost = 0.0
 
@@ -198,6 +201,8 @@ class TipControl:
         self._moving = False  # drives with steps are
         self._astray = -math.inf  # s, when the tip was last
         self._least, self._away = math.inf, 0.0  # m, off a target; s, that it is led away from it
+        self._errors: deque[tuple[float, Array]] = deque()  # of the time `SEEN`
+        self._swung = self._swing = self._widest = 0.0  # s, that it swings; m, now and at most
         self.given_up = ''  # why
 
     def report(self) -> None:
@@ -298,7 +303,9 @@ class TipControl:
             self._least = min(self._least, miss) if held else miss
             leads = miss > self._least + AWAY * self._length
             self._away = max(0.0, self._away + (step if leads else -step))
-            if self._away > LASTS:
+            swings = self._swings(error[:3], step) and self._stream.phase is Phase.HOLD
+            self._swung = max(0.0, self._swung + (step if swings else -step))
+            if self._away > LASTS or self._swung > SWINGS:
                 self._give_up(aim, miss)
                 return
             turns = None
@@ -309,18 +316,31 @@ class TipControl:
             self._law.integrate(error, seconds, gains, turns)
         else:
             self._law.rest()
-            self._astray, self._least, self._away = now, math.inf, 0.0
+            self._astray, self._least, self._away, self._swung = now, math.inf, 0.0, 0.0
+            self._errors.clear()
         q, jacobian = linear
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
         self._stream.correct(aim.motion, whole, self._law.lead)
 
+    def _swings(self, error: Array, seconds: float) -> bool:
+        """Whether the tip swings far, in both halves of the last `SEEN`, and not ever less."""
+        self._errors.append((seconds, error.copy()))
+        while sum(step for step, _ in self._errors) > SEEN:
+            self._errors.popleft()
+        halves = np.array_split(np.array([e for _, e in self._errors]), 2)  # a jump is in one
+        self._swing = 0.5 * min(np.ptp(h, axis=0).max() if len(h) else 0.0 for h in halves)
+        self._widest = max(self._swing, self._widest if self._swung else 0.0)
+        return self._swing > max(AWAY * self._length, 0.5 * self._widest)
+
     def _give_up(self, aim: Aim, miss: float) -> None:
-        """Leave it to the model: feedback has led the tip away, as far as limits let it."""
-        limits, least = ', '.join(self._law.saturated), self._least
+        """Leave it to the model: feedback has led the tip away, or makes it swing."""
+        why = f'it led the tip away, from {1e3 * self._least:.3g} to {1e3 * miss:.3g} mm off'
+        if self._swung > SWINGS:
+            why = f'the tip swung by {1e3 * self._swing:.3g} mm for {SWINGS:g} s'
+        limits = ', '.join(self._law.saturated) or 'none'
         self._forget()
-        off = f'from {1e3 * least:.3g} to {1e3 * miss:.3g} mm off'
-        self.given_up = f'{GIVEN_UP}, {off}, limits: {limits}'
+        self.given_up = f'{GIVEN_UP}: {why}, limits: {limits}'
         self._stream.correct(aim.motion, np.zeros(len(self._ranges)))
 
     def _correct_steps(self, aim: Aim, sample: TipSample, planned: Array, now: float) -> None:

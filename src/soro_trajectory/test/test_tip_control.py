@@ -141,7 +141,16 @@ def test_feedback_that_was_given_up_is_said_in_results_until_the_planner_is_idle
     assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Code.NONE)
     assert result.error_message.startswith(GIVEN_UP)
     assert control.lost > 0.5 and scene.said[-1].reason == GIVEN_UP
+    motion = control._aim.motion
     wait_until(lambda: scene.row('control') == (1, f'feedforward: {GIVEN_UP}'))
+    # A motion that begins while the tracker is lost is no order to try again.
+    scene.blind = True
+    wait_until(lambda: not control.live)
+    scene.send_pose(target)
+    wait_until(lambda: control._aim is not None and control._aim.motion != motion)
+    scene.blind = False
+    wait_until(lambda: control.live)
+    assert control.given_up == GIVEN_UP
     scene.driver.state = ActuatorState.FAULT
     wait_until(lambda: control.given_up == '')
 
