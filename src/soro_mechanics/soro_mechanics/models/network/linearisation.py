@@ -43,7 +43,6 @@ from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.models.network.tendon.taut import TautTendons
 from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues, negative_pivots
 
-LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])
 FEW = 6  # rows, up to which rotations are faster than LAPACK
 MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
 
@@ -69,7 +68,6 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
     pose = np.empty((len(fraction), 4, 4))
     paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
     trace(s, x, state, work, paths, pose, wrench, LANES)
-    pose[:, 3] = LAST_ROW
     return Shape(pose, wrench, first, fraction)
 
 

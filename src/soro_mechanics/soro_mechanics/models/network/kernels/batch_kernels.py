@@ -11,7 +11,7 @@ from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kern
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
-from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_to, lengthen_step
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_to, add_lack
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -66,7 +66,7 @@ def _start(s, base, w, row, state):
     w.step_joint[:] = 0.0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         steps[:] = 0.0
-    lengthen_step(w, 0, row)
+    add_lack(w, 0, row)
     move(s, base, w, 1.0, state)
 
 

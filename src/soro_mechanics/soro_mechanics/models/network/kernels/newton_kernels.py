@@ -144,7 +144,7 @@ def solve(s, x, state, old, w, near, aim, driven):
             if aim.path.shape[0] > 0:
                 # what is left within the tolerances would spoil the next prediction
                 if aim.tangent and _step(s, x, state, w, aim, True, driven, 1.0):
-                    keep_step(w, aim.range.shape[0], 1.0, aim.path[POINTS, POSE:])
+                    learn_step(w, aim.range.shape[0], 1.0, aim.path[POINTS, POSE:])
                 way = aim.path[POINTS, 1] ** 0.5
                 learn_lack(aim.path, aim.pose, first == 1 and way > SHORT * s.scale[0])
             return CONVERGED, step, error, away, turn, negative, holds
@@ -168,7 +168,7 @@ def solve(s, x, state, old, w, near, aim, driven):
         move(s, old, w, part, state)
         _drive(s, x, w, aim, driven, taken)
         if aim.path.shape[0] > 0:
-            keep_step(w, aim.range.shape[0], taken, aim.path[POINTS, POSE:])
+            learn_step(w, aim.range.shape[0], taken, aim.path[POINTS, POSE:])
     return SLOW, aim.most, error, away, turn, 0, False
 
 
@@ -187,7 +187,7 @@ def _first_step(s, x, state, old, near, aim, driven):
     if aim.path.shape[0] > 0:
         place = near.scratch[FIRST + 2 : FIRST + 4]
         if foresee(aim.path, aim.pose, place[0], place[1]):
-            lengthen_step(near, aim.range.shape[0], aim.path[POINTS, POSE:])
+            add_lack(near, aim.range.shape[0], aim.path[POINTS, POSE:])
             set_slots(s, x, near, near.scratch[FIRST + 1])
     part = _part(s, near, aim)
     if part < 1.0:
@@ -200,7 +200,7 @@ def _first_step(s, x, state, old, near, aim, driven):
 
 
 @kernel
-def lengthen_step(w, m, lack):
+def add_lack(w, m, lack):
     """Add what a step lacks: of bodies, nodes, wrenches, joints, and of m actuators."""
     k = 0
     for steps in (w.step_body, w.step_node, w.step_wrench):
@@ -217,8 +217,8 @@ def lengthen_step(w, m, lack):
 
 
 @kernel
-def keep_step(w, m, part, lack):
-    """Add a part of a step to what the first one lacked: the reverse of `lengthen_step`."""
+def learn_step(w, m, part, lack):
+    """Add a part of a step to what the first one lacked: the reverse of `add_lack`."""
     k = 0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         for i in range(steps.shape[0]):

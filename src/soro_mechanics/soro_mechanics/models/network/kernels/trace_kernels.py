@@ -43,4 +43,6 @@ def trace(s, x, state, w, paths, pose, wrench, lanes):
                 section_wrench(y, load, k, h, wrench[row - 1 if step == 0 else row])
                 if step > 0:
                     compose(a, h, pose[row])
+                    pose[row, 3, 0] = pose[row, 3, 1] = pose[row, 3, 2] = 0.0
+                    pose[row, 3, 3] = 1.0
                     row += 1
