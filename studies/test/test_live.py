@@ -10,6 +10,7 @@ import pytest
 
 from soro_can_driver.emulator.device import read_hand
 from soro_mechanics.haptics.hand_impedance import LIGHT_GRIP
+from soro_rigs.held_up import undisturbed
 from soro_studies.haptics.bare_loop import bare_loop
 from soro_studies.haptics.held import AFTER, CONTACT, LOOK
 from soro_studies.haptics.live import _components, hand_fault, LiveCell, write_live_page
@@ -58,6 +59,7 @@ def test_the_page_claims_no_priority_that_was_refused(tmp_path, refused):
     assert ('asked for, but: no real-time priority' in said) == bool(refused)
 
 
+@undisturbed
 def test_a_bare_loop_counts_every_slot():
     dues = []
 

@@ -91,12 +91,13 @@ class HapticRobot:
         return run_action(self.robot.session, CalibrateFlexSensors, name, goal, lambda _: None)
 
     def calibrated(self):
-        # A busy computer lets the emulated legs fall behind the motors: only at rest, then.
+        # A busy computer lets the emulated legs fall behind the motors: only at rest, then. Of
+        # twelve poses noise decides which nodes explain a sensor, and with them the gain.
         self.set_parameter('flex_calibration', 'in_motion', False)
         for _ in range(TRIES):
             self.ready()
             result = self.calibrate(
-                poses=12, amplitude=0.4, settle_time=0.6, samples_per_pose=10, keep=True
+                poses=20, amplitude=0.4, settle_time=0.6, samples_per_pose=10, keep=True
             )
             if result.error_code == Code.NONE:
                 return result

@@ -11,7 +11,7 @@ from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kern
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
-from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_to, add_lack
+from soro_mechanics.models.network.kernels.newton_kernels import add_lack, copy_into, drive_to
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
