@@ -88,7 +88,7 @@ SKEW = 0.1  # s (assumed), between the stamps of tip and drives
 BLUR = 0.015  # m (assumed): where skew and speed make so much, a measured tip counts half
 SHARE = 0.5  # (assumed) of the integral's gain: the rate at which loads are found
 AWAY, LASTS = 0.1, 1.0  # (assumed), s: of the body, farther from a target than before, for so long
-SWINGS, SEEN = 5.0, 2.0  # s (assumed): a swing by `AWAY` in so long that does not halve for longer
+SWINGS, SEEN = 8.0, 2.0  # s (assumed): a swing by `AWAY` in so long that does not halve for longer
 
 # From the stamp of a measurement [ns] to the desired pose (4, 4) then.
 Desired = Callable[[int], Array]
@@ -304,7 +304,7 @@ class TipControl:
             leads = miss > self._least + AWAY * self._length
             self._away = max(0.0, self._away + (step if leads else -step))
             swings = self._swings(error[:3], step) and self._stream.phase is Phase.HOLD
-            self._swung = max(0.0, self._swung + (step if swings else -step))
+            self._swung = max(0.0, self._swung + (step if swings else -SWINGS * step))
             if self._away > LASTS or self._swung > SWINGS:
                 self._give_up(aim, miss)
                 return
