@@ -282,12 +282,12 @@ def run_others(
         lanes = [domain, *(stack.enter_context(free_domain()) for _ in range(LANES - 1))]
         while first or late or whole or running:
             for lane in set(lanes) - running.keys():
-                alone = not first and all(package_of(r.name) in LIGHT for r in running.values())
-                if alone and whole:
+                light = [run for run in running.values() if run.name in LIGHT]
+                if whole and not first and len(light) == len(running):
                     for run in beside:
                         run.stand_back()
                     next_ones = whole
-                elif late and not first and not any(r.name in LIGHT for r in running.values()):
+                elif late and not first and not light:
                     next_ones = late
                 else:
                     next_ones = first

@@ -37,20 +37,25 @@ module one { module msg {
 """
 
 
+def run_with(folder, cache, program, *words):
+    """Run a program that finds `folder` first, as programs of a build do, with a cache."""
+    paths = f'{folder}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
+    return subprocess.run(
+        [sys.executable, '-c', program, *words],
+        env={**os.environ, 'PYTHONPATH': paths, 'SORO_MESSAGE_CACHE': str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+
+
 def test_what_is_kept_of_a_message_is_what_its_parser_gives(tmp_path):
     file, cache = tmp_path / 'Some.idl', tmp_path / 'cache'
     file.write_text(IDL)
 
     def read(folder, *options):
-        paths = f'{folder}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
-        return subprocess.run(
-            [sys.executable, '-c', READ, str(file), *options],
-            env={**os.environ, 'PYTHONPATH': paths, 'SORO_MESSAGE_CACHE': str(cache)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=100,
-        ).stdout
+        return run_with(folder, cache, READ, str(file), *options).stdout
 
     plain = read('')
     assert 'Some' in plain and not cache.exists()
@@ -94,15 +99,7 @@ def test_templates_become_what_they_become_without_a_memory(tmp_path):
 
     def expand(folder):
         output.unlink(missing_ok=True)
-        paths = f'{folder}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
-        done = subprocess.run(
-            [sys.executable, '-c', EXPAND, str(template), str(output)],
-            env={**os.environ, 'PYTHONPATH': paths, 'SORO_MESSAGE_CACHE': str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=100,
-        )
+        done = run_with(folder, tmp_path, EXPAND, str(template), str(output))
         looks = [int(line[6:]) for line in done.stderr.splitlines() if line[:6] == 'looks ']
         return done.stdout, looks
 
@@ -138,18 +135,7 @@ print('asked', len(asked))
 
 
 def test_setuptools_says_once_what_it_can_do(tmp_path):
-    def ask(folder):
-        paths = f'{folder}{os.pathsep}{os.environ.get("PYTHONPATH", "")}'
-        return subprocess.run(
-            [sys.executable, '-c', ASK],
-            env={**os.environ, 'PYTHONPATH': paths, 'SORO_MESSAGE_CACHE': str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=100,
-        ).stdout
-
-    plain, found = ask(''), ask(FOLDER)
+    plain, found = (run_with(folder, tmp_path, ASK).stdout for folder in ('', FOLDER))
     assert "'develop'" in plain and "{'--editable'}" in plain
     assert plain.partition('asked')[0] == found.partition('asked')[0]
     assert (plain.split()[-1], found.split()[-1]) == ('6', '2')

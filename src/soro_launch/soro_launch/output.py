@@ -13,6 +13,7 @@ import sys
 from typing import TextIO
 
 from soro_launch.errors import LaunchError
+from soro_node.process.log_files import log_folder, REMEDY
 
 _COLOURS = (36, 33, 35, 32, 34, 31)  # ANSI foregrounds, one per process in turn
 
@@ -24,14 +25,13 @@ class LaunchOutput:
     have to be stopped in order.
     """
 
-    def __init__(self, log_folder: Path, screen: TextIO | None = None) -> None:
-        self.log_file, coding = log_folder / 'launch.log', ('utf-8', 'backslashreplace')
+    def __init__(self, folder: Path, screen: TextIO | None = None) -> None:
+        self.log_file, coding = folder / 'launch.log', ('utf-8', 'backslashreplace')
         try:
-            log_folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             self._file = self.log_file.open('w', 1, *coding)
         except OSError as error:
-            remedy = 'ROS_LOG_DIR names another folder for logs'
-            raise LaunchError(f'{error.filename}: {error.strerror}; {remedy}') from None
+            raise LaunchError(f'{error.filename}: {error.strerror}; {REMEDY}') from None
         self._log: TextIO | None = self._file
         self._screen: TextIO | None = sys.stdout if screen is None else screen
         self._coloured = self._screen.isatty()
@@ -76,11 +76,6 @@ class LaunchOutput:
             self._record(f'[launch] nothing more is shown on the screen: {error}')
 
 
-def log_folder(environment: Mapping[str, str], now: datetime) -> Path:
-    """Return the folder of this launch's log, by the rules ROS 2 uses for its own."""
-    if environment.get('ROS_LOG_DIR'):
-        base = Path(environment['ROS_LOG_DIR'])
-    else:
-        home = environment.get('ROS_HOME') or str(Path.home() / '.ros')
-        base = Path(home).expanduser() / 'log'
-    return base / f'{now:%Y-%m-%d-%H-%M-%S}-soro-launch-{os.getpid()}'
+def launch_log_folder(environment: Mapping[str, str], now: datetime) -> Path:
+    """Return the folder of this launch's log, where ROS 2 has its own."""
+    return log_folder(environment) / f'{now:%Y-%m-%d-%H-%M-%S}-soro-launch-{os.getpid()}'

@@ -16,7 +16,7 @@ from typing import Any
 
 from soro_launch.arguments import declared_arguments
 from soro_launch.evaluation import plan_launch
-from soro_launch.output import LaunchOutput, log_folder
+from soro_launch.output import launch_log_folder, LaunchOutput
 from soro_launch.supervision import Supervisor, worst_exit_code
 from soro_launch.xml_reader import read_launch_file
 from soro_node.process.parent_death import LAUNCHER
@@ -35,7 +35,7 @@ def run_launch_file(
     _remove_left_behind()
     with _folder() as folder:
         plan = plan_launch(file, arguments, _for_processes(environment), Path(folder))
-        output = LaunchOutput(log_folder(environment, datetime.now()))
+        output = LaunchOutput(launch_log_folder(environment, datetime.now()))
         try:
             output.notice(f'log: {output.log_file}')
             for message in plan.messages:

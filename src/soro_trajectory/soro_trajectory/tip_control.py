@@ -304,6 +304,7 @@ class TipControl:
             leads = miss > self._least + AWAY * self._length
             self._away = max(0.0, self._away + (step if leads else -step))
             swings = self._swings(error[:3], step) and self._stream.phase is Phase.HOLD
+            # a second of calm forgets it
             self._swung = max(0.0, self._swung + (step if swings else -SWINGS * step))
             if self._away > LASTS or self._swung > SWINGS:
                 self._give_up(aim, miss)

@@ -7,20 +7,20 @@ Drivers start, and robots are stopped, also where the disk is full or the home i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 import os
 from pathlib import Path
 import sys
 import tempfile
 
 NO_LOG_FILES = ('--ros-args', '--disable-external-lib-logs')
+REMEDY = 'ROS_LOG_DIR names another folder for logs'
 
 
-def log_folder() -> Path:
-    """Return where ROS writes the log files of this process."""
-    named = os.environ.get('ROS_LOG_DIR')
-    home = os.environ.get('ROS_HOME') or '~/.ros'
-    return Path(named or Path(home, 'log')).expanduser()
+def log_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return where ROS writes the log files of a process."""
+    home = environment.get('ROS_HOME') or '~/.ros'
+    return Path(environment.get('ROS_LOG_DIR') or Path(home, 'log')).expanduser()
 
 
 def ros_arguments(given: Iterable[str] | None = None) -> list[str]:
@@ -35,6 +35,5 @@ def ros_arguments(given: Iterable[str] | None = None) -> list[str]:
         with tempfile.TemporaryFile(dir=folder):
             return arguments
     except OSError as error:
-        remedy = 'ROS_LOG_DIR names another folder for logs'
-        print(f'no log files: {folder}: {error.strerror}; {remedy}', file=sys.stderr, flush=True)
+        print(f'no log files: {folder}: {error.strerror}; {REMEDY}', file=sys.stderr, flush=True)
         return [*arguments, *NO_LOG_FILES]
