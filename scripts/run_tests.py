@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 import contextlib
 import dataclasses
+import itertools
 import os
 from pathlib import Path
 import re
@@ -49,10 +50,19 @@ WITH_DEADLINES = (
     'test_numba_start',
     'test_without_compilation',
 )
-IN_HALVES = (*GIVES_WAY, DEVICES)
-WORTH_TWO = 15  # files
+PARTS = {**dict.fromkeys(GIVES_WAY, 2), DEVICES: 3}
+WORTH_PARTS = 15  # files
 # They wait most of their time: one after the other beside whole robots, which do not need all.
-LIGHT = ('soro_node', 'soro_trajectory', 'soro_flex_calibration', 'examples')
+LIGHT = (
+    'soro_trajectory',
+    'soro_node',
+    'soro_flex_calibration',
+    'soro_kinematics',
+    'soro_visualization',
+    'soro_compliance',
+    'soro_recording',
+    'examples',
+)
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 4
 LONGEST = (
@@ -222,7 +232,7 @@ def start_package(
 
 
 def report_of(part: str) -> Path:
-    """Return the JUnit report of a package, or of one of its halves."""
+    """Return the JUnit report of a package, or of one of its parts."""
     return ROOT / f'out/test_results/{part}.xml'
 
 
@@ -232,12 +242,16 @@ def package_of(part: str) -> str:
 
 
 def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
-    """Return the test files of a package in one or two parts, by the name of each."""
+    """Return the test files of a package in one or more parts, by the name of each."""
     files = sorted(folder.rglob('test_*.py'))
-    if name not in IN_HALVES or len(files) < WORTH_TWO:
+    if name not in PARTS or len(files) < WORTH_PARTS:
         return {name: []}
-    half = len(files) // 2
-    return {name: files[:half], f'{name} (second half)': files[: half - 1 : -1]}
+    count = PARTS[name]
+    cuts = [len(files) * part // count for part in range(count + 1)]
+    return {
+        f'{name} ({part} of {count})': files[begin:end]
+        for part, (begin, end) in enumerate(itertools.pairwise(cuts), 1)
+    }
 
 
 def run_all(folders: dict[str, Path], domain: int, options: dict[str, list[str]]):

@@ -38,7 +38,7 @@ from soro_mechanics.numerics.dense_kernels import largest_part
 TRUST = 0.5  # first step, in ranges of the actuators
 # Of a search most iterations, and the trust below which no step is left to try: within the limits,
 # and to see what is beyond them.
-ITERATIONS, MIN_TRUST, BEYOND = 60, 1e-11, (20, 1e-3)
+ITERATIONS, MIN_TRUST, BEYOND = 50, 1e-11, (20, 1e-3)
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
