@@ -52,8 +52,11 @@ WITH_DEADLINES = (
 )
 PARTS = {**dict.fromkeys(GIVES_WAY, 2), DEVICES: 3}
 WORTH_PARTS = 15  # files
-# They wait most of their time: one after the other beside whole robots, which do not need all.
+# They wait most of their time: two at a time beside whole robots, which do not need all.
+COMMANDS = f'{LAST} (commands)'
+OF_COMMANDS = ('test_bench_protocols.py', 'test_documented_run.py')
 LIGHT = (
+    COMMANDS,
     'soro_trajectory',
     'soro_node',
     'soro_flex_calibration',
@@ -63,6 +66,7 @@ LIGHT = (
     'soro_recording',
     'examples',
 )
+AT_A_TIME = 2
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 4
 LONGEST = (
@@ -218,7 +222,7 @@ def start_package(
     command += ['-o', 'timeout=900'] if beside else []
     command += ['--rootdir', str(ROOT), '-c', str(ROOT / 'pyproject.toml')]
     command += ['-o', f'cache_dir={results / name}.cache']
-    command += [f'--ignore={folder}/devices'] if name == LAST else []
+    command += [f'--ignore={folder}/devices'] if package_of(name) == LAST else []
     command += [f'--junit-xml={report}', *options]
     output = tempfile.TemporaryFile('w+') if held else None
     process = subprocess.Popen(
@@ -244,6 +248,11 @@ def package_of(part: str) -> str:
 def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
     """Return the test files of a package in one or more parts, by the name of each."""
     files = sorted(folder.rglob('test_*.py'))
+    if name == LAST:
+        files = [file for file in files if 'devices' not in file.parts]
+        typed = [file for file in files if file.name in OF_COMMANDS]
+        whole = {name: sorted(set(files) - set(typed))}
+        return {**whole, COMMANDS: typed} if typed else {name: []}
     if name not in PARTS or len(files) < WORTH_PARTS:
         return {name: []}
     count = PARTS[name]
@@ -281,15 +290,17 @@ def run_others(
     """Yield name, exit code and counts of every package.
 
     Packages with nodes run in lanes, each with a domain of its own. At the end come whole robots,
-    and with them only one lane of light packages: what runs `beside` stands back.
+    and with them only a few light ones: what runs `beside` stands back.
     """
     parts = [
         (name, part, files)
-        for name in sorted(folders, key=lambda name: LONGEST.index(name) if name in LONGEST else 9)
-        for part, files in parts_of(name, folders[name]).items()
+        for name, folder in folders.items()
+        for part, files in parts_of(name, folder).items()
     ]
-    whole = [part for part in parts if part[0] == LAST]
-    late = [part for part in parts if part[0] in LIGHT and whole]
+    order = {name: place for place, name in enumerate(LONGEST)}
+    parts.sort(key=lambda part: min(order.get(word, len(order)) for word in part[:2]))
+    whole = [part for part in parts if part[1] == LAST]
+    late = [part for part in parts if part[1] in LIGHT and whole]
     first = [part for part in parts if part not in whole and part not in late]
     running: dict[int, PackageRun] = {}
     with contextlib.ExitStack() as stack:
@@ -301,13 +312,13 @@ def run_others(
                     for run in beside:
                         run.stand_back()
                     next_ones = whole
-                elif late and not first and not light:
+                elif late and not first and len(light) < AT_A_TIME:
                     next_ones = late
                 else:
                     next_ones = first
                 if next_ones:
                     name, part, files = next_ones.pop(0)
-                    held = len(parts) > 1 and name != LAST
+                    held = len(parts) > 1 and part != LAST
                     of = folders[name], environment(lane), options[name]
                     running[lane] = start_package(part, *of, False, held=held, files=files)
             for lane in [lane for lane, run in running.items() if run.has_ended()]:
@@ -366,7 +377,7 @@ def main() -> int:
     cut = arguments.index('--') if '--' in arguments else len(arguments)
     folders, options = test_folders(arguments[:cut]), arguments[cut + 1 :]
     # A filter of tests may leave nothing in a package; without one that is a failure.
-    filtered = any(re.match(r'-[km]', option) for option in options)
+    filtered = '--smoke' in sys.argv or any(re.match(r'-[km]', option) for option in options)
     per_package = {name: list(options) for name in folders}
     if '--smoke' in sys.argv and LAST in folders:
         per_package[LAST] += ['-k', 'smoke']

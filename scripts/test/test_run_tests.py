@@ -226,12 +226,14 @@ def test_who_works_is_not_taken_for_one_who_stands_still(monkeypatch):
     assert run.finish()[0] == 0
 
 
-def test_two_parts_of_a_package_are_the_whole(tmp_path):
-    names = [f'test_{k:02}.py' for k in range(run_tests.WORTH_TWO + 1)]
+@pytest.mark.parametrize('package', run_tests.PARTS)
+def test_the_parts_of_a_package_are_the_whole(tmp_path, package):
+    names = [f'test_{k:02}.py' for k in range(run_tests.WORTH_PARTS + 1)]
     for name in names:
         (tmp_path / name).touch()
-    parts = run_tests.parts_of('soro_mechanics', tmp_path)
-    assert len(parts) == 2
+    parts = run_tests.parts_of(package, tmp_path)
+    assert len(parts) == run_tests.PARTS[package] > 1
+    assert set(map(run_tests.package_of, parts)) == {package}
     assert sorted(file.name for part in parts.values() for file in part) == names
 
 

@@ -142,6 +142,9 @@ def test_only_what_python_calls_is_compiled_for_it(tmp_path, programs, large):
         first, second = programs.run(BOTH_WAYS, tmp_path)[0].splitlines()
         assert first == "['top'] (3.0, 3) ['inner', 'top']"
         assert second == f'12.0 {misses}'
+    for_kernels_and_python = [file.read_bytes() for file in cached(tmp_path, 'inner')]
+    whole = sum(b'negative' in code for code in for_kernels_and_python)
+    assert (len(for_kernels_and_python), whole) == (2, 1 if large == 0 else 2)
 
 
 TOGETHER = """

@@ -254,7 +254,9 @@ def test_a_search_that_goes_where_another_has_ended_gives_up():
     s = robot.inverse(target)
     assert s.status.code is Code.UNREACHABLE
     assert s.position_error < 0.019
-    assert s.status.iterations < 125  # 142 where all seven went to the end
+    assert (
+        s.status.iterations < 114
+    )  # 117 where that from the middle does not, 142 where none does
 
 
 def test_a_search_from_the_middle_goes_on_though_another_came_nearer_before():

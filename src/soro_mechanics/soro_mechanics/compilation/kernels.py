@@ -9,7 +9,8 @@ holds a symbol, and the compiled kernel's address is given to the linker before 
 linked, whether that has just been compiled or comes out of the cache. A small kernel is copied, as
 inlining it is worth more than it costs. What turns Python's objects into arguments, of a structure
 of arrays a third of what there is to compile, only those have that Python calls. References to
-arrays, a fifth of it, are counted only in a kernel that makes one: otherwise its caller has them.
+arrays, a fifth of it, are counted only in a kernel that makes one: otherwise its caller has them. What
+other kernels call already is not compiled again for Python, but by a function that calls it.
 
 Of several processes that need a kernel which is not compiled yet, one compiles it and the others
 wait for that, instead of compiling the same beside it. Not for long where it stands back, as the
@@ -25,6 +26,7 @@ import dataclasses
 import fcntl
 import gc
 import hashlib
+import inspect
 import os
 from pathlib import Path
 import sys
@@ -40,6 +42,7 @@ from numba.core import imputils, types  # noqa: E402
 from numba.core.caching import FunctionCache  # noqa: E402
 from numba.core.codegen import ll as llvm  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
+from numba.core.dispatcher import _FunctionCompiler  # noqa: E402
 from numba.core.errors import NumbaError  # noqa: E402
 from numba.core.registry import CPUDispatcher  # noqa: E402
 from numba.core.targetconfig import ConfigStack  # noqa: E402
@@ -72,14 +75,39 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     A literal is a type of its own to Numba, which would compile a callee once more for each.
     """
 
+    called_again = False  # by what is compiled for Python
+
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Compile for a call from Python."""
-        with global_compiler_lock:
-            self.targetoptions['no_cpython_wrapper'] = False
-            try:
-                return super()._compile_for_args(*args, **kws)
-            finally:
-                self.targetoptions['no_cpython_wrapper'] = True
+        with global_compiler_lock, self._for_python(True):
+            return super()._compile_for_args(*args, **kws)
+
+    @contextlib.contextmanager
+    def _for_python(self, called: bool) -> Iterator[None]:
+        options = self.targetoptions
+        before = options['no_cpython_wrapper']
+        options['no_cpython_wrapper'] = not called
+        try:
+            yield
+        finally:
+            options['no_cpython_wrapper'] = before
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether a call of it here would be recursion."""
+        return bool(self._compiling_counter) and not self.called_again
+
+    @property
+    def bodies(self) -> dict[Any, Any]:
+        """What is compiled here as other kernels call it, by its arguments."""
+        return vars(self).setdefault('_bodies', {})
+
+    def prepare(self, arguments: tuple[Any, ...]) -> None:
+        """Compile or load what other kernels call."""
+        with self._for_python(False):
+            if arguments in self.bodies:
+                self.overloads.setdefault(arguments, self.bodies[arguments])
+            self.compile(arguments)
 
     @property
     def called_by_python(self) -> bool:
@@ -91,10 +119,14 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         if self.called_by_python:
             return True
         kinds = tuple(map(self.typeof_pyval, arguments))
-        signature = self.fold_argument_types(kinds, {})[1]
+        return self.is_kept(self.fold_argument_types(kinds, {})[1], True)
+
+    def is_kept(self, arguments: tuple[Any, ...], for_python: bool) -> bool:
+        """Whether the cache has it for these types, for Python or for kernels."""
         file = self._cache._cache_file
-        key = self._cache.key(signature, self.targetctx.codegen(), True)
-        found = file._load_index().get(key)
+        found = file._load_index().get(
+            self._cache.key(arguments, self.targetctx.codegen(), for_python)
+        )
         return found is not None and Path(file._cache_path, found).exists()
 
     def add_overload(self, cres: Any) -> None:
@@ -130,15 +162,42 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
             entry = super().compile(sig)
         for arguments in self.overloads.keys() - before:
             result = self.overloads[arguments]
-            described, symbol = result.fndesc, _symbol(self, result)
-            address = result.library.get_pointer_to_function(described.llvm_func_name)
-            llvm.add_symbol(symbol, address)
+            body, symbol = self.bodies.setdefault(arguments, result), _symbol(self, result)
+            if body is result:
+                name = result.fndesc.llvm_func_name
+                llvm.add_symbol(symbol, result.library.get_pointer_to_function(name))
             # Numba forgets it when it loads a kernel; whoever copies this one needs it too.
             result.library._reload_init.update(result.reload_init or ())
             self.targetctx.remove_user_function(result.entry_point)
-            call = _call(self, result, symbol)
-            self.targetctx._defns[result.entry_point].append(call, described.argtypes)
+            call = _call(self, body, symbol)
+            self.targetctx._defns[result.entry_point].append(call, result.fndesc.argtypes)
         return entry
+
+
+class _Compiler(_FunctionCompiler):  # type: ignore[misc]
+    """Compiles a kernel, or for Python what calls it where it is compiled."""
+
+    kernel: Kernel
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        with self.kernel._for_python(not self.kernel.targetoptions['no_cpython_wrapper']):
+            try:
+                return super()._compile_core(args, return_type)
+            finally:
+                self.kernel.called_again = False
+
+    def _get_implementation(self, args: Any, kws: Any) -> Any:
+        kernel = self.kernel
+        if kernel.targetoptions['no_cpython_wrapper']:
+            return self.py_func
+        if args not in kernel.bodies and not kernel.is_kept(args, False):
+            return self.py_func
+        kernel.prepare(args)
+        kernel.targetoptions['no_cpython_wrapper'] = kernel.called_again = True
+        function, names = self.py_func, ', '.join(inspect.signature(self.py_func).parameters)
+        made: dict[str, Any] = {'__name__': function.__module__, 'kernel': kernel}
+        exec(f'def {function.__name__}({names}): return kernel({names})', made)
+        return made[function.__name__]
 
 
 def _has_array(kind: Any) -> bool:
@@ -190,6 +249,8 @@ def _as_kernel(dispatcher: Any) -> Any:
         dispatcher.targetoptions['no_cpython_wrapper'] = True
         makes = not MAKERS.isdisjoint(dispatcher.py_func.__code__.co_names)
         dispatcher.targetoptions['_nrt'] = makes
+        dispatcher._compiler.__class__ = _Compiler
+        dispatcher._compiler.kernel = dispatcher
         if isinstance(dispatcher._cache, FunctionCache):
             dispatcher._cache.__class__ = _Cache
             dispatcher._cache.options = dispatcher.targetoptions
@@ -207,7 +268,8 @@ def _alone(dispatcher: Any, sig: Any) -> Iterator[None]:
         if sig not in dispatcher.overloads:
             with contextlib.suppress(OSError, AttributeError):  # no cache: nothing to wait for
                 folder, function = Path(dispatcher._cache.cache_path), dispatcher.py_func
-                text = f'{function.__module__} {function.__qualname__} {sig}'
+                for_python = not dispatcher.targetoptions['no_cpython_wrapper']
+                text = f'{function.__module__} {function.__qualname__} {sig} {for_python}'
                 name = hashlib.sha256(text.encode()).hexdigest()[:32]
                 folder.mkdir(parents=True, exist_ok=True)
                 lock = stack.enter_context((folder / f'{name}.lock').open('a+'))
@@ -266,7 +328,7 @@ class _Address:
 
     def __call__(self) -> None:
         __import__(self.module)
-        getattr(sys.modules[self.module], self.name).compile(self.arguments)
+        getattr(sys.modules[self.module], self.name).prepare(self.arguments)
 
 
 def _symbol(dispatcher: Any, result: Any) -> str:

@@ -38,7 +38,7 @@ from soro_mechanics.numerics.dense_kernels import largest_part
 TRUST = 0.5  # first step, in ranges of the actuators
 # Of a search most iterations, and the trust below which no step is left to try: within the limits,
 # and to see what is beyond them.
-ITERATIONS, MIN_TRUST, BEYOND = 50, 1e-11, (20, 1e-3)
+ITERATIONS, MIN_TRUST, BEYOND = 60, 1e-11, (20, 1e-3)
 STATIONARY = 1e-7  # an approach step that promises less (relative) than this cannot be improved
 SETTLED = 1e-4  # least energy is reached when the step is below this part of the range
 MAX_IDLE = 15  # iterations without PROGRESS of the residual: it creeps to where it will not be met
@@ -93,6 +93,7 @@ class Search:
 
     def __init__(self, model: Any, target: Target, load: LoadCase, spent: int = 0) -> None:
         self.model, self.target, self.load = model, target, load
+        self._known, self._ends = target.known, target.ends  # of other searches
         self._limits, self._aim = model.limits, target  # what a point is judged by
         near, turned = target.tolerances
         self._unit = np.array((near, near, near, turned, turned, turned)[: target.size])  # of rows
@@ -118,6 +119,8 @@ class Search:
         alone = not (best.met or self.target.ends)
         middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
         if middle is not None:  # before a target counts as unreachable
+            if settled:
+                self._known, self._ends = best.size, (limits.actuation(best.z),)
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
@@ -191,10 +194,10 @@ class Search:
 
     def _repeats(self, point: Point) -> bool:
         """Whether a search goes where another one has ended, which was nearer to the target."""
-        scaled, target = self._limits.scaled, self.target
-        if not (target.ends and target.known < point.size < SAME_END * target.known):
+        if not (self._ends and self._known < point.size < SAME_END * self._known):
             return False
-        return any(largest_part(point.z - scaled(end)) < REPEATED for end in target.ends)
+        scaled = self._limits.scaled
+        return any(largest_part(point.z - scaled(end)) < REPEATED for end in self._ends)
 
     def _rows(self, point: Point) -> Array:
         """Return the task's rows of the Jacobian, in units of tolerance per range."""
