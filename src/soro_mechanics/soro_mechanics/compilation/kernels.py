@@ -9,8 +9,8 @@ holds a symbol, and the compiled kernel's address is given to the linker before 
 linked, whether that has just been compiled or comes out of the cache. A small kernel is copied, as
 inlining it is worth more than it costs. What turns Python's objects into arguments, of a structure
 of arrays a third of what there is to compile, only those have that Python calls. References to
-arrays, a fifth of it, are counted only in a kernel that makes one: otherwise its caller has them. What
-other kernels call already is not compiled again for Python, but by a function that calls it.
+arrays, a fifth of it, are counted only in a kernel that makes one: otherwise its caller has them.
+What other kernels call already is not compiled again for Python, but by a function that calls it.
 
 Of several processes that need a kernel which is not compiled yet, one compiles it and the others
 wait for that, instead of compiling the same beside it. Not for long where it stands back, as the
