@@ -163,11 +163,16 @@ class InverseSolution:
     unexplained: bool = False  #: misses its target, and nobody has looked beyond the limits yet
 
 
-def amended(item: Record, **values: Any) -> Record:
+def amended(item: Record, /, **values: Any) -> Record:
     """Return a copy with other values, as `replace` does, in a fifth of its time."""
-    other = object.__new__(type(item))
-    other.__dict__.update(item.__dict__, **values)
-    return other
+    return made(type(item), **{**item.__dict__, **values})
+
+
+def made(kind: type[Record], /, **values: Any) -> Record:
+    """Return a frozen dataclass of all its values but defaults, in half of its time."""
+    item = object.__new__(kind)
+    item.__dict__.update(values)
+    return item
 
 
 def distance(a: Configuration, b: Configuration) -> float:
