@@ -33,16 +33,7 @@ def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array,
 
 
 def driven_ranges(drives: Sequence[DriveSpec], actuation: Array) -> Array:
-    """Return the driven value of each actuator before any offset (what a curve makes of it)."""
-    return _by_actuator(drives, actuation)[0]
-
-
-def driven_slopes(drives: Sequence[DriveSpec], actuation: Array) -> Array:
-    """Return the slope of `driven_ranges` by each actuator."""
-    return _by_actuator(drives, actuation)[1]
-
-
-def _by_actuator(drives: Sequence[DriveSpec], actuation: Array) -> Array:
+    """Return what drives make of each actuator before any offset, and the slopes: (2, m)."""
     out = np.empty((2, len(actuation)))
     out[0], out[1] = actuation, 1.0
     for d in drives:
