@@ -132,8 +132,8 @@ class Linearisation:
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
         self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
-        found = found or linearise(s, x, state, work, exact, LANES)
-        self.error, self.negative, self.holds = found
+        told: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
+        self.error, self.negative, self.holds = told
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns, self.vector = work.columns.copy(), work.vector.copy()
