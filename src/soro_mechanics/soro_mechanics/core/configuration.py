@@ -163,9 +163,11 @@ class InverseSolution:
     unexplained: bool = False  #: misses its target, and nobody has looked beyond the limits yet
 
 
-def amended(item: Record, /, **values: Any) -> Record:
+def amended(item: Record, **values: Any) -> Record:
     """Return a copy with other values, as `replace` does, in a fifth of its time."""
-    return made(type(item), **{**item.__dict__, **values})
+    other = object.__new__(type(item))
+    other.__dict__.update(item.__dict__, **values)
+    return other
 
 
 def made(kind: type[Record], /, **values: Any) -> Record:

@@ -24,12 +24,9 @@ def driven_range(drive: DriveSpec, at: float) -> tuple[float, float]:
 
 def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
     """Return the value of every drive and its slope by the actuator."""
-    value, gain, at = [], [], actuation.tolist()
-    for d in drives:
-        driven, slope = driven_range(d, at[d.actuator])
-        value.append(driven + d.offset)
-        gain.append(slope)
-    return np.array(value), np.array(gain)
+    at = actuation.tolist()
+    pairs = [(d.offset, *driven_range(d, at[d.actuator])) for d in drives]
+    return np.array([p[1] + p[0] for p in pairs]), np.array([p[2] for p in pairs])
 
 
 def driven_ranges(drives: Sequence[DriveSpec], actuation: Array) -> Array:
