@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The soft parallel robot in ANCF: tangent, round trip, loads, stability, independent rods."""
 
+from dataclasses import replace
+
 from changed_robots import REMOVED, with_changes
 import numpy as np
 import pytest
@@ -89,6 +91,17 @@ def test_tangent_and_stretch_columns_match_differences_away_from_equilibrium(rob
         np.testing.assert_allclose(
             by_stretch[:, leg], (plus - minus) / (2 * step), atol=1e-7 * np.abs(by_stretch).max()
         )
+
+
+def test_kept_loads_are_those_of_the_load_case_that_is_asked_for(robot):
+    model, load = Ancf(robot.description), LoadCase(WRENCH.copy(), (), robot.gravity)
+    kept = model.kernel_loads(load)
+    assert model.kernel_loads(LoadCase(WRENCH.copy(), (), robot.gravity)) is kept
+    load.wrench[0] += 1.0
+    assert model.kernel_loads(load).body[1][1, 0] == WRENCH[0] + 1.0
+    one = Load(np.array([0.1, 0.2, 0.0, 0.0, 0.0, 0.0]), 'platform')
+    assert len(model.kernel_loads(replace(load, loads=(one,))).body[1]) == 3
+    assert model.kernel_loads(replace(load, gravity=np.zeros(3))).body[1][0].tolist() == [0.0] * 6
 
 
 def test_chain_elimination_equals_the_full_matrix(robot):

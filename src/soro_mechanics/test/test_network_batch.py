@@ -165,7 +165,7 @@ def test_driven_values_of_many(robot):
             values[i], driven_values(layout.spec.drives, actuation)[0], rtol=1e-14
         )
         np.testing.assert_allclose(
-            ranges[i], driven_ranges(layout.spec.drives, actuation), rtol=1e-14
+            ranges[i], driven_ranges(layout.spec.drives, actuation)[0], rtol=1e-14
         )
 
 

@@ -351,7 +351,7 @@ def test_curves_are_monotone_smooth_and_invertible():
         value, slope = driven_values(layout.spec.drives, np.array([0.1, pressure]))
         values.append(value[1] + 1.0)
         slopes.append(slope[1])
-        driven = driven_ranges(layout.spec.drives, np.array([0.1, pressure]))
+        driven, _ = driven_ranges(layout.spec.drives, np.array([0.1, pressure]))
         back = actuation_of(layout.spec.drives, driven, limits)
         np.testing.assert_allclose(back, [0.1, pressure], atol=1e-4)
     assert np.all(np.diff(values) > 0.0)

@@ -6,24 +6,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.configuration import Array, Configuration
 from soro_mechanics.core.status import OUTSIDE, STRAIN_LIMIT, Warnings
 from soro_mechanics.numerics.bending_kernels import outer_strain
 
 
-def bending_strain(q: Configuration) -> tuple[float, str]:
-    """Return the largest strain of an outer fibre by bending, and the backbone it is of."""
-    strains = [outer_strain(*rod) for rod in zip(q.backbones, q.radii, strict=True)]
-    worst = max(strains)
-    return worst, q.backbone_names[strains.index(worst)]
-
-
-def judged(q: Configuration) -> Configuration:
-    """Return q, with OUTSIDE_THEORY where a rod is bent too far."""
+def judged(q: Configuration, poses: Array) -> Configuration:
+    """Return q, with OUTSIDE_THEORY where a rod of it, poses (rods, n, 4, 4), is bent too far."""
     if not q.status.converged:
         return q
-    strain, rod = bending_strain(q)
+    strain, rod = outer_strain(poses, q.radii[0])
     if strain <= STRAIN_LIMIT:
         return q
-    text = f'{OUTSIDE}: {rod} is strained by {strain:.0%} in bending, more than {STRAIN_LIMIT:.0%}'
+    name, limit = q.backbone_names[rod], f'{STRAIN_LIMIT:.0%}'
+    text = f'{OUTSIDE}: {name} is strained by {strain:.0%} in bending, more than {limit}'
     return replace(q, status=q.status.warned(Warnings.OUTSIDE_THEORY, text))

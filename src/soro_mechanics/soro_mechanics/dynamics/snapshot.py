@@ -17,10 +17,7 @@ def snapshot(
     Actuation (m,) and load are those of its last step.
     """
     layout, state = stepper.layout, stepper.state
-    bodies = dict(zip(layout.bodies, state.body.copy(), strict=True))
-    tip = bodies[layout.spec.tip_body]
-    bodies[layout.spec.tip_body] = tip @ layout.off_tip
-    del bodies[layout.bodies[0]]
+    tip, bodies = layout.named(state.body.copy())
     fraction, lengths = layout.stations[1], stepper.inputs.length.tolist()
     message = '' if code is Code.NONE else 'a step had no solution, and no equilibrium was found'
     return Configuration(

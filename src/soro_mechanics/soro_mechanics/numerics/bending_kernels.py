@@ -12,14 +12,16 @@ from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 def outer_strain(poses, radii):
     """Return the largest radius times turn of the z axis over distance between two stations.
 
-    Poses (n, 4, 4), radii (n,) [m]; NaN where a pose is.
+    Poses (rods, n, 4, 4), radii (n,) [m] of each rod; and of which rod it is.
     """
-    worst = 0.0
-    for n in range(1, poses.shape[0]):
-        chord = minus(column_at(poses[n], 0, 2), column_at(poses[n - 1], 0, 2))
-        way = minus(column_at(poses[n], 0, 3), column_at(poses[n - 1], 0, 3))
-        half = 0.5 * math.sqrt(dot(chord, chord))  # sin(turn / 2)
-        strain = radii[n] * 2.0 * math.asin(min(half, 1.0)) / math.sqrt(dot(way, way))
-        if not strain <= worst:
-            worst = strain
-    return worst
+    worst, where = 0.0, 0
+    for rod in range(poses.shape[0]):
+        for n in range(1, poses.shape[1]):
+            now, last = poses[rod, n], poses[rod, n - 1]
+            chord = minus(column_at(now, 0, 2), column_at(last, 0, 2))
+            way = minus(column_at(now, 0, 3), column_at(last, 0, 3))
+            half = 0.5 * math.sqrt(dot(chord, chord))  # sin(turn / 2)
+            strain = radii[n] * 2.0 * math.asin(min(half, 1.0)) / math.sqrt(dot(way, way))
+            if not strain <= worst:
+                worst, where = strain, rod
+    return worst, where

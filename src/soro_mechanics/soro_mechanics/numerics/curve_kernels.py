@@ -23,6 +23,14 @@ def curve_value(x, y, slopes, at):
 
 
 @kernel
+def curve_values(curves, first, at, found):
+    """Write values and slopes, found (2, n): a place of each of the curves (3, points) in turn."""
+    for k in range(at.shape[0]):
+        i, j = first[k], first[k + 1]
+        found[:, k] = curve_value(curves[0, i:j], curves[1, i:j], curves[2, i:j], at[k])
+
+
+@kernel
 def _hermite(x, y, slopes, k, at):
     width = x[k + 1] - x[k]
     t = (at - x[k]) / width

@@ -21,6 +21,7 @@ from soro_mechanics.core.configuration import (
     Load,
     LoadAxes,
     LoadCase,
+    made,
     Target,
 )
 from soro_mechanics.core.errors import InvalidInput
@@ -36,10 +37,11 @@ from soro_mechanics.models.ancf.effective_stiffness import axial_stiffness, Axia
 from soro_mechanics.models.ancf.schema import PLATFORM, SoftLegs
 from soro_mechanics.models.ancf.shape_kernels import leg_poses
 from soro_mechanics.models.ancf.steps import AncfLoads, AncfState, solve_equations
-from soro_mechanics.numerics.curve_kernels import curve_value, place_of
+from soro_mechanics.numerics.curve_kernels import curve_values, place_of
 from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
 from soro_mechanics.robot_file.reader import RobotDescription
 
+_HERE = np.eye(4)
 _ARM = np.array([1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # turns count as 0.1 m of arm
 _PER_UNIT = 1.0 / np.outer(_ARM, _ARM)
 _LOAD_STEPS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
@@ -57,9 +59,14 @@ class Ancf(Model):
         self.structure = make_structure(self.legs)
         self.tolerance = tolerance_of(self.legs)
         self.rest = assemble(self.legs)
+        self._apart = bool(self.legs.tip.any())  # the tip and the platform's frame
         self._platform_points = np.array([self.legs.platform_centre - self.legs.tip, np.zeros(3)])
-        none = np.zeros(0, np.int64)
+        none, curves = np.zeros(0, np.int64), self.legs.curves
         self._no_forces = none, none, np.zeros(0), np.zeros((0, 3))  # on legs
+        self._kept: tuple[bytes, AncfLoads | None] = b'', None  # of the last load case
+        first = np.cumsum([0, *(len(c.pressures) for c in curves)])
+        self._curves = np.concatenate([np.zeros((3, 0)), *curves], axis=1), first
+        self._ends = [(k, c.pressures.item(0), c.pressures.item(-1)) for k, c in enumerate(curves)]
         count = self.legs.elements * self.legs.stations_per_element + 1
         arc = np.linspace(0.0, self.legs.length, count)
         radii = np.full(count, self.legs.radius)
@@ -74,8 +81,9 @@ class Ancf(Model):
         """Return stretch ratios and their derivatives by the actuation, shapes (n,)."""
         if not self.legs.curves:
             return actuation.copy(), np.ones(len(actuation))
-        pairs = [curve_value(*c, p) for c, p in zip(self.legs.curves, actuation, strict=True)]
-        return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+        stretch, slope = found = np.empty((2, len(actuation)))
+        curve_values(*self._curves, actuation, found)
+        return stretch, slope
 
     def actuation_for(self, stretch: Array) -> Array:
         """Return the actuation of stretch ratios (n,)."""
@@ -99,16 +107,12 @@ class Ancf(Model):
         stretch, _ = self.stretches(actuation)
         first, applied = self._start(guess), self.kernel_loads(load)
         state, status = self.solve(first, applied, kernels.FORWARD, stretch, start)
-        return self._judged(self._configuration(actuation, load, state, status))
+        return self._configuration(actuation, load, state, status)
 
-    def _judged(self, q: Configuration) -> Configuration:
+    def _judged(self, q: Configuration, poses: Array) -> Configuration:
         """Return q with what leaves the theory: legs bent too far, curves beyond their data."""
-        q = judged(q)
-        beyond = [
-            name
-            for name, c, p in zip(self.legs.names, self.legs.curves, q.actuation, strict=False)
-            if not c.pressures[0] <= p <= c.pressures[-1]
-        ]
+        q, at = judged(q, poses), q.actuation.tolist()
+        beyond = [self.legs.names[k] for k, low, high in self._ends if not low <= at[k] <= high]
         if not (beyond and q.status.converged):
             return q
         text = f'{OUTSIDE}: the stretch of {", ".join(beyond)} is extrapolated beyond its curve'
@@ -129,7 +133,7 @@ class Ancf(Model):
             if status.code is Code.NONE:
                 actuation = self.actuation_for(state.stretch)
                 if self.within_limits(actuation):
-                    q = self._judged(self._configuration(actuation, load, state, status))
+                    q = self._configuration(actuation, load, state, status)
                     errors = task_errors(q.tip, target)
                     if errors[1] <= target.tolerances[1]:
                         return InverseSolution(actuation, q, *errors, (), q.status)
@@ -184,7 +188,10 @@ class Ancf(Model):
         return state, status_of(numbers, '', stable, smallest, said)
 
     def kernel_loads(self, load: LoadCase) -> AncfLoads:
-        """Collect tip wrench, further loads and weight for the kernels."""
+        """Collect tip wrench, further loads and weight for the kernels, which leave them."""
+        key, known = load.wrench.tobytes() + load.gravity.tobytes(), self._kept
+        if known[1] and known[0] == key and not load.loads:
+            return known[1]
         wrenches = np.zeros((2, 6))
         wrenches[0, :3] = self.legs.platform_mass * load.gravity
         wrenches[1] = load.wrench
@@ -205,7 +212,10 @@ class Ancf(Model):
             leg, element, xi = (np.array(column) for column in zip(*places, strict=True))
             on_legs = leg, element, xi, np.array(forces)
         weight = self.legs.leg_mass * load.gravity
-        return AncfLoads((weight, *on_legs), (points, wrenches, local))
+        found = AncfLoads((weight, *on_legs), (points, wrenches, local))
+        if not load.loads:
+            self._kept = key, found
+        return found
 
     def _place(self, load: Load) -> tuple[int, int, float]:
         """Return (leg, element, place in it) of a load on a leg."""
@@ -231,16 +241,18 @@ class Ancf(Model):
     def _configuration(
         self, actuation: Array, load: LoadCase, state: AncfState, status: SolverStatus
     ) -> Configuration:
-        legs = self.legs
+        legs, tip = self.legs, _HERE.copy()
         poses = np.empty((len(legs.names), len(self._arc_lengths[0]), 4, 4))
         leg_poses(state.nodes, state.stretch, self.structure[4], legs.stations_per_element, poses)
-        tip, platform = both = np.zeros((2, 4, 4))
-        both[:, :3, :3], both[:, :3, 3], both[:, 3, 3] = state.rotation, state.position, 1.0
-        platform[:3, 3] -= state.rotation @ legs.tip
+        tip[:3, :3], tip[:3, 3] = state.rotation, state.position
+        platform = tip.copy()
+        if self._apart:
+            platform[:3, 3] -= state.rotation @ legs.tip
         if not status.converged:
             # no solution: nothing that could be taken for one
-            poses[:] = both[:] = np.nan
-        return Configuration(
+            poses[:] = tip[:] = platform[:] = np.nan
+        q = made(
+            Configuration,
             model=self.name,
             actuation=actuation.copy(),
             load=load,
@@ -253,6 +265,7 @@ class Ancf(Model):
             bodies={PLATFORM: platform},
             state=state,
         )
+        return self._judged(q, poses)
 
 
 def _scaled(loads: AncfLoads, share: float) -> AncfLoads:

@@ -83,7 +83,8 @@ class Kirchhoff(Model):
         if status.code is Code.NONE:
             slack = (settled[1] - lengths) @ _MEAN
             status = amended(status, message=mean_remark(max(map(abs, slack.tolist()))))
-        return judged(self._configuration(actuation, load, settled[0], status))
+        q = self._configuration(actuation, load, settled[0], status)
+        return judged(q, q.backbones[0][None])
 
     def inverse(self, target: Target, load: LoadCase, guess: Guess) -> InverseSolution:
         """Find lengths: the published shape first, then corrected until `forward` is on target.

@@ -24,25 +24,13 @@ def driven_range(drive: DriveSpec, at: float) -> tuple[float, float]:
 
 def driven_values(drives: Sequence[DriveSpec], actuation: Array) -> tuple[Array, Array]:
     """Return the value of every drive and its slope by the actuator."""
-    value, gain, at = [], [], actuation.tolist()
-    for d in drives:
-        driven, slope = driven_range(d, at[d.actuator])
-        value.append(driven + d.offset)
-        gain.append(slope)
-    return np.array(value), np.array(gain)
+    at = actuation.tolist()
+    pairs = [(d.offset, *driven_range(d, at[d.actuator])) for d in drives]
+    return np.array([p[1] + p[0] for p in pairs]), np.array([p[2] for p in pairs])
 
 
 def driven_ranges(drives: Sequence[DriveSpec], actuation: Array) -> Array:
-    """Return the driven value of each actuator before any offset (what a curve makes of it)."""
-    return _by_actuator(drives, actuation)[0]
-
-
-def driven_slopes(drives: Sequence[DriveSpec], actuation: Array) -> Array:
-    """Return the slope of `driven_ranges` by each actuator."""
-    return _by_actuator(drives, actuation)[1]
-
-
-def _by_actuator(drives: Sequence[DriveSpec], actuation: Array) -> Array:
+    """Return what drives make of each actuator before any offset, and the slopes: (2, m)."""
     out = np.empty((2, len(actuation)))
     out[0], out[1] = actuation, 1.0
     for d in drives:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges, driven_slopes
+from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.layout import Layout
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
@@ -24,7 +24,7 @@ class DrivenLimits:
         self.description = description
         self.drives = layout.spec.drives
         self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
-        ends = [driven_ranges(self.drives, self.limits[:, k]) for k in range(2)]
+        ends = [driven_ranges(self.drives, self.limits[:, k])[0] for k in range(2)]
         self.low, self.high = np.minimum(*ends), np.maximum(*ends)
         self.range = self.high - self.low
         slack = LIMIT_SLACK * self.range
@@ -40,7 +40,7 @@ class DrivenLimits:
         low, high = [(self.low - driven) / self.range], [(self.high - driven) / self.range]
         if self.coupled:
             actuation = actuation_of(self.drives, driven, self.limits)
-            ranges = self.range / driven_slopes(self.drives, actuation)
+            ranges = self.range / driven_ranges(self.drives, actuation)[1]
         for limit in self.coupled:
             weights = limit.coefficients * ranges
             size = float(np.abs(weights).max())

@@ -132,7 +132,7 @@ class Equilibrium:
         work, old = self.scratch
         if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
             return Outcome(*solve_held_tendons(self.layout, x, start, (work, old), wanted, most))
-        state, w = self.layout.start_from(start), tangent or work
+        state, w = self.layout.start_from(start), work if tangent is None else tangent
         linear, change = near or (None, NO_RANGE)
         at, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
         limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None

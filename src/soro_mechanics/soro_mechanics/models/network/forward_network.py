@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, Guess, Load, LoadCase
+from soro_mechanics.core.configuration import Array, Configuration, Guess, Load, LoadCase, made
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import COARSE, SolverStatus, Stability, status_of, Warnings
 from soro_mechanics.models.network import layout as lay
@@ -278,7 +278,7 @@ class ForwardNetwork(Model):
     def equilibrium(self, loads: tuple[Load, ...]) -> Equilibrium:
         """Return the solver whose mesh has a node at every point load."""
         names = self._names
-        key = tuple((x.on, x.arc_length, x.until) for x in loads if x.on in names)
+        key = tuple([(x.on, x.arc_length, x.until) for x in loads if x.on in names])
         found = self._solvers.get(key)
         if found is not None:
             return found
@@ -303,11 +303,9 @@ class ForwardNetwork(Model):
         body, rods = outcome.state.body.copy(), shape.pose
         if not outcome.converged:  # nothing that could be taken for a solution
             body, rods = np.full_like(body, np.nan), np.full_like(rods, np.nan)
-        bodies = dict(zip(layout.bodies, body, strict=True))
-        tip = bodies[layout.spec.tip_body]
-        bodies[layout.spec.tip_body] = tip @ layout.off_tip
-        del bodies[layout.bodies[0]]
-        return Configuration(
+        tip, bodies = layout.named(body)
+        return made(
+            Configuration,
             model=self.name,
             actuation=problem.actuation,
             load=problem.load,
@@ -324,19 +322,17 @@ class ForwardNetwork(Model):
     def _status(
         self, equilibrium: Equilibrium, solution: Solution, outcome: Outcome, start: float
     ) -> SolverStatus:
-        def numbers() -> tuple[int, float, float, float]:
-            seconds = time.perf_counter() - start
-            return outcome.iterations, outcome.residual, equilibrium.tolerance, seconds
-
+        known = outcome.iterations, outcome.residual, equilibrium.tolerance
         if not outcome.converged:
-            return status_of(numbers(), FAILURE)
+            return status_of((*known, time.perf_counter() - start), FAILURE)
         linear = self.linearise_solution(solution, outcome.tangent)
         solution.linearisation = linear
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
         shape, stress, length = solution.shape, solution.state.wrench, solution.inputs.length
         actuation = solution.problem.actuation
         remark, doubt = self.guard(equilibrium).examined(shape, stress, length, actuation)
-        status = status_of(numbers(), '', linear.stable, smallest, linear.remark)
+        numbers = *known, time.perf_counter() - start
+        status = status_of(numbers, '', linear.stable, smallest, linear.remark)
         if remark:
             status = status.warned(Warnings.OUTSIDE_THEORY, remark)
         if doubt <= COARSE or not self.estimates_mesh:

@@ -34,6 +34,7 @@ from soro_mechanics.models.network.description.spec import (
 )
 from soro_mechanics.models.network.drive_values import driven_sections, driven_values
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
+from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.newton_kernels import drive_to
 from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
 from soro_mechanics.models.network.rod_sections import radius_at
@@ -159,6 +160,17 @@ class Layout:
         return np.asarray(np.linalg.inv(self.spec.tip), dtype=float)
 
     @cached_property
+    def _apart(self) -> bool:
+        return not np.array_equal(self.spec.tip, np.eye(4))
+
+    def named(self, body: Array) -> tuple[Array, dict[str, Array]]:
+        """Return the tip and, in their own frames, the bodies of a state's; they lie in it."""
+        tip = body[self.tip_body]
+        bodies = {name: body[b] for b, name in enumerate(self.bodies) if b}
+        bodies[self.spec.tip_body] = tip @ self.off_tip if self._apart else tip.copy()
+        return tip, bodies
+
+    @cached_property
     def body_units(self) -> Array:
         """What makes the tangent of the bodies dimensionless, (n, n)."""
         length, force = self.structure.scale.tolist()
@@ -175,7 +187,8 @@ class Layout:
 
     @cached_property
     def _moved(self) -> tuple[str, ...]:
-        joints = ('joint', 'spin') if self.structure.joint_kind.any() else ()
+        kinds = self.structure.joint_kind
+        joints = *('joint',) * bool(kinds.any()), *('spin',) * bool((kinds == SPHERICAL).any())
         return 'body', 'node', 'wrench', *joints, *('tension',) * self.holds_tendons
 
     @cached_property
@@ -349,7 +362,7 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: float | Array = 1.
     x = copied(inputs, *layout.driven)
     if 'map_gain' in layout.driven:
         x.map_gain[:] = gain
-    changed = dict[str, Any]()
+    changed: dict[str, Any] = {}
     if layout.holds_tendons:
         changed['pull'] = _pulled(layout, inputs, value, x.map_gain)
     rods, params = len(x.length), int(layout.structure.counts[5])

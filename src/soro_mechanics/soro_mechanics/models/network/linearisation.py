@@ -29,7 +29,7 @@ from soro_mechanics.models.network.arrays import (
 )
 from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
-from soro_mechanics.models.network.kernels.lane_kernels import BASE, LANES
+from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.linear_kernels import (
     follow_change,
     is_told,
@@ -59,15 +59,11 @@ class Shape:
 
 def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shape:
     """Return poses and wrenches at every station."""
-    s = layout.structure
-    steps = int(s.counts[4])
     first, fraction = layout.stations
-    wrench = np.zeros((len(fraction), 6))
-    if not s.counts[7]:  # two-node elements only: the nodes are the stations
-        return Shape(state.node.copy(), wrench, first, fraction)
-    pose = np.empty((len(fraction), 4, 4))
-    paths = np.empty((int(s.counts[7]), steps + 1, BASE * LANES))
-    trace(s, x, state, work, paths, pose, wrench, LANES)
+    if not layout.structure.counts[7]:  # two-node elements only: the nodes are the stations
+        return Shape(state.node.copy(), np.zeros((len(fraction), 6)), first, fraction)
+    pose, wrench = np.empty((len(fraction), 4, 4)), np.empty((len(fraction), 6))
+    trace(layout.structure, x, state, work, pose, wrench, LANES)
     return Shape(pose, wrench, first, fraction)
 
 
@@ -130,14 +126,14 @@ class Linearisation:
     ) -> None:
         s = cut.structure
         self.layout = cut
-        self._spare: list[Work] = [] if work and not found else cut.spare
-        self.work = work = work or cut.spare_work()
+        self._spare: list[Work] = cut.spare if work is None or found else []
+        self.work = work = cut.spare_work() if work is None else work
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
         self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
-        error, negative, holds = found or linearise(s, x, state, work, exact, LANES)
-        self.error, self.negative, self.holds = float(error), int(negative), bool(holds)
+        told: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
+        self.error, self.negative, self.holds = told
         n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns, self.vector = work.columns.copy(), work.vector.copy()
@@ -207,15 +203,18 @@ class Linearisation:
         loads = (x.follower, x.node_follower, x.dead[:, 3:], x.node_dead[:, 3:])
         return not any(np.count_nonzero(part) for part in loads)
 
-    @cached_property
+    @property
     def stable(self) -> bool:
         """Whether every eigenvalue of the whole tangent's symmetric part is positive.
 
         That is more than stability asks for where the loads have no energy. If all rods have mass,
         it is enough there that every mode swings.
         """
-        if self.negative == 0 or self.singular or self.conservative or not self._heavy:
-            return self.negative == 0
+        known = self.negative == 0 or self.singular or self.conservative or not self._heavy
+        return self.negative == 0 if known else self._swings
+
+    @cached_property
+    def _swings(self) -> bool:
         return modes_swing(self)
 
     @property

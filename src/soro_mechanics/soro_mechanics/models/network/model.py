@@ -55,7 +55,7 @@ class Network(ForwardNetwork):
     def too_far(self, point: Array) -> bool:
         """Whether a driven rod from the ground to the tip would be longer than it can be."""
         ends = np.array([(a.minimum, a.maximum) for a in self.description.actuators]).T
-        longest = np.maximum(*(driven_ranges(self.spec.drives, end) for end in ends))
+        longest = np.maximum(*(driven_ranges(self.spec.drives, end)[0] for end in ends))
         to_tip = np.linalg.inv(self.spec.tip)
         for d in self.spec.drives:
             first, last = self.spec.rods[d.rod].ends

@@ -116,7 +116,7 @@ class InverseProblem(DrivenLimits):
     def start(self, model: ForwardNetwork, guess: Guess) -> InverseState:
         """Return the guess or the rest, moved onto the limits where these can be kept."""
         actuation = model.rest if guess is None else guess.actuation
-        driven = driven_ranges(self.drives, actuation)
+        driven, _ = driven_ranges(self.drives, actuation)
         kept = self.allowed(driven)
         near = None
         if guess is not None and guess.state.equilibrium is self.equilibrium:

@@ -2,24 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape between nodes: poses and section wrenches after every step of integrated pieces."""
 
-from soro_mechanics.compilation.kernels import kernel, makes_arrays
-from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, Variation
+import numpy as np
+
+from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.models.network.kernels.lane_kernels import BASE, integrate_lanes, Variation
 from soro_mechanics.models.network.kernels.piece_kernels import predicted_pose, section_wrench
 from soro_mechanics.models.network.kernels.rod_kernels import fill_loads
 from soro_mechanics.numerics.lie_kernels import compose
 
 
-@makes_arrays
 @kernel
-def trace(s, x, state, w, paths, pose, wrench, lanes):
+def trace(s, x, state, w, pose, wrench, lanes):
     """Write pose (stations, 4, 4) and wrench (stations, 6), rods one after the other.
 
     An integrated piece adds a station after each of its steps, an element one at its end. The
-    wrench is that of the section, in its own axes; elements leave it at zero. paths is scratch,
-    shape (batches, steps + 1, BASE * LANES).
+    wrench is that of the section, in its own axes; elements leave it at zero.
     """
     fill_loads(s, x, state, w)
+    wrench[:] = 0.0
     steps = s.counts[4]
+    paths = np.empty((s.counts[7], steps + 1, BASE * lanes))
     for b in range(s.counts[7]):
         v = Variation(0, s.drive, s.lane_shift[b], x.heavy)
         integrate_lanes(w.load[b], x.table[b], steps, v, w.lanes[b], paths[b], lanes)

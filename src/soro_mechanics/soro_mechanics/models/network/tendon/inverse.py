@@ -56,7 +56,7 @@ class TendonInverse(InverseProblem):
         if guess is not None and guess.state.equilibrium is self.equilibrium:
             near = (guess.state.problem, guess.state.state)
         outcome = self.equilibrium.solve(Problem(actuation, self.load), model.rest, near)
-        driven = driven_ranges(self.drives, actuation)
+        driven, _ = driven_ranges(self.drives, actuation)
         driven[self._held] = self.layout.tendons.held_tensions(outcome.state)[self._rows]
         state = copy_state(outcome.state)
         state.tension[:] = 0.0
