@@ -4,6 +4,8 @@
 
 import os
 from pathlib import Path
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -55,3 +57,18 @@ def test_a_user_without_a_home_has_a_folder_too(places, monkeypatch):
 
     monkeypatch.setattr(Path, 'home', homeless)
     assert kernel_cache.cache_root() == temporary / f'soro-numba-{os.getuid()}'
+
+
+FIRST = """
+import numba
+from soro_mechanics.numerics.lie_kernels import so3_exp
+print(so3_exp._cache.cache_path)
+"""
+
+
+def test_who_imports_numba_first_has_the_same_folder():
+    variables = {k: v for k, v in os.environ.items() if k != 'NUMBA_CACHE_DIR'}
+    done = subprocess.run(
+        [sys.executable, '-c', FIRST], env=variables, capture_output=True, text=True, check=True
+    )
+    assert kernel_cache.kernel_hash() in Path(done.stdout.strip()).parts

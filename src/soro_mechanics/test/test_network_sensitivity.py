@@ -95,6 +95,14 @@ def test_tip_and_compliance_against_solving_again(solve, middle, case):
     np.testing.assert_allclose(found.compliance[case], change, atol=5e-3 * np.abs(change).max())
 
 
+def test_a_step_of_newton_leads_to_the_tip_of_other_numbers(solve, middle):
+    _, q, _ = middle
+    changed, solved = solve(young=1.0003 * VALUES['young'])
+    assert np.abs(solved.tip - q.tip).max() > 1e-5
+    tip = changed.model_object.shifted_tip(q)
+    np.testing.assert_allclose(tip, solved.tip, rtol=0.0, atol=1e-7)  # the square of that
+
+
 def test_stiffer_and_heavier_alike_changes_nothing():
     """Scaling all stiffness like all loads leaves the shape: a law the derivatives obey."""
     robot = load_robot('stewart_gough')

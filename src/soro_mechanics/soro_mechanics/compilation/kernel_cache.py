@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import os
 from pathlib import Path
+import sys
 import tempfile
 
 from soro_mechanics.compilation.kernel_cache_repair import repair_broken_caches
@@ -57,7 +58,10 @@ def _writable(folder: Path) -> bool:
 
 
 def use_kernel_cache() -> None:
-    """Point Numba at the folder of the present kernels; call before numba is imported."""
+    """Point Numba at the folder of the present kernels; call before one is made."""
     if 'NUMBA_CACHE_DIR' not in os.environ:
         os.environ['NUMBA_CACHE_DIR'] = str(cache_root() / kernel_hash())
+    numba = sys.modules.get('numba')
+    if numba is not None and not numba.config.CACHE_DIR:  # read when it was imported, before us
+        numba.config.CACHE_DIR = os.environ['NUMBA_CACHE_DIR']
     repair_broken_caches()

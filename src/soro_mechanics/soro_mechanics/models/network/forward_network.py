@@ -224,7 +224,7 @@ class ForwardNetwork(Model):
         found = equilibrium.newton(equilibrium.inputs(problem), start, 1)
         if not math.isfinite(found.residual):
             return None
-        return found.state.body[equilibrium.layout.tip_body] @ equilibrium.layout.off_tip
+        return found.state.body[equilibrium.layout.tip_body]
 
     def fits(self, q: Configuration) -> bool:
         """Whether a Configuration has the mesh of this model."""
