@@ -173,6 +173,25 @@ def test_of_several_processes_one_compiles(tmp_path):
     assert [p.returncode for p in started] == [0] * 3
 
 
+FULL = """
+import resource, sys
+import numpy as np
+import few_kernels as few
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # what a full disk does: no byte is written
+few.top(few.Pair(np.ones(3), np.ones(3)), np.zeros(3))
+print(sum(sum(f.stats.cache_misses.values()) for f in (few.inner, few.outer, few.top)))
+"""
+
+
+def test_a_full_disk_is_no_end(tmp_path):
+    environment = program_folder(tmp_path, 0) | {'PYTHONDONTWRITEBYTECODE': '1'}
+    done = subprocess.run(
+        [sys.executable, '-c', FULL], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == '3\n', done.stderr
+    assert done.stderr.count('\n') == 1 and 'cannot be kept' in done.stderr
+
+
 @kernel
 def _shifted(value, by):
     return value + by

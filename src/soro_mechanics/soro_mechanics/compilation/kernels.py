@@ -246,7 +246,8 @@ def _take(lock: IO[str]) -> None:
             time.sleep(0.02)
         else:
             lock.truncate(0)
-            print(rank, file=lock, flush=True)
+            with contextlib.suppress(OSError):  # disk full; what a file buffers fails again later
+                os.write(lock.fileno(), f'{rank}\n'.encode())
             return
 
 
