@@ -4,9 +4,11 @@
 
 import fcntl
 import json
+import os
 from pathlib import Path
 import subprocess
 import sys
+import threading
 import time
 
 from forked_programs import ForkedPrograms, own_cache
@@ -50,6 +52,7 @@ def top(pair, out):
 """
 PROGRAM = """
 import json
+import os
 import numpy as np
 import few_kernels as few
 out = np.zeros(3)
@@ -146,6 +149,7 @@ def test_only_what_python_calls_is_compiled_for_it(tmp_path, programs, large):
 
 TOGETHER = """
 import sys
+import threading
 import numpy as np
 import few_kernels as few
 print('ready', flush=True)
@@ -238,6 +242,32 @@ def test_one_that_gets_less_of_the_processor_is_not_waited_for(
             holder.communicate()
             kernels._take(lock)
             assert path.read_text() == '0\n'
+
+
+@pytest.mark.parametrize(
+    'lock', [kernels.global_compiler_lock, kernels.llvm.ffi.lib._lock], ids=['numba', 'llvm']
+)
+def test_a_forked_process_can_compile_whatever_threads_did(lock):
+    ended = threading.Event()
+
+    def compile_on():
+        while not ended.is_set():
+            with lock:
+                sum(range(100_000))
+
+    thread = threading.Thread(target=compile_on)
+    thread.start()
+    try:
+        free = []
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                os._exit(not lock._lock.acquire(blocking=False))
+            free.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0)
+    finally:
+        ended.set()
+        thread.join()
+    assert all(free)
 
 
 BACK = """
