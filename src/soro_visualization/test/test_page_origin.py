@@ -118,6 +118,27 @@ def test_what_is_no_request_at_all_says_nothing(caplog, monkeypatch):
     assert not caplog.records
 
 
+def test_a_page_that_sleeps_does_not_keep_the_viewer():
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    viewer = Viewer(description, port=derived_port('test_sleeping'))
+    parts = urlsplit(viewer.address)
+    words = (
+        'GET / HTTP/1.1',
+        f'Host: {parts.netloc}',
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+        f'Sec-WebSocket-Protocol: viser-v{viser.__version__}',
+    )
+    with socket.create_connection((parts.hostname, parts.port), 10.0) as page:
+        page.sendall('\r\n'.join((*words, '', '')).encode())
+        assert page.recv(12) == b'HTTP/1.1 101'
+        thread = viewer.server._websock_server._server_thread
+        viewer.close()
+        assert not thread.is_alive()
+
+
 def test_servers_made_elsewhere_are_left_alone():
     before = websocket_server.serve
     with only_own_page('Arm & hand'):

@@ -25,6 +25,7 @@ from websockets.http11 import Request, Response
 
 from soro_visualization.page.additions import with_additions
 
+GOODBYE = 0.5  # s for a page to answer that the server ends; one that sleeps never does
 _making = threading.Lock()
 _log = logging.getLogger(__name__)
 
@@ -79,7 +80,8 @@ def only_own_page(title: str) -> Iterator[None]:
             headers = Headers({'Content-Type': 'text/plain', 'Content-Length': str(len(body))})
             return Response(http.HTTPStatus.FORBIDDEN, 'Forbidden', headers, body)
 
-        return serve(*arguments, process_request=check, logger=_log, **options)
+        options |= {'logger': _log, 'close_timeout': GOODBYE}
+        return serve(*arguments, process_request=check, **options)
 
     with _making:
         websocket_server.serve = guarded  # type: ignore[assignment,misc]
