@@ -108,7 +108,9 @@ def test_who_sees_the_folder_may_end_the_recording_even_from_the_background(tmp_
         (('--duration', '-1'), 'give a number of seconds above zero'),
         (('--duration', 'nan'), "--duration: 'nan' is no finite number"),
         (('--duration', 'inf'), "--duration: 'inf' is no finite number"),
-        (('--duration', '2min'), "--duration: '2min' is no finite number without unit"),
+        (('--duration', '1e999s'), "--duration: '1e999s': not a finite number"),
+        (('--duration', '2min'), "--duration: '2min': unknown unit 'min'"),
+        (('--duration', '2mm'), "--duration: '2mm': 'mm' measures another dimension"),
         (('--reserve', '-5'), '--reserve = -5: give megabytes'),
     ],
 )

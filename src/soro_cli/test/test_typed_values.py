@@ -57,6 +57,31 @@ def test_no_option_takes_a_number_that_is_none(capsys, word):
     assert looked_at > 8
 
 
+TIMES = {
+    ('record', '--duration'): (),
+    ('move', '--timeout'): ('--rest',),
+    ('protocol', '--duration'): ('step', 'a.csv'),
+}
+
+
+@pytest.mark.parametrize(('verb', 'option'), TIMES)
+@pytest.mark.parametrize(
+    ('word', 'seconds'), [('25', 25.0), ('25s', 25.0), ('0.2 s', 0.2), ('200ms', 0.2), ('0', 0.0)]
+)
+def test_times_are_typed_alike_with_or_without_their_unit(verb, option, word, seconds):
+    found = parsed(verb, *TIMES[verb, option], option, word)
+    assert getattr(found, option.strip('-')) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(('verb', 'option'), TIMES)
+@pytest.mark.parametrize('word', ['nan', 'inf', '1e999', '1e999s', '2mm', '2min', 's', ''])
+def test_what_is_no_time_is_refused_in_one_line(capsys, verb, option, word):
+    with pytest.raises(SystemExit):
+        parsed(verb, *TIMES[verb, option], option, word)
+    said = capsys.readouterr().err
+    assert f'{option}: {word!r}' in said and said.count('\n') == 1
+
+
 @pytest.mark.parametrize('verb', ['ik', 'move'])
 @pytest.mark.parametrize('flag', [(), ('--pose',)])
 def test_ik_and_move_take_a_pose_the_same_way(verb, flag):

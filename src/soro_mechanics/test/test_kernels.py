@@ -4,9 +4,11 @@
 
 import fcntl
 import json
+import os
 from pathlib import Path
 import subprocess
 import sys
+import threading
 import time
 
 from forked_programs import ForkedPrograms, own_cache
@@ -50,6 +52,7 @@ def top(pair, out):
 """
 PROGRAM = """
 import json
+import os
 import numpy as np
 import few_kernels as few
 out = np.zeros(3)
@@ -149,6 +152,7 @@ def test_only_what_python_calls_is_compiled_for_it(tmp_path, programs, large):
 
 TOGETHER = """
 import sys
+import threading
 import numpy as np
 import few_kernels as few
 print('ready', flush=True)
@@ -174,6 +178,25 @@ def test_of_several_processes_one_compiles(tmp_path):
     compiled = [int(p.communicate(timeout=120)[0]) for p in started]
     assert sum(compiled) == 3, compiled
     assert [p.returncode for p in started] == [0] * 3
+
+
+FULL = """
+import resource, sys
+import numpy as np
+import few_kernels as few
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # what a full disk does: no byte is written
+few.top(few.Pair(np.ones(3), np.ones(3)), np.zeros(3))
+print(sum(sum(f.stats.cache_misses.values()) for f in (few.inner, few.outer, few.top)))
+"""
+
+
+def test_a_full_disk_is_no_end(tmp_path):
+    environment = program_folder(tmp_path, 0) | {'PYTHONDONTWRITEBYTECODE': '1'}
+    done = subprocess.run(
+        [sys.executable, '-c', FULL], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == '3\n', done.stderr
+    assert done.stderr.count('\n') == 1 and 'cannot be kept' in done.stderr
 
 
 @kernel
@@ -222,6 +245,32 @@ def test_one_that_gets_less_of_the_processor_is_not_waited_for(
             holder.communicate()
             kernels._take(lock)
             assert path.read_text() == '0\n'
+
+
+@pytest.mark.parametrize(
+    'lock', [kernels.global_compiler_lock, kernels.llvm.ffi.lib._lock], ids=['numba', 'llvm']
+)
+def test_a_forked_process_can_compile_whatever_threads_did(lock):
+    ended = threading.Event()
+
+    def compile_on():
+        while not ended.is_set():
+            with lock:
+                sum(range(100_000))
+
+    thread = threading.Thread(target=compile_on)
+    thread.start()
+    try:
+        free = []
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                os._exit(not lock._lock.acquire(blocking=False))
+            free.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0)
+    finally:
+        ended.set()
+        thread.join()
+    assert all(free)
 
 
 BACK = """

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from rclpy.action import ActionClient
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from std_msgs.msg import Int32
@@ -195,6 +196,36 @@ def test_goals_run_beside_each_other_and_their_results_arrive(slow):
     slow.go.set()
     assert [wait_for(h.get_result_async()).result.solved for h in handles] == [3, 4]
     slow.ros.do(slow, slow.action.destroy)
+
+
+def test_of_a_burst_of_goals_none_is_lost(slow):
+    """Asked for, cancelled and awaited while the thread that spins is busy elsewhere."""
+    deep, burst = QoSProfile(depth=2 * MAX_WAITING), range(MAX_WAITING)
+    place, names = (slow.ros.client, AnalyzeWorkspace, '/slow/act'), ('goal', 'result', 'cancel')
+    qos = {f'{name}_service_qos_profile': deep for name in names}
+    client = slow.ros.do(slow.ros.client, ActionClient, *place, **qos)
+    assert client.wait_for_server(10.0)
+
+    def at_once(send):
+        """Send while nobody takes what arrives."""
+        held, release = threading.Event(), threading.Event()
+        hold = lambda: held.set() or release.wait(20.0)  # noqa: E731
+        thread = threading.Thread(target=slow.ros.do, args=(slow, hold))
+        thread.start()
+        assert held.wait(10.0)
+        answers = [send(i) for i in burst]
+        release.set()
+        thread.join()
+        return [wait_for(answer) for answer in answers]
+
+    handles = at_once(lambda i: client.send_goal_async(AnalyzeWorkspace.Goal(samples=i)))
+    assert all(handle.accepted for handle in handles)
+    cancelled = at_once(lambda i: handles[i].cancel_goal_async())
+    assert all(len(answer.goals_canceling) == 1 for answer in cancelled)
+    slow.go.set()
+    results = at_once(lambda i: handles[i].get_result_async())
+    assert [answer.result.solved for answer in results] == list(burst)
+    slow.ros.do(slow.ros.client, client.destroy)
 
 
 def test_a_closed_lane_does_what_waits_and_ends_its_threads(slow):

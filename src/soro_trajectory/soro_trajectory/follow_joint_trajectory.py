@@ -90,6 +90,11 @@ class FollowAction:
         if sorted(trajectory.joint_names) != sorted(self._names) or whole:
             text = f'joint_names = {list(trajectory.joint_names)}: expected each of {self._names}'
             raise GoalEnded('INVALID_JOINTS', f'{text}, in multi_dof_trajectory none')
+        if goal.component_path_tolerance or goal.component_goal_tolerance:
+            raise GoalEnded('INVALID_JOINTS', 'component tolerances: expected none, as of joints')
+        wait = seconds(goal.goal_time_tolerance) or GOAL_TIME
+        if wait < 0.0:
+            raise InvalidInput('goal_time_tolerance', wait, 'seconds, or 0 for the default')
         path = self._tolerances('path_tolerance', goal.path_tolerance)
         last = self._tolerances('goal_tolerance', goal.goal_tolerance)
         rates, here = self._stream.rates, self._node.present
@@ -106,7 +111,6 @@ class FollowAction:
                 # What went on until then has moved it.
                 where = goal_of_trajectory(self._robot, trajectory, rates, here())
             self._node.go_to(where.actuation, generation, schedule=where.schedule)
-            wait = seconds(goal.goal_time_tolerance) or GOAL_TIME
             self._watch(handle, generation, path, last, wait)
         except Exception:
             if self._stream.generation == generation:

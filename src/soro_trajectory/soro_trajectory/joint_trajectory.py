@@ -57,6 +57,8 @@ def goal_of_trajectory(
             expected = f'values within the limits ({"; ".join(found)})'
             raise InvalidInput(f'{field}.positions', values[-1].tolist(), expected)
         times.append(seconds(point.time_from_start))
+    if times[0] < 0.0:
+        raise InvalidInput('points[0].time_from_start', times[0], 'no time before the start')
     if start is not None and times[0] > 0.0:
         values.insert(0, start)
         times.insert(0, 0.0)

@@ -6,7 +6,7 @@ import threading
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
-from control_msgs.msg import JointTolerance
+from control_msgs.msg import JointComponentTolerance, JointTolerance
 import numpy as np
 import pytest
 from rclpy.duration import Duration
@@ -152,6 +152,23 @@ BAD = {
             f.goal((9.0, MIDDLE)), goal_tolerance=[JointTolerance(name=f.names[0], velocity=1.0)]
         ),
         'INVALID_GOAL',
+    ),
+    'begins before its start': (lambda f: f.goal((-1.0, START), (9.0, MIDDLE)), 'INVALID_GOAL'),
+    'less than no time to settle': (
+        lambda f: f.goal((9.0, MIDDLE), goal_time_tolerance=Duration(seconds=-1.0).to_msg()),
+        'INVALID_GOAL',
+    ),
+    'tolerance of a component on the way': (
+        lambda f: f.goal(
+            (9.0, MIDDLE), component_path_tolerance=[JointComponentTolerance(position=1.0)]
+        ),
+        'INVALID_JOINTS',
+    ),
+    'tolerance of a component at the end': (
+        lambda f: f.goal(
+            (9.0, MIDDLE), component_goal_tolerance=[JointComponentTolerance(position=1.0)]
+        ),
+        'INVALID_JOINTS',
     ),
 }
 

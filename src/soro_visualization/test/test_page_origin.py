@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import logging
+import socket
 from urllib.parse import urlsplit
 
 from hypothesis import example, given, settings
@@ -13,7 +16,7 @@ import pytest
 import viser
 from websockets.asyncio import server as websocket_server
 from websockets.datastructures import Headers
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -83,6 +86,57 @@ def test_the_page_itself_is_served_under_every_name_of_loopback(address):
         answer = connection.getresponse()
         assert answer.status == 200 and b'<html' in answer.read()
         connection.close()
+
+
+@pytest.mark.parametrize('garbage', ['hello', b'', b'\xff\x00', b'\xc0', b'\x81\xa4type\xa4Nope'])
+def test_what_is_no_message_ends_its_connection_in_one_line(address, caplog, garbage):
+    with open_socket(address) as connection:
+        connection.send(garbage)
+        with pytest.raises(ConnectionClosedError):
+            while True:
+                connection.recv(timeout=10.0)
+    (said,) = caplog.records
+    assert said.exc_info is None and 'Traceback' not in said.getMessage()
+    assert said.getMessage().startswith('connection handler failed: ')
+
+
+def test_what_is_no_request_at_all_says_nothing(caplog, monkeypatch):
+    # Viser silences it from the first request on, of any server of the process.
+    monkeypatch.setattr(logging.getLogger('websockets.server'), 'filters', [])
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    viewer = Viewer(description, port=derived_port('test_no_request'))
+    parts = urlsplit(viewer.address)
+    for garbage in (b'', b'hello\r\n\r\n', b'GET / HTTP/9\r\n\r\n', b'a' * 10_000):
+        with socket.create_connection((parts.hostname, parts.port), 10.0) as connection:
+            connection.sendall(garbage)
+            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
+                assert not connection.recv(1)
+    with open_socket(viewer.address) as connection:  # it serves as before
+        assert connection.recv(timeout=10.0)
+    viewer.close()
+    assert not caplog.records
+
+
+def test_a_page_that_sleeps_does_not_keep_the_viewer():
+    description = read_robot_file(find_robot_file('stiff_flop'))
+    viewer = Viewer(description, port=derived_port('test_sleeping'))
+    parts = urlsplit(viewer.address)
+    words = (
+        'GET / HTTP/1.1',
+        f'Host: {parts.netloc}',
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+        f'Sec-WebSocket-Protocol: viser-v{viser.__version__}',
+    )
+    with socket.create_connection((parts.hostname, parts.port), 10.0) as page:
+        page.sendall('\r\n'.join((*words, '', '')).encode())
+        assert page.recv(12) == b'HTTP/1.1 101'
+        thread = viewer.server._websock_server._server_thread
+        viewer.close()
+        assert not thread.is_alive()
 
 
 def test_servers_made_elsewhere_are_left_alone():

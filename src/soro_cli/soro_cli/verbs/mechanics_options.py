@@ -52,6 +52,22 @@ def whole(most: int = 2**16 - 1) -> Callable[[str], int]:
     return read
 
 
+def seconds(text: str) -> float:
+    """Read a time [s]: with its unit, or a number of seconds."""
+    from soro_mechanics.robot_file.quantity import parse, QuantityError
+
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            value = parse(text, 's')[0]
+        except QuantityError as error:
+            raise argparse.ArgumentTypeError(f'{text!r}: {error}') from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f'{text!r} is no finite number')
+    return value
+
+
 @contextmanager
 def mechanics(arguments: argparse.Namespace) -> Iterator[OnlineMechanics | OfflineMechanics]:
     """Reach the running robot, or load a robot file where --offline asks for that."""

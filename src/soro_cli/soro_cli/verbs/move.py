@@ -9,7 +9,7 @@ from typing import Any
 
 from soro_cli.robot_choice import add_robot_options, running_robot
 from soro_cli.tables import note, print_json, print_table, some
-from soro_cli.verbs.mechanics_options import check_units
+from soro_cli.verbs.mechanics_options import check_units, seconds
 from soro_cli.verbs.pose_options import add_pose_options, typed_pose, TypedPose
 from soro_node.user_errors import UserError
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='else: arrived when within this share of the range (default: %(default)s)',
     )
     parser.add_argument(
-        '--timeout', type=float, default=15.0, help='patience [s] (default: %(default)s)'
+        '--timeout', type=seconds, default=15.0, help='patience [s] (default: %(default)s)'
     )
     parser.add_argument('--no-wait', action='store_true', help='send the target and leave')
     add_robot_options(parser, offline=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soro_cli.robot_choice import add_robot_options
 from soro_cli.tables import print_json
-from soro_cli.verbs.mechanics_options import conclude, json_of, whole
+from soro_cli.verbs.mechanics_options import conclude, json_of, seconds, whole
 
 SUMMARY = 'pull test, stretches, step or chirp of the running robot, as a table; it moves'
 EPILOG = """\
@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--amplitude', type=float, default=0.0, help='of the range (0.5 or less)')
     parser.add_argument('--count', type=whole(), default=0, help='stretches up and back (10)')
     parser.add_argument('--settle', default='0', help='rest before a row counts (1s)')
-    parser.add_argument('--duration', default='0', help='of the record, or for each pull (10s)')
+    text = 'of the record, or for each pull (10s)'
+    parser.add_argument('--duration', type=seconds, default=0.0, help=text)
     ends = {'type': float, 'nargs': 2, 'default': (0.0, 0.0), 'metavar': 'HZ'}
     parser.add_argument('--frequency', **ends, help='of a chirp, from and to (0.1 2)')
     parser.add_argument('--length', action='append', default=[], help='of the pulls (2mm, 4mm)')
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         amplitude=arguments.amplitude,
         count=arguments.count,
         settle_time=number(arguments.settle, 's', '--settle'),
-        duration=number(arguments.duration, 's', '--duration'),
+        duration=arguments.duration,
         lowest_frequency=arguments.frequency[0],
         highest_frequency=arguments.frequency[1],
         lengths=[number(text, 'm', '--length') for text in arguments.length],

@@ -10,6 +10,7 @@ from typing import Any
 
 from soro_cli.interrupts import hear_interrupts
 from soro_cli.tables import note, print_json, print_table
+from soro_cli.verbs.mechanics_options import seconds
 from soro_node.user_errors import UserError
 
 SUMMARY = 'record everything of the running robots into a bag (MCAP) until Ctrl-C'
@@ -38,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         '--duration',
-        type=float,
-        metavar='SECONDS',
+        type=seconds,
+        metavar='TIME',
         help='stop by itself, so long after all topics are connected',
     )
     parser.add_argument(

@@ -56,6 +56,20 @@ LARGE = 8_000  # bytes of LLVM bitcode above which a kernel is called instead of
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
 
 
+def _before_fork() -> None:
+    """Wait for threads that compile: of a lock they held, a forked process would wait for ever."""
+    global_compiler_lock.acquire()
+    llvm.ffi.lib._lock.__enter__()
+
+
+def _after_fork() -> None:
+    llvm.ffi.lib._lock.__exit__()
+    global_compiler_lock.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Keeps a kernel with what Python calls it by, and without, apart."""
 
@@ -308,7 +322,8 @@ def _take(lock: IO[str]) -> None:
             time.sleep(0.02)
         else:
             lock.truncate(0)
-            print(rank, file=lock, flush=True)
+            with contextlib.suppress(OSError):  # disk full; what a file buffers fails again later
+                os.write(lock.fileno(), f'{rank}\n'.encode())
             return
 
 

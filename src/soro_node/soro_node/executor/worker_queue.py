@@ -60,6 +60,8 @@ class WorkerQueue:
             # daemons: a process that is told to end does not wait for a long solve
             threading.Thread(target=self._work, name=f'{name}_{number}', daemon=True).start()
         self._most = MAX_WAITING + threads
+        # Deeper than rclpy's 10, so that a burst is refused, or waits, rather than lost.
+        self._qos = QoSProfile(depth=2 * self._most)
         self._inside = 0
         self._lock = threading.Lock()
 
@@ -84,14 +86,12 @@ class WorkerQueue:
             else:
                 send(response, header)
 
-        # Deeper than rclpy's 10, so that a burst is refused rather than lost.
-        qos = QoSProfile(depth=2 * self._most)
         # A callback is not told whose request it has; `send_response` is, which the executor calls
         # with what the callback returned. The lock keeps a callback from returning before that is
         # replaced.
         with self._lock:
             service: Any = self._node.create_service(
-                kind, name, callback, qos_profile=qos, callback_group=self._group
+                kind, name, callback, qos_profile=self._qos, callback_group=self._group
             )
             send, service.send_response = service.send_response, send_or_submit
         return service
@@ -111,9 +111,16 @@ class WorkerQueue:
         async def callback(handle: Any) -> Any:
             return await self._run(execute, handle, *arrived())
 
-        cancel, group = (lambda handle: CancelResponse.ACCEPT), self._group
         return ActionServer(
-            self._node, kind, name, callback, callback_group=group, cancel_callback=cancel
+            self._node,
+            kind,
+            name,
+            callback,
+            callback_group=self._group,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
+            goal_service_qos_profile=self._qos,
+            result_service_qos_profile=self._qos,
+            cancel_service_qos_profile=self._qos,
         )
 
     def newest(self, call: Callable[[Any], None]) -> Callable[[Any], None]:

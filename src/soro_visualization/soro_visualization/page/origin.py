@@ -25,7 +25,20 @@ from websockets.http11 import Request, Response
 
 from soro_visualization.page.additions import with_additions
 
+GOODBYE = 0.5  # s for a page to answer that the server ends; one that sleeps never does
 _making = threading.Lock()
+_log = logging.getLogger(__name__)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """Say in a line what a stranger's garbage was; a connection that asked for nothing is none."""
+    if record.exc_info:
+        record.msg, record.args = f'{record.getMessage()}: {record.exc_info[1]!r}', ()
+        record.exc_info = None
+    return not record.msg.startswith('opening handshake failed')
+
+
+_log.addFilter(_in_one_line)
 
 
 def refusal(headers: Headers) -> str:
@@ -62,11 +75,12 @@ def only_own_page(title: str) -> Iterator[None]:
             if not reason:
                 answer = process_request(connection, request)
                 return None if answer is None else with_additions(answer, title)
-            logging.getLogger(__name__).warning('refused a request: %s', reason)
+            _log.warning('refused a request: %s', reason)
             body = reason.encode()
             headers = Headers({'Content-Type': 'text/plain', 'Content-Length': str(len(body))})
             return Response(http.HTTPStatus.FORBIDDEN, 'Forbidden', headers, body)
 
+        options |= {'logger': _log, 'close_timeout': GOODBYE}
         return serve(*arguments, process_request=check, **options)
 
     with _making:
