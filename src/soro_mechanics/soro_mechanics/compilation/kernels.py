@@ -19,14 +19,13 @@ process that compiles for later does: on a busy computer it may get no processor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import copy
 import dataclasses
 import fcntl
 import gc
 import hashlib
-import inspect
 import os
 from pathlib import Path
 import sys
@@ -52,6 +51,7 @@ PATIENCE = 5.0  # s for one that gets less of a busy processor: it may get none
 SELDOM = 50_000  # objects made between two looks for garbage, while something is compiled
 MAKERS = {'array', 'astype', 'copy', 'empty', 'eye', 'full', 'ones', 'ravel', 'sum', 'zeros'}
 VIEW = 'only kernels that count no references may call it; Python calls its py_func'
+MOST = 8  # arguments of a kernel
 LARGE = 8_000  # bytes of LLVM bitcode above which a kernel is called instead of copied
 _OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy', 'no_cfunc_wrapper': True}
 
@@ -204,14 +204,30 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         kernel = self.kernel
         if kernel.targetoptions['no_cpython_wrapper']:
             return self.py_func
-        if args not in kernel.bodies and not kernel.is_kept(args, False):
+        if not (args in kernel.bodies or kernel.is_kept(args, False)) or len(args) > MOST:
             return self.py_func
         kernel.prepare(args)
         kernel.targetoptions['no_cpython_wrapper'] = kernel.called_again = True
-        function, names = self.py_func, ', '.join(inspect.signature(self.py_func).parameters)
-        made: dict[str, Any] = {'__name__': function.__module__, 'kernel': kernel}
-        exec(f'def {function.__name__}({names}): return kernel({names})', made)
-        return made[function.__name__]
+        call, function = _calls(kernel)[len(args)], self.py_func
+        # A name of its own: the linker knows what it calls by the other one.
+        call.__name__ = call.__qualname__ = f'{function.__qualname__}_for_python'
+        call.__module__ = function.__module__
+        return call
+
+
+def _calls(kernel: Any) -> tuple[Callable[..., Any], ...]:
+    """Return what calls a kernel, by the number of its arguments."""
+    return (
+        lambda: kernel(),
+        lambda a: kernel(a),
+        lambda a, b: kernel(a, b),
+        lambda a, b, c: kernel(a, b, c),
+        lambda a, b, c, d: kernel(a, b, c, d),
+        lambda a, b, c, d, e: kernel(a, b, c, d, e),
+        lambda a, b, c, d, e, f: kernel(a, b, c, d, e, f),
+        lambda a, b, c, d, e, f, g: kernel(a, b, c, d, e, f, g),
+        lambda a, b, c, d, e, f, g, h: kernel(a, b, c, d, e, f, g, h),
+    )
 
 
 def _has_array(kind: Any) -> bool:
