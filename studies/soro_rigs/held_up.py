@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 import functools
+import itertools
 import math
 import os
 from pathlib import Path
@@ -108,11 +109,23 @@ def judged(
         again()
 
 
+def empty_folders(named: dict[str, Any]) -> Callable[[], None]:
+    """Return what gives the arguments of a test an empty `tmp_path` for one more attempt."""
+    folder, numbers = named.get('tmp_path'), itertools.count(2)
+
+    def again() -> None:
+        if folder is not None:
+            named['tmp_path'] = folder / f'attempt_{next(numbers)}'
+            named['tmp_path'].mkdir()
+
+    return again
+
+
 def undisturbed(test: Callable[..., None]) -> Callable[..., None]:
     """Let a test be judged by an attempt in which nothing was held up; it begins by itself."""
 
     @functools.wraps(test)
     def run(*arguments: Any, **named: Any) -> None:
-        judged(lambda: test(*arguments, **named))
+        judged(lambda: test(*arguments, **named), empty_folders(named))
 
     return run

@@ -40,6 +40,19 @@ def test_a_failure_without_a_delay_stands_and_nothing_is_tried_again(longest):
     assert tried == [3]
 
 
+def test_every_attempt_has_an_empty_folder(longest, tmp_path):
+    longest[:], found = [0.3, 0.3, 0.0], []
+
+    @undisturbed
+    def test(tmp_path):
+        found.append(list(tmp_path.iterdir()))
+        (tmp_path / 'report.json').touch(exist_ok=False)
+        assert len(found) > 2, 'late'
+
+    test(tmp_path=tmp_path)
+    assert found == [[], [], []]
+
+
 def test_a_failure_beside_a_delay_is_no_verdict_and_said(longest):
     longest[:], done, said = [0.3, 0.3, 0.0], [], []
 

@@ -43,7 +43,7 @@ class TendonFriction:
         """Return what actuators bear (m,) that hold the tendons' other ends with `effort`."""
         if not self._held.any():
             return effort
-        pull = np.where(self._held, driven_ranges(self._drives, actuation), 0.0)
+        pull = np.where(self._held, driven_ranges(self._drives, actuation)[0], 0.0)
         return np.where(self._held, self._capstan.resist(effort, self._wrap, pull), effort)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, ExitStack
-import itertools
 import json
 from pathlib import Path
 import time
@@ -15,7 +14,7 @@ import pytest
 
 from soro_cli.main import main
 from soro_cli.robot_process import RobotProcess
-from soro_rigs.held_up import judged
+from soro_rigs.held_up import empty_folders, judged
 from soro_studies.system.launched_robot import LaunchedRobot, robot_process, watched_robot
 
 MARK = 'robot(name, *words): which robot `running` is, and how launched; stiff_flop if not said'
@@ -76,7 +75,7 @@ class KeptRobot:
 def pytest_pyfunc_call(pyfuncitem):
     """Judge a test of whole robots by an attempt in which this computer held up none of them."""
     values = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    folder, numbers = values.get('tmp_path'), itertools.count(2)
+    empty_folder = empty_folders(values)
     with ExitStack() as robots:
 
         def again():
@@ -85,9 +84,7 @@ def pytest_pyfunc_call(pyfuncitem):
                 robots.close()
                 kept.end(in_order=False)
                 values['running'] = robots.enter_context(kept.watched(*robot_of(pyfuncitem)))
-            if folder is not None:
-                values['tmp_path'] = folder / f'attempt_{next(numbers)}'
-                values['tmp_path'].mkdir()
+            empty_folder()
 
         def attempt():
             pyfuncitem.obj(**values)
