@@ -533,12 +533,19 @@ def test_a_model_without_a_list_says_so():
 
 
 @pytest.mark.parametrize(
-    ('name', 'model', 'reach'),
-    [('stiff_flop', 'network', 0.6), ('spatial_cc', 'constant_curvature', 0.8)],
+    ('name', 'model', 'reach', 'masses'),
+    [
+        ('stiff_flop', 'network', 0.6, ['body.tip.mass']),
+        ('stiff_flop', 'npcc', 0.6, ['body.tip.mass']),
+        ('stiff_flop_two_segment', 'ncm', 0.5, ['body.tip.mass', 'body.segments.0.link_mass']),
+        ('soft_parallel', 'ancf', 0.5, ['body.mass', 'body.platform.mass']),
+        ('spatial_cc', 'constant_curvature', 0.8, []),
+    ],
 )
-def test_slopes_are_those_of_robots_that_are_solved_anew(name, model, reach):
+def test_slopes_are_those_of_robots_that_are_solved_anew(name, model, reach, masses):
     robot = Robot(description(name), model)
-    space = ParameterSpace(robot.description, default_parameters(robot))
+    weights = [FitParameter(mass, (mass,)) for mass in masses]
+    space = ParameterSpace(robot.description, [*default_parameters(robot), *weights])
     data = measured(robot, np.random.default_rng(2), reach, 4)
     offsets = Offsets(robot, [robot.actuators[0].name], marker=True)
     problem = Problem(space, model, data, None, offsets)

@@ -25,6 +25,7 @@ class Grid:
     chain: Chain
     densities: Array  # (segments,) [kg/m]
     stations: tuple[Array, ...]  # arc length of every node of every segment, unloaded [m]
+    radii: tuple[Array, ...]  # there [m]
     slices: tuple[slice, ...]  # nodes of every segment among all nodes
     last_elements: tuple[int, ...]
     # arc lengths where elements were cut for loads, per segment: identifies the grid
@@ -35,7 +36,7 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
     """Cut every segment into equal elements and, further, where point loads act."""
     lengths: list[float] = []
     owner: list[int] = []
-    stations, slices, last = [], [], []
+    stations, radii, slices, last = [], [], [], []
     node = 0
     for i, (segment, extra) in enumerate(zip(structure.segments, cuts, strict=True)):
         places = np.linspace(0.0, segment.length, structure.elements + 1)
@@ -44,7 +45,9 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
                 places = np.sort(np.append(places, cut))
         lengths += list(np.diff(places))
         owner += [i] * (len(places) - 1)
-        places.setflags(write=False)  # shared by every configuration
+        radii.append(np.full(len(places), segment.radius))
+        for shared in (places, radii[-1]):  # by every configuration
+            shared.setflags(write=False)
         stations.append(places)
         slices.append(slice(node, node + len(places)))
         node += len(places)
@@ -72,7 +75,8 @@ def make_grid(structure: SegmentChain, cuts: tuple[tuple[float, ...], ...]) -> G
         beyond += own
     chain = Chain(np.array(lengths), np.array(owner), sections, masses, links, link_masses)
     densities = np.array([s.linear_density for s in segments])
-    return Grid(chain, densities, tuple(stations), tuple(slices), tuple(last), cuts)
+    shape = tuple(stations), tuple(radii), tuple(slices), tuple(last)
+    return Grid(chain, densities, *shape, cuts)
 
 
 def load_cuts(structure: SegmentChain, loads: tuple[Load, ...]) -> tuple[tuple[float, ...], ...]:

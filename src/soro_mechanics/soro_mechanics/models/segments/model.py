@@ -84,6 +84,8 @@ class SegmentModel(Model):
         length = sum(s.length for s in segments)
         stiffness = min(s.bending_stiffness for s in segments)
         self._units = np.array([stiffness / length**2, stiffness / length])
+        scale = np.repeat([1.0, length], 3) / math.sqrt(stiffness)  # of compliances
+        self._per_unit = 1.0 / np.outer(scale, scale)
         self._plain = make_grid(self.structure, tuple(() for _ in segments))
         self._pushes = np.zeros((len(segments), 3, len(description.actuators)))
         self._no_pushes = np.zeros((len(segments), 3, 0))
@@ -191,8 +193,11 @@ class SegmentModel(Model):
     def _load(
         self, grid: Grid, ramp: Ramp, load: LoadCase, old: RodState | None, guess: Guess
     ) -> tuple[RodState, int, float]:
-        same = old is not None and guess is not None and guess.load is load  # as in a search
-        loads = old.loads if old and same else load_arrays(self.structure, grid, load)
+        same = old is not None and guess is not None and old.ramp.structure is self.structure
+        if old is not None and same and (guess.load is load or guess.load.like(load)):
+            loads = old.loads
+        else:
+            loads = load_arrays(self.structure, grid, load)
         mass = grid.chain.masses[0, 0]
         rest = np.concatenate([mass * load.gravity, ramp.starts[-1]])
         starts = [rest + load.wrench]
@@ -246,7 +251,7 @@ class SegmentModel(Model):
         return stretch, d_stretch
 
     def _push(self, actuation: Array) -> Array:
-        return np.ascontiguousarray(self._pushes @ actuation)
+        return self._pushes @ actuation
 
     def _status(self, state: RodState, passes: int, residual: float, began: float) -> SolverStatus:
         ramp, failure, stable, smallest, remark = state.ramp, '', True, math.nan, ''
@@ -285,9 +290,7 @@ class SegmentModel(Model):
         """Inertia: no conjugate point with the tip held, and a positive stiffness at the tip."""
         inner = kernels.without_conjugate_point(state.columns, state.integral)
         compliance = self._tip_compliance(state)
-        length = self._units[1] / self._units[0]
-        scale = np.repeat([1.0, length], 3) / math.sqrt(self._units[1] * length)
-        least, largest = extreme_eigenvalues(compliance, 1.0 / np.outer(scale, scale))
+        least, largest = extreme_eigenvalues(compliance, self._per_unit)
         positive = least > 0.0
         softest = largest if positive else least
         return bool(inner and positive), 1.0 / softest if softest else math.inf
@@ -310,10 +313,7 @@ class SegmentModel(Model):
             backbones=tuple(poses[part] for part in state.grid.slices),
             backbone_names=tuple(s.name for s in segments),
             arc_lengths=state.grid.stations,
-            radii=tuple(
-                np.full(len(x), s.radius)
-                for s, x in zip(segments, state.grid.stations, strict=True)
-            ),
+            radii=state.grid.radii,
             status=status,
             bodies=bodies,
             state=state,
@@ -365,8 +365,9 @@ class SegmentModel(Model):
         return self._tip_compliance(state)
 
     def _tip_compliance(self, state: RodState) -> Array:
-        last = state.columns[-1]
-        return at_point(np.linalg.solve(last[6:].T, last[:6].T).T, state.nodes[-1, :3])
+        found = np.empty((6, 6))
+        kernels.tip_compliance(state.nodes, state.columns, found)
+        return found
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
         """Return the compliance at every station, the load being put on at the station itself."""

@@ -364,6 +364,31 @@ def without_conjugate_point(node_cols, node_total):
 
 
 @kernel
+def tip_compliance(states, columns, out):
+    """Write the compliance (6, 6) of the last node about itself, base axes; NaN where none is.
+
+    states (n, STATE), columns (n, 12, 6) as of `rod_pass`: twists there by wrenches there.
+    """
+    last = states.shape[0] - 1
+    a = np.empty((6, 6))
+    b = np.empty((6, 6))
+    for r in range(6):
+        for c in range(6):
+            a[r, c] = columns[last, 6 + c, r]
+            b[r, c] = columns[last, c, r]
+    if solve_in_place(a, 6, b, 6) == 0:
+        b[:] = np.nan
+    point = vector_at(states[last], 0, 1)
+    for c in range(6):
+        put_vector(b[c], 0, 1, plus_cross(vector_at(b[c], 0, 1), vector_at(b[c], 3, 1), point))
+    for r in range(6):
+        moved = plus_cross(column_at(b, 0, r), column_at(b, 3, r), point)
+        for k in range(3):
+            out[r, k] = moved[k]
+            out[r, 3 + k] = b[3 + k, r]
+
+
+@kernel
 def place_nodes(states, poses):
     """Write poses (n, 4, 4) of states (n, STATE), the truncation of RK4 taken off the rotations.
 
