@@ -31,7 +31,6 @@ from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.linear_kernels import (
-    FEW,
     follow_change,
     inertia,
     is_told,
@@ -142,6 +141,7 @@ class Linearisation:
         self.singular = self.negative == SINGULAR
         self.effort = work.effort.copy()
         self.taut: TautTendons | None = None
+        self._least = math.nan  # eigenvalue, where it was cheap
         if not self.singular:
             below, self._least = inertia(self.matrix, cut.body_units, work.dense)
             self.negative += below
@@ -244,7 +244,7 @@ class Linearisation:
                 return math.nan
             soft = self.inverse / unit
             return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
-        if len(unit) <= FEW:
+        if not math.isnan(self._least):
             return self._least
         scaled = self.matrix * unit
         return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])

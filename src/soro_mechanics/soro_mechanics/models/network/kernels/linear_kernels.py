@@ -54,9 +54,10 @@ def pieces_hold(s, w):
 
 @kernel
 def inertia(matrix, unit, work):
-    """Return `negative_pivots`, and of few rows the least eigenvalue of matrix * unit."""
-    n = matrix.shape[0]
-    least = extreme_eigenvalues(matrix, unit)[0] if n <= FEW else math.nan
+    """Return `negative_pivots`, and the least eigenvalue of few finite rows of matrix * unit."""
+    n, scaled = matrix.shape[0], matrix * unit
+    few = n <= FEW and (scaled * scaled).sum() < math.inf
+    least = extreme_eigenvalues(matrix, unit)[0] if few else math.nan
     return negative_pivots(matrix, n, work), least
 
 
