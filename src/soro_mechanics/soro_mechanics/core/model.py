@@ -48,6 +48,7 @@ class Model(ABC):
     section = ''  # of a robot file, whose `elements` are its mesh; empty where it has none
     spreads_loads = False  # whether loads may be spread over a part of a backbone
     only_tangent = ''  # why another method of compliance is refused; empty where none is
+    knows_jacobian = False  # whether a solution comes with all of it
     branches = False  # whether a guess may lead to another equilibrium than none
 
     def __init__(self, description: RobotDescription) -> None:

@@ -8,7 +8,6 @@ Unknowns are the actuations in units of their range, limits are rows of every qu
 
 from __future__ import annotations
 
-from functools import partial
 import math
 import time
 from typing import Any, NamedTuple
@@ -258,39 +257,39 @@ class Search:
                     return point, True
             z = point.z + step
             trial = self._at(z if free else inside(limits, z), point.q)
-            gain = partial(_gain, point, limits.rest, penalty if landing else None)
-            won = gain(trial.z, trial.size)
+            judged_by = point, limits.rest, penalty if landing else None
+            won = _gain(*judged_by, trial.z, trial.size)
             if landing and not won > 0.0:
                 # A long step along the solutions leaves them: come back before judging it.
                 back = np.linalg.lstsq(rows, trial.residual, rcond=None)[0]
                 if largest_part(np.asarray(back, float)) < CONTRACTION * length:
                     trial = self._at(inside(limits, trial.z + back), trial.q)
-                    won = gain(trial.z, trial.size)
+                    won = _gain(*judged_by, trial.z, trial.size)
             if won > 0.0 and trial.q.status.converged:
                 lost = trial.q.status.code is Code.UNSTABLE
                 if point.met and lost and point.q.status.code is not Code.UNSTABLE:
                     return point, True  # less energy leads out of stability
-                moved = trial.z - point.z
                 done = trial.met and (not redundant or landing and length <= 0.5 * SETTLED)
                 if redundant:
-                    away = largest_part(trial.z - np.asarray(point.known.where, float))
-                    exact = not trial.met or away > HOLD
+                    far = trial.z - np.asarray(point.known.where, float)
+                    exact = not trial.met or self.model.knows_jacobian or largest_part(far) > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
                 known, where = (self._rows(trial), trial.z) if exact else (rows, point.known.where)
-                if not all_finite(known):  # a branch that ends there has no derivative
+                if exact and not all_finite(known):  # a branch that ends there has no derivative
                     return trial, False
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
-                    known = secant(rows, moved, point.residual, trial.residual)
+                    known = secant(rows, trial.z - point.z, point.residual, trial.residual)
                 if done:
-                    return trial._replace(known=Known(known, where, curvature)), True
+                    return Point(*trial[:-1], Known(known, where, curvature)), True
+                moved = trial.z - point.z
                 if exact and not landing:
                     bend = bend if bent else np.zeros((size, size))
                     steps.learn_bend(bend, moved, known, rows, trial.residual)
                     bent = bool(bend.any())
                 if landing and largest_part(moved) > SETTLED:  # less may be round-off
                     curvature = _learn(curvature, moved, moved - (known - rows).T @ multiplier)
-                if 2.0 * length > trust and won > TRUSTED * gain(z, aimed):
+                if 2.0 * length > trust and won > TRUSTED * _gain(*judged_by, z, aimed):
                     trust = 2.0 * length
                 point, rows = trial._replace(known=Known(known, where, curvature)), known
             elif not exact:

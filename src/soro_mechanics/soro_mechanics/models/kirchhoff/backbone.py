@@ -48,6 +48,8 @@ class KirchhoffBackbone:
         self.element = body.length / body.elements  # distance of two nodes [m]
         turned = np.stack([np.cos(body.muscle_angles), np.sin(body.muscle_angles)], axis=1)
         self.combine = 2.0 / 3.0 * turned  # (modules, 2, 3): bends are ``combine @ lengths``
+        each = np.eye(len(turned))[:, None, :, None] * self.combine[:, :, None]
+        self.combined = each.reshape(2 * len(turned), -1)  # the same of all modules at once
         # stiffness, element, muscle radius, give of a bend and `combine`, as the kernels take them
         give = body.bend_give
         self.rod_data = body.stiffness, self.element, body.muscle_radius, give, self.combine

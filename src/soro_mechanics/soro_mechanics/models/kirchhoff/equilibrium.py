@@ -40,8 +40,7 @@ def examined(rod: KirchhoffBackbone, settled: Settled, start: float) -> SolverSt
     stable = outcome.negative == 5 * rod.body.modules
     softest = max(map(abs, extreme_eigenvalues(state.compliance, _UNIT)))
     smallest = (1.0 if stable else -1.0) / softest
-    said = 'the backbone would leave this shape'
-    return status_of(numbers, '', stable, smallest, said)
+    return status_of(numbers, '', stable, smallest, 'the backbone would leave this shape')
 
 
 def correct(
@@ -61,8 +60,7 @@ def correct(
         used += outcome.iterations
         tip = rod.tip(state)
         missing = task_error(tip, target)
-        errors = zip(sizes(missing), target.tolerances, strict=True)
-        met = all(e <= 0.1 * t for e, t in errors)
+        met = all(e <= 0.1 * t for e, t in zip(sizes(missing), target.tolerances, strict=True))
         if met or not (left and outcome.converged):
             break
         jacobian = task_rows(tip, target.task, state.by_bend.reshape(6, -1))

@@ -46,7 +46,7 @@ class Kirchhoff(Model):
 
     name = section = 'kirchhoff'
     only_tangent = "use 'tangent': this formulation has no compliance integral"
-    branches = True  # of muscles this long a guess may choose another one
+    branches = knows_jacobian = True  # of muscles this long a guess may choose another one
 
     def __init__(self, description: RobotDescription) -> None:
         super().__init__(description)
@@ -74,7 +74,7 @@ class Kirchhoff(Model):
         start = time.perf_counter()
         loads = self._loads(load, guess)
         lengths = actuation.reshape(-1, 3)
-        wanted = np.einsum('tci,ti->tc', self.rod.combine, lengths)
+        wanted = self.rod.combined.dot(actuation).reshape(-1, 2)
         first = self._start(guess)
         settled = settle(self.rod, first, loads, wanted)
         if not settled[2].converged and first is not self.rod.straight:
@@ -143,8 +143,7 @@ class Kirchhoff(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
-        jacobian = np.einsum('ktc,tci->kti', q.state.by_bend, self.rod.combine)
-        return jacobian.reshape(6, -1)
+        return np.asarray(q.state.by_bend.reshape(6, -1).dot(self.rod.combined))
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip with the muscles held."""
@@ -181,8 +180,7 @@ class Kirchhoff(Model):
         station_poses(state.q, self.rod.element, self.rod.every, poses)
         if not status.converged:
             poses[:] = np.nan  # no solution: nothing that could be taken for one
-        per = self.backbone.stations_per_module
-        disks = poses[::per].copy()
+        disks = poses[:: self.backbone.stations_per_module].copy()
         return Configuration(
             model=self.name,
             actuation=actuation.copy(),

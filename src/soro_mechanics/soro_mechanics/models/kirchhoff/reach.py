@@ -89,8 +89,7 @@ def _reach_from(
     minimum = outcome.converged and _is_minimum(matrix, outcome.negative, target.task)
     numbers = outcome.numbers(TOLERANCE, time.perf_counter() - start)
     failure = '' if outcome.converged else 'no equilibrium through this point was found'
-    said = 'this shape is a saddle of the energy'
-    status = status_of(numbers, failure, minimum, math.nan, said)
+    status = status_of(numbers, failure, minimum, math.nan, 'this shape is a saddle of the energy')
     return InverseState(q, rod.lengths_of(q), force[0].copy(), minimum, status)
 
 

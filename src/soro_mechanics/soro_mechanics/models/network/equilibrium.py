@@ -253,6 +253,8 @@ class Equilibrium:
         if not self._turning:
             return 1.0
         ends = before.tolist(), after.tolist()
+        if 'map_gain' not in self.layout.driven and max(map(abs, map(sub, *ends))) <= MAX_TURN:
+            return 1.0  # motors turn as actuators do, whatever else these drive
         first, last = ([driven_range(d, x[d.actuator])[0] for d in self._turning] for x in ends)
         largest = max(map(abs, map(sub, last, first)))
         return 1.0 if largest <= MAX_TURN else MAX_TURN / largest

@@ -325,12 +325,10 @@ class ForwardNetwork(Model):
         known = outcome.iterations, outcome.residual, equilibrium.tolerance
         if not outcome.converged:
             return status_of((*known, time.perf_counter() - start), FAILURE)
-        linear = self.linearise_solution(solution, outcome.tangent)
-        solution.linearisation = linear
+        linear = solution.linearisation = self.linearise_solution(solution, outcome.tangent)
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
-        shape, stress, length = solution.shape, solution.state.wrench, solution.inputs.length
-        actuation = solution.problem.actuation
-        remark, doubt = self.guard(equilibrium).examined(shape, stress, length, actuation)
+        at = solution.shape, solution.state.wrench, solution.inputs.length
+        remark, doubt = self.guard(equilibrium).examined(*at, solution.problem.actuation)
         numbers = *known, time.perf_counter() - start
         status = status_of(numbers, '', linear.stable, smallest, linear.remark)
         if remark:

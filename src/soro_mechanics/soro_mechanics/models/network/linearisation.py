@@ -32,6 +32,7 @@ from soro_mechanics.models.network.frequencies import modes_swing
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.linear_kernels import (
     follow_change,
+    inertia,
     is_told,
     linearise,
     Told,
@@ -41,9 +42,7 @@ from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
 from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.models.network.tendon.taut import TautTendons
-from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues, negative_pivots
 
-FEW = 6  # rows, up to which rotations are faster than LAPACK
 MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
 
 
@@ -134,7 +133,6 @@ class Linearisation:
         self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
         told: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative, self.holds = told
-        n = work.matrix.shape[0]
         self.matrix = work.matrix.copy()
         self.columns, self.vector = work.columns.copy(), work.vector.copy()
         if cut.spec.bundles:
@@ -143,8 +141,10 @@ class Linearisation:
         self.singular = self.negative == SINGULAR
         self.effort = work.effort.copy()
         self.taut: TautTendons | None = None
+        self._least = math.nan  # eigenvalue, where it was cheap
         if not self.singular:
-            self.negative += int(negative_pivots(self.matrix, n, np.empty((n, n))))
+            below, self._least = inertia(self.matrix, cut.body_units, work.dense)
+            self.negative += below
             if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
@@ -244,8 +244,8 @@ class Linearisation:
                 return math.nan
             soft = self.inverse / unit
             return 1.0 / float(np.linalg.eigvalsh(0.5 * (soft + soft.T))[-1])
-        if len(unit) <= FEW:
-            return float(extreme_eigenvalues(self.matrix, unit)[0])
+        if not math.isnan(self._least):
+            return self._least
         scaled = self.matrix * unit
         return float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
 

@@ -17,9 +17,10 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     set_slots,
 )
-from soro_mechanics.numerics.dense_kernels import negative_pivots
+from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues, negative_pivots
 
 FAR, OTHER = 0.05, 2.0  # of a body, in lengths and rad; of a wrench, forces by E I / L^2
+FEW = 6  # rows, up to which rotations are faster than LAPACK
 UNLIKE = 0.5  # of the largest entries in both rows of an entry of a piece's stiffness
 STIFF = 8.0 * math.pi**2  # that of a strut within `OTHER` of where it is critical, by E I / L
 
@@ -49,6 +50,15 @@ def pieces_hold(s, w):
                 if w.signs[p] <= 0 or negative_pivots(held, 6, w.scratch) != 0:
                     return False
     return True
+
+
+@kernel
+def inertia(matrix, unit, work):
+    """Return `negative_pivots`, and the least eigenvalue of few finite rows of matrix * unit."""
+    n, scaled = matrix.shape[0], matrix * unit
+    few = n <= FEW and (scaled * scaled).sum() < math.inf
+    least = extreme_eigenvalues(matrix, unit)[0] if few else math.nan
+    return negative_pivots(matrix, n, work), least
 
 
 @kernel
