@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import contextlib
 from dataclasses import dataclass, replace
+import functools
 import math
 from operator import sub
 import threading
@@ -135,9 +136,7 @@ class Equilibrium:
         state, w = self.layout.start_from(start), work if tangent is None else tangent
         linear, change = near or (None, NO_RANGE)
         at, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
-        limits, asked, known = (wanted, 0.0, 0.0), tangent is not None, near is not None
-        none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, LANES
-        aim = Aim(most, limits, GROWTH, 0.0, asked, known, 0, 0, *none)
+        aim = _aim(most, wanted, tangent is not None, near is not None)
         with lock:
             outcome, steps, error, _, _, *found = solve(
                 self.layout.structure, x, state, old, w, at, aim, change
@@ -375,3 +374,10 @@ def tolerance_of(layout: lay.Layout) -> float:
     stiffest = float(np.max(1.0 / layout.sections[:, :, 6:9]))
     noise = float(np.finfo(float).eps) * stiffest / float(s.scale[1])
     return max(TOLERANCE, noise * (2.0 + 0.2 / float(s.share[pieces].min())))
+
+
+@functools.lru_cache
+def _aim(most: int, wanted: float, asked: bool, known: bool) -> Aim:
+    """Return what a solve aims at whose actuators are held."""
+    none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, LANES
+    return Aim(most, (wanted, 0.0, 0.0), GROWTH, 0.0, asked, known, 0, 0, *none)

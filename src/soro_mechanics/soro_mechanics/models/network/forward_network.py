@@ -298,7 +298,6 @@ class ForwardNetwork(Model):
         layout = equilibrium.layout
         solution = solution_at(equilibrium, problem, outcome.state)
         shape = solution.shape
-        arcs = shape.fraction * solution.inputs.length[layout.station_rod]
         status = self._status(equilibrium, solution, outcome, start)
         body, rods = outcome.state.body.copy(), shape.pose
         if not outcome.converged:  # nothing that could be taken for a solution
@@ -312,7 +311,7 @@ class ForwardNetwork(Model):
             tip=tip,
             backbones=tuple(map(rods.__getitem__, layout.parts)),
             backbone_names=layout.rods,
-            arc_lengths=tuple(map(arcs.__getitem__, layout.parts)),
+            arc_lengths=layout.arcs or layout.arcs_of(solution.inputs.length),
             radii=layout.radii,
             bodies=bodies,
             status=status,

@@ -119,6 +119,17 @@ class Layout:
         return _slices(self.stations[0])
 
     @cached_property
+    def arcs(self) -> tuple[Array, ...] | None:
+        """Where the stations of each rod are along it [m]; None where drives change that."""
+        return None if self.kinds.intersection(LENGTHS) else self.arcs_of(self.rest.length, True)
+
+    def arcs_of(self, length: Array, shared: bool = False) -> tuple[Array, ...]:
+        """Return that of rods of such lengths."""
+        along = self.stations[1] * length[self.station_rod]
+        along.setflags(write=not shared)
+        return tuple(map(along.__getitem__, self.parts))
+
+    @cached_property
     def station_piece(self) -> Integers:
         """Piece that begins at each station, at the last one of a rod that ends there."""
         steps = int(self.structure.counts[4])

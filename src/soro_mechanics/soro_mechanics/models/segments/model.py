@@ -193,10 +193,10 @@ class SegmentModel(Model):
     def _load(
         self, grid: Grid, ramp: Ramp, load: LoadCase, old: RodState | None, guess: Guess
     ) -> tuple[RodState, int, float]:
-        same = old is not None and guess is not None and old.ramp.structure is self.structure
-        if old is not None and same and (guess.load is load or guess.load.like(load)):
-            loads = old.loads
-        else:
+        loads: PointLoads | None = None
+        if old is not None and guess is not None and old.ramp.structure is self.structure:
+            loads = old.loads if guess.load is load or guess.load.like(load) else None
+        if loads is None:
             loads = load_arrays(self.structure, grid, load)
         mass = grid.chain.masses[0, 0]
         rest = np.concatenate([mass * load.gravity, ramp.starts[-1]])
