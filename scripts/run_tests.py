@@ -70,9 +70,11 @@ AT_A_TIME = 2
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 4
 LONGEST = (
-    DEVICES,
+    f'{DEVICES} (1 of 3)',
+    f'{DEVICES} (2 of 3)',
     'soro_cli',
     'scripts',
+    f'{DEVICES} (3 of 3)',
     'soro_haptics',
     'soro_nidaq_driver',
     'soro_can_driver',
