@@ -150,7 +150,7 @@ def simulate_stepper(
     energies = [r[5] for r in rows]
     layout = stepper.layout
     bodies = {name: columns[3][:, i] for i, name in enumerate(layout.bodies[1:])}
-    bodies[layout.spec.tip_body] = columns[1] @ np.linalg.inv(layout.spec.tip)
+    bodies[layout.spec.tip_body] = columns[1] @ layout.off_tip
     found = {
         name: np.array([getattr(e, name) for e in energies])
         for name in ('kinetic', 'strain', 'gravity', 'work', 'dissipated', 'contact')

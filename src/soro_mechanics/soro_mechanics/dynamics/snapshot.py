@@ -18,7 +18,6 @@ def snapshot(
     """
     layout, state = stepper.layout, stepper.state
     tip, bodies = layout.named(state.body.copy())
-    fraction, lengths = layout.stations[1], stepper.inputs.length.tolist()
     message = '' if code is Code.NONE else 'a step had no solution, and no equilibrium was found'
     return Configuration(
         model='network',
@@ -27,9 +26,7 @@ def snapshot(
         tip=tip,
         backbones=tuple(state.node[p].copy() for p in layout.parts),
         backbone_names=layout.rods,
-        arc_lengths=tuple(
-            fraction[p] * length for p, length in zip(layout.parts, lengths, strict=True)
-        ),
+        arc_lengths=layout.arcs(stepper.inputs.length),
         radii=layout.radii,
         bodies=bodies,
         status=SolverStatus(code, message),

@@ -311,7 +311,7 @@ class ForwardNetwork(Model):
             tip=tip,
             backbones=tuple(map(rods.__getitem__, layout.parts)),
             backbone_names=layout.rods,
-            arc_lengths=layout.arcs or layout.arcs_of(solution.inputs.length),
+            arc_lengths=layout.arcs(solution.inputs.length),
             radii=layout.radii,
             bodies=bodies,
             status=status,

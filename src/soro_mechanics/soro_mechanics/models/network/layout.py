@@ -118,13 +118,16 @@ class Layout:
         """Stations of each rod."""
         return _slices(self.stations[0])
 
-    @cached_property
-    def arcs(self) -> tuple[Array, ...] | None:
-        """Where the stations of each rod are along it [m]; None where drives change that."""
-        return None if self.kinds.intersection(LENGTHS) else self.arcs_of(self.rest.length, True)
+    def arcs(self, length: Array) -> tuple[Array, ...]:
+        """Return where the stations of each rod are along it [m], rods being of such lengths."""
+        return self._still or self._arcs(length)
 
-    def arcs_of(self, length: Array, shared: bool = False) -> tuple[Array, ...]:
-        """Return that of rods of such lengths."""
+    @cached_property
+    def _still(self) -> tuple[Array, ...] | None:
+        """Return them where no drive changes a length; shared by configurations."""
+        return None if self.kinds.intersection(LENGTHS) else self._arcs(self.rest.length, True)
+
+    def _arcs(self, length: Array, shared: bool = False) -> tuple[Array, ...]:
         along = self.stations[1] * length[self.station_rod]
         along.setflags(write=not shared)
         return tuple(map(along.__getitem__, self.parts))
