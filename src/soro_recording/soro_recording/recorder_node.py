@@ -9,6 +9,7 @@ from datetime import datetime
 import os
 from pathlib import Path
 import re
+import threading
 import time
 from typing import Any
 
@@ -67,6 +68,7 @@ class Recorder(Node):
         self.parameters = ParameterTable(self, PARAMETERS, validate=_is_expression)
         self.lost = 0
         self._subscriptions_of: dict[str, Any] = {}
+        self._replacing = threading.Lock()  # one of them: `heard` is asked by other threads
         self._refused: set[str] = set()
         self._unheard: set[str] = set()  # topics of which a publisher offers less than asked for
         self._last_found = time.monotonic()
@@ -115,8 +117,9 @@ class Recorder(Node):
 
     def heard(self, topic: str) -> bool:
         """Whether a publisher of a topic is connected: from then on nothing of it is missed."""
-        subscription = self._subscriptions_of.get(topic)
-        return subscription is not None and subscription.get_publisher_count() > 0
+        with self._replacing:
+            subscription = self._subscriptions_of.get(topic)
+            return subscription is not None and subscription.get_publisher_count() > 0
 
     @property
     def connected(self) -> bool:
@@ -177,10 +180,11 @@ class Recorder(Node):
         self._unheard.discard(topic)
         said = 'a publisher that has come offers less, which is recorded from now on'
         self.get_logger().warning(f'{topic}: {said}')
-        old = self._subscriptions_of[topic]
-        self.destroy_subscription(old)
-        kind, callback = old.msg_type, old.callback
-        self._subscriptions_of[topic] = self._subscribe(kind, topic, callback, offered)
+        with self._replacing:
+            old = self._subscriptions_of[topic]
+            self.destroy_subscription(old)
+            kind, callback = old.msg_type, old.callback
+            self._subscriptions_of[topic] = self._subscribe(kind, topic, callback, offered)
 
     def _record(self, topic: str, kind: str, offered: list[Any]) -> None:
         qos = [qos_entry(info.qos_profile) for info in offered]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 import json
 from pathlib import Path
 import time
@@ -56,6 +57,28 @@ def test_who_joins_a_topic_and_offers_less_is_recorded_too(tmp_path):
     with BagReader(tmp_path / 'run') as bag:
         found = [e.message.data for e in bag.messages(['/left/x'])]
     assert sorted(found) == ['first', 'first', 'later']
+
+
+def test_whoever_asks_while_a_subscription_is_replaced_gets_an_answer(tmp_path):
+    with RosSession('/left') as ros, ThreadPoolExecutor() as other_threads:
+        recorder = ros.node(Recorder, '/left', output=str(tmp_path / 'run'))
+        first = ros.client.create_publisher(String, 'x', 10)
+        listening(first, recorder=recorder)
+        destroy, answers = recorder.destroy_subscription, []
+
+        def destroy_and_ask(subscription):
+            del recorder.destroy_subscription
+            done = destroy(subscription)
+            answers.append(other_threads.submit(recorder.heard, '/left/x'))
+            wait([*answers], timeout=0.2)
+            return done
+
+        recorder.destroy_subscription = destroy_and_ask
+        lossy = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+        later = ros.client.create_publisher(String, 'x', lossy)
+        wait_until(lambda: answers and all(answer.done() for answer in answers))
+        assert all(isinstance(answer.result(), bool) for answer in answers)
+        listening(later, recorder=recorder)
 
 
 def test_who_listens_with_another_type_hinders_no_recording(tmp_path):

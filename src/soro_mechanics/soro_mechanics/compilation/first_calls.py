@@ -86,7 +86,8 @@ class _Interpretation:
 
     def include(self, file: str, model: str) -> None:
         """Interpret the kernels of the modules that are loaded, for this robot."""
-        self._robots.setdefault((file, model), False)
+        with self._lock:
+            self._robots.setdefault((file, model), False)
         for name, module in list(sys.modules.items()):
             if not name.startswith('soro_mechanics.') or 'kernels' not in name:
                 continue
