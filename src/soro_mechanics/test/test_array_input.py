@@ -4,6 +4,7 @@
 
 from array import array
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -26,6 +27,15 @@ def test_one_number_that_is_not_finite_is_found_wherever_it_stands(shape, bad):
         assert all_finite(array)
         array.flat[place] = bad
         assert not all_finite(array)
+
+
+@pytest.mark.parametrize('count', [2, 40, 41, 1000])
+def test_nothing_is_warned_of_where_a_sum_of_large_numbers_overflows(count):
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        assert all_finite(np.full(count, np.finfo(float).max))
+        assert not all_finite(np.append(np.full(count, np.finfo(float).max), np.nan))
+        assert not all_finite(np.append(np.full(count, -np.inf), np.inf))
 
 
 def test_infinities_do_not_cancel_and_large_numbers_are_finite():

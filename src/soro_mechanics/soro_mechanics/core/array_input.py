@@ -14,6 +14,7 @@ from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 
 _FLOAT = np.dtype(np.float64)
+FEW = 40  # numbers that are added in less time than numpy needs to begin
 ROTATION_TOLERANCE = 1e-6  # of R^T R = 1: what single precision through a message leaves
 
 
@@ -100,9 +101,9 @@ def check_shape(name: str, value: Any, shape: tuple[int, ...]) -> None:
 
 def all_finite(array: Array) -> bool:
     """Whether every number of an array is finite; for few numbers in a fifth of numpy's time."""
-    # A sum of squares is finite only of finite numbers. It may overflow with them: then look.
-    flat = array.ravel()
-    return math.isfinite(flat.dot(flat)) or bool(np.isfinite(array).all())
+    # A sum is finite only of finite numbers. It may overflow with them: then look.
+    few = array.size <= FEW and math.isfinite(sum(array.ravel().tolist()))
+    return few or bool(np.isfinite(array).all())
 
 
 def rotation_array(name: str, value: Any) -> Array:
