@@ -45,11 +45,11 @@ class OneDirection:
     motor: float
     smoothing: float
     speed_smoothing: float = 10e-3
-    #: stiffer than the legs are told to be: forces are sensed, and laws made, with those [1]
+    #: stiffer than the legs are modelled: forces are sensed, and laws made, with those [1]
     stiffer: float = 1.0
 
     @property
-    def told(self) -> float:
+    def nominal(self) -> float:
         """Stiffness of the legs that the law reckons with [N/m]."""
         return self.natural / self.stiffer
 
@@ -105,9 +105,9 @@ def spectral_radius(
     damping : float or ndarray
         Rendered [N s/m].
     """
-    force = device.told * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
+    force = device.nominal * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
     # The goal less what the legs bend by under the force there.
-    goal = np.multiply.outer(1.0 / np.asarray(stiffness) - 1.0 / device.told, force)
+    goal = np.multiply.outer(1.0 / np.asarray(stiffness) - 1.0 / device.nominal, force)
     return _damped_radius(device, goal, damping / stiffness, period, delay)
 
 
@@ -117,7 +117,7 @@ def resisting_radius(device: OneDirection, damping: Rendered, period: float, del
     One pole is 1 where no hand pulls the handle back: it may rest anywhere.
     """
     goal = np.array([1.0, 0.0, 0.0])
-    return _damped_radius(device, goal, damping / device.told, period, delay)
+    return _damped_radius(device, goal, damping / device.nominal, period, delay)
 
 
 def _damped_radius(
@@ -167,10 +167,10 @@ def sliding_radius(
     share = period / (period + d.smoothing)
     # x, v, far end, proxy, low-pass, commands on their way (newest first)
     loop = _loops(d, period, delay, np.shape(damping))
-    force = d.told * (loop[..., 0, :] - loop[..., 2, :])  # of the hand, after this sample
+    force = d.nominal * (loop[..., 0, :] - loop[..., 2, :])  # of the hand, after this sample
     loop[..., 3, :] = force * period / np.asarray(damping)[..., None]
     loop[..., 3, 3] += 1.0
-    loop[..., 4, :] = share * (loop[..., 3, :] + force / coupling - force / d.told)
+    loop[..., 4, :] = share * (loop[..., 3, :] + force / coupling - force / d.nominal)
     loop[..., 4, 4] += 1.0 - share
     return np.abs(np.linalg.eigvals(loop)).max(axis=-1)
 
@@ -186,7 +186,7 @@ def admittance_limit(
         [N/m]; infinite above `highest`.
     """
     radius = partial(spectral_radius, device, period=period, delay=delay)
-    return _first_unstable(radius, device.told, RESOLUTION, highest) / RESOLUTION
+    return _first_unstable(radius, device.nominal, RESOLUTION, highest) / RESOLUTION
 
 
 def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
@@ -194,8 +194,8 @@ def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
 
     Zero below a thousandth of the natural stiffness.
     """
-    radius, told = partial(spectral_radius, device, period=period, delay=delay), device.told
-    return _first_unstable(radius, told, 1.0 / RESOLUTION, 1e-3 * told) * RESOLUTION
+    radius, nominal = partial(spectral_radius, device, period=period, delay=delay), device.nominal
+    return _first_unstable(radius, nominal, 1.0 / RESOLUTION, 1e-3 * nominal) * RESOLUTION
 
 
 def damping_limit(radius: Callable[[Array], Array]) -> float:

@@ -33,7 +33,7 @@ DELAY = 1  # samples from a measurement to the motors' answer, over the wire
 # Assumed: more of it [s] that a circle bears whose damping nobody chose, pressed with so much [N].
 SPARE, PRESSED = 0.01, 6.0
 SLIDING = 'damping of the sliding hand'
-# Devices that the limits hold for: stiffer than told by so much, and least damped.
+# Devices that the limits hold for: stiffer than modelled by so much, and least damped.
 STIFFER, LEAST_DAMPING = (0.8, 1.0, 1.25), 0.02
 # Of the limits of the linear loop, where a motion does not decay. Legs that move with all their
 # modes have them at 0.76 to 0.81 of it (docs/evidence/plant_assumptions.md).
@@ -53,7 +53,7 @@ def one_direction(
 ) -> linear_loop.OneDirection:
     """Return one direction of a handle as theory sees it; matrices of shape (5, 5).
 
-    `stiffness` is that of the legs, which are `stiffer` than told.
+    `stiffness` is that of the legs, which are `stiffer` than modelled.
     """
     return linear_loop.OneDirection(
         float(mass[axis, axis] + hand.mass[axis]),
@@ -237,11 +237,11 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
     """
     if hand not in HANDS:
         raise UnknownName('expected_hand', hand, tuple(HANDS))
-    mass, told = handle_mass(device), natural_stiffness(device.ports)
+    mass, nominal = handle_mass(device), natural_stiffness(device.ports)
     translations: list[linear_loop.OneDirection] = []
     turns: list[linear_loop.OneDirection] = []
     for stiffer in STIFFER:
-        stiffness = stiffer * told
+        stiffness = stiffer * nominal
         damping = modal_damping(mass, stiffness, LEAST_DAMPING)
         for axes, kept in ((TRANSLATIONS, translations), (TURNS, turns)):
             filters = setup.time_constant, setup.speed_time_constant
@@ -279,10 +279,10 @@ def _stiffest(directions: Sequence[linear_loop.OneDirection], period: float) -> 
         found = min(
             found, linear_loop.admittance_limit(d, period, DELAY, min(found, linear_loop.STIFFEST))
         )
-    return max(MARGIN * found, min(d.told for d in directions))
+    return max(MARGIN * found, min(d.nominal for d in directions))
 
 
 def _softest(directions: Sequence[linear_loop.OneDirection], period: float) -> float:
     """Return the softest spring that is stable in all directions, with a margin."""
     found = max(linear_loop.yielding_limit(d, period, DELAY) for d in directions)
-    return min(found / MARGIN, *(d.told for d in directions))
+    return min(found / MARGIN, *(d.nominal for d in directions))
