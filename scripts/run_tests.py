@@ -52,6 +52,13 @@ WITH_DEADLINES = (
 )
 PARTS = {**dict.fromkeys(GIVES_WAY, 2), DEVICES: 3}
 WORTH_PARTS = 15  # files
+
+
+def part_name(name: str, part: int) -> str:
+    """Return the name of one of the parts of a package, from 1."""
+    return f'{name} ({part} of {PARTS[name]})'
+
+
 # They wait most of their time: two at a time beside whole robots, which do not need all.
 COMMANDS = f'{LAST} (commands)'
 OF_COMMANDS = ('test_bench_protocols.py', 'test_documented_run.py')
@@ -70,11 +77,11 @@ AT_A_TIME = 2
 # Packages with nodes that are tested at the same time, as they mostly wait; the longest begin.
 LANES = 4
 LONGEST = (
-    f'{DEVICES} (1 of 3)',
-    f'{DEVICES} (2 of 3)',
+    part_name(DEVICES, 1),
+    part_name(DEVICES, 2),
     'soro_cli',
     'scripts',
-    f'{DEVICES} (3 of 3)',
+    part_name(DEVICES, 3),
     'soro_haptics',
     'soro_nidaq_driver',
     'soro_can_driver',
@@ -260,7 +267,7 @@ def parts_of(name: str, folder: Path) -> dict[str, list[Path]]:
     count = PARTS[name]
     cuts = [len(files) * part // count for part in range(count + 1)]
     return {
-        f'{name} ({part} of {count})': files[begin:end]
+        part_name(name, part): files[begin:end]
         for part, (begin, end) in enumerate(itertools.pairwise(cuts), 1)
     }
 
