@@ -120,7 +120,7 @@ def whole(field: str, value: int, least: int = 1, most: int = 10**9) -> int:
     return int(value)
 
 
-def _member(field: str, value: object, kind: type[Kind]) -> Kind:
+def _member(field: str, value: Any, kind: type[Kind]) -> Kind:
     try:
         if np.iscomplexobj(value) or shape_of(value) != ():  # 0j is equal to 0
             raise ValueError

@@ -70,6 +70,7 @@ def simulate(
     inputs: tuple[Any, Any, Any],
     loads: Sequence[Load],
     start: Configuration | None,
+    *,
     tolerance: float | None,
     options: Options | None,
     events: Sequence[Watched],
