@@ -20,6 +20,7 @@ SCHEMA = 'href="http://download.ros.org/schema/package_format3.xsd"'
 
 # Keys of rosdep that are in use here; each stands in rosdistro's rosdep/python.yaml or base.yaml.
 ROSDEP_KEYS = {
+    'canopen-pip',
     'python3-can',
     'python3-cantools-pip',
     'python3-cvxpy-pip',
@@ -48,6 +49,7 @@ NOT_INSTALLED = {'soro_rigs', 'soro_studies'}
 KEYS = {
     'PIL': 'python3-pil',
     'can': 'python3-can',
+    'canopen': 'canopen-pip',
     'cantools': 'python3-cantools-pip',
     'cvxpy': 'python3-cvxpy-pip',
     'google': 'python3-protobuf',
@@ -55,11 +57,10 @@ KEYS = {
     'rosbags': 'python3-rosbags-pip',
     'ruamel': 'python3-ruamel.yaml',
 }
-# No key of rosdep brings these; whoever needs one says where it comes from.
+# No key of rosdep brings these, or one as new as is used here (python3-websockets: viser brings
+# a newer one); whoever needs one says where it comes from.
 PIP_ONLY = {
-    'canopen',
     'dask',
-    'dynamixel_sdk',
     'elastica',
     'exudyn',
     'mujoco',
@@ -92,6 +93,7 @@ ROS_PACKAGES = {
     'builtin_interfaces',
     'control_msgs',
     'diagnostic_msgs',
+    'dynamixel_sdk',
     'geometry_msgs',
     'interactive_markers',
     'launch',

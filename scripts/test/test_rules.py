@@ -42,6 +42,7 @@ def tree(tmp_path, monkeypatch):
         ('src__utils_DOT_py', HEADER, 'does not say'),
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
         ('src__a_kernels_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
+        ('src__a_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),
         ('README_DOT_md', 'see [this](docs/gone.md#part)', 'docs/gone.md leads nowhere'),
         ('README_DOT_md', '# Here\n[that](#there)', 'this page has no heading #there'),
@@ -60,6 +61,7 @@ def test_house_rules_let_good_files_pass(tree):
     files = tree(
         src__a_DOT_py='#!/usr/bin/env python3\n' + HEADER,
         src__loop_DOT_py=HEADER + NAP,
+        src__long_DOT_py=HEADER + MANY.replace('f(', 'f(*, '),
         README_DOT_md='# `Here`, [it](src/a.py) is\n'
         '[up](#here-it-is), [there](src/a.py#line), [far](https://example.org/x#y)',
         src__m__msg__A_DOT_msg='# A thing.\nfloat64 x  # m\n',

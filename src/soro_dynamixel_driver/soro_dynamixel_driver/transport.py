@@ -26,7 +26,7 @@ ANSWER, TRIES = 0.03, 16  # s for one answer; times that one servo is asked: a b
 RESTART = 0.6  # s
 NEAR = 20  # counts, 1.8 degrees
 MARKS = 63  # of WATCHDOG: values from here on show which arming an answer belongs to
-MOST_MOVED = 0.25  # turns without power, beyond which whole ones cannot be told
+MAX_MOVED = 0.25  # turns without power, beyond which whole ones cannot be told
 ALERT = 0x80  # of an error byte: look at the hardware error
 
 
@@ -177,7 +177,7 @@ class DynamixelTransport:
             if self._opened:  # it has restarted, and counts from within one turn again
                 here = self._read(i, dxl.PRESENT, end)
                 turns = (self.present[i] - here) / dxl.TURN
-                if abs(turns - round(turns)) > MOST_MOVED:
+                if abs(turns - round(turns)) > MAX_MOVED:
                     why = 'was turned without power: put it where it was, or start the driver anew'
                     raise DeviceError(f'{self.wiring.names[i]} {why}')
                 self._turns[i] += dxl.TURN * round(turns)

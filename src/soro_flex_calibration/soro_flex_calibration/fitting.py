@@ -30,12 +30,12 @@ def fit_recording(
     lever: float,
     sensors: Sequence[str],
     method: str,
-    most_residual: float,
+    max_residual: float,
 ) -> CalibrationReport:
     """Fit some `sensors` of a recording, all of them where none is named.
 
     `lever`: of the strips from the neutral fibre [m]; `method`: 'exact' or 'published'; a fit with
-    an RMS above `most_residual` [m] is refused, with 0 none.
+    an RMS above `max_residual` [m] is refused, with 0 none.
     """
     unknown = [name for name in sensors if name not in recording.names]
     if unknown:
@@ -48,13 +48,13 @@ def fit_recording(
         tuple(recording.places[i] for i in chosen) if recording.places else (),
     )
     report = calibrate(robot, part, lever, method)
-    if not most_residual > 0.0:
+    if not max_residual > 0.0:
         return report
     fits = []
     for fit in report.fits:
         rms = residual_in_metres(fit, lever)
-        if not rms <= most_residual:
-            reason = f'{fit.name}: RMS {1e6 * rms:.0f} um, {1e6 * most_residual:.0f} um allowed'
+        if not rms <= max_residual:
+            reason = f'{fit.name}: RMS {1e6 * rms:.0f} um, {1e6 * max_residual:.0f} um allowed'
             fit = replace(fit, reasons=(*fit.reasons, reason))
         fits.append(fit)
     return replace(report, fits=tuple(fits))

@@ -19,7 +19,7 @@ from soro_node.process.signal_handlers import handled
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TICK = 0.2  # s, the longest sleep between looks at deadlines
-LONGEST_LINE = 1 << 16  # bytes
+MAX_LINE = 1 << 16  # bytes
 FIRST_LOOK = 0.01  # s between looks for children that have ended but keep no pipe open
 
 Line = Callable[[str, str, bool], None]  # name, text, whether it belongs on the screen
@@ -177,7 +177,7 @@ class Supervisor:
 
     def _take(self, data: bytes, process: ManagedProcess, channel: int) -> None:
         *lines, rest = (process.rest[channel] + data).split(b'\n')
-        if len(rest) > LONGEST_LINE:  # what never ends its line must not fill the memory
+        if len(rest) > MAX_LINE:  # what never ends its line must not fill the memory
             lines, rest = [*lines, rest], b''
         process.rest[channel] = rest
         for text in lines:

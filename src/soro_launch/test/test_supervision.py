@@ -22,7 +22,7 @@ import pytest
 from soro_launch import run
 from soro_launch.errors import LaunchError
 from soro_launch.output import LaunchOutput
-from soro_launch.supervision import LONGEST_LINE, Supervisor
+from soro_launch.supervision import MAX_LINE, Supervisor
 
 RUN = """
 import sys
@@ -253,7 +253,7 @@ def test_a_line_without_an_end_is_shown_in_pieces(rig):
         Supervisor(plans, lambda name, text, _: shown.append(text), lambda text: None).run() == 0
     )
     assert sum(map(len, shown)) == 10**6
-    assert max(map(len, shown)) <= 3 * LONGEST_LINE
+    assert max(map(len, shown)) <= 3 * MAX_LINE
 
 
 def test_what_cannot_be_started_is_reported(rig):

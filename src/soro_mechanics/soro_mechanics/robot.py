@@ -354,6 +354,7 @@ class Robot(robot_input.RobotInput):
         gravity: Any = None,
         loads: Sequence[Load] = (),
         start: Guess = None,
+        *,
         tolerance: float | None = None,
         options: Options | None = None,
         events: Sequence[Watched] = (),
@@ -384,7 +385,8 @@ class Robot(robot_input.RobotInput):
 
         inputs = actuation, wrench, gravity
         start = None if start is None else self._own(start, 'start')
-        return simulate(self, duration, step, inputs, loads, start, tolerance, options, events)
+        run = partial(simulate, tolerance=tolerance, options=options, events=events)
+        return run(self, duration, step, inputs, loads, start)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine; NaN: not known."""

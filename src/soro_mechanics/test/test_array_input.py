@@ -11,12 +11,17 @@ import pytest
 
 from soro_mechanics import load_robot
 from soro_mechanics.analysis import stiffness
+from soro_mechanics.analysis.conditioning import conditioning
+from soro_mechanics.analysis.curves import named_curve
 from soro_mechanics.analysis.pull_check import check_pulls
+from soro_mechanics.analysis.tracker_calibration import calibrate_tracker
+from soro_mechanics.analysis.trajectory import sample_curve, schedule, tracking_error
 from soro_mechanics.analysis.workspace import sample_workspace
 from soro_mechanics.core.array_input import all_finite, finite_array, rotation_array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.simulation import as_signal
+from soro_mechanics.haptics.flex_fit import fit_sensor
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
@@ -74,7 +79,8 @@ def spoilt(*shape):
     imaginary = np.ones(shape) + 0j
     imaginary[(0,) * len(shape)] += 1j
     singles = np.array([np.complex64(x) for x in imaginary.flat] + [None], object)[:-1]
-    return imaginary, imaginary.tolist(), masked, list(masked), singles.reshape(shape)
+    unmasked, rows = np.ma.masked_array(np.ones(shape)), list(masked)
+    return imaginary, imaginary.tolist(), masked, unmasked, rows, singles.reshape(shape)
 
 
 def entries():
@@ -82,7 +88,9 @@ def entries():
     robot = load_robot('spatial_cc')
     at = robot.forward(robot.limits.mean(axis=1))
     c = np.eye(6)
-    one = np.ones((4, 3))
+    one, poses = np.ones((4, 3)), np.array([np.eye(4)] * 9)
+    path = sample_curve(named_curve('circle', 0.01), 0.005)
+    still = np.zeros((len(path.poses), 1))
     return [
         ('forward', robot.forward, (3,)),
         ('forward wrench', lambda v: robot.forward(at.actuation, v), (6,)),
@@ -108,6 +116,15 @@ def entries():
         ('check_pulls', lambda v: check_pulls(v, one, np.eye(3)), (4, 3)),
         ('check_pulls moved', lambda v: check_pulls(one, v, np.eye(3)), (4, 3)),
         ('check_pulls model', lambda v: check_pulls(one, one, v), (3, 3)),
+        ('tracking_error', lambda v: tracking_error(v, one), (4, 3)),
+        ('tracking_error actual', lambda v: tracking_error(one, v), (4, 3)),
+        ('schedule', lambda v: schedule(path, v, 1.0, [1.0]), (len(path.poses), 1)),
+        ('schedule rates', lambda v: schedule(path, still, 1.0, v), (1,)),
+        ('calibrate_tracker', lambda v: calibrate_tracker(v, poses), (9, 4, 4)),
+        ('calibrate_tracker seen', lambda v: calibrate_tracker(poses, v), (9, 4, 4)),
+        ('conditioning', lambda v: conditioning(v, 1.0), (6, 3)),
+        ('fit_sensor', lambda v: fit_sensor('flex', v, np.ones(40)), (40, 2)),
+        ('fit_sensor counts', lambda v: fit_sensor('flex', np.ones((40, 2)), v), (40,)),
     ]
 
 
@@ -120,6 +137,23 @@ def test_nothing_that_is_not_real_comes_in_anywhere():
             except InvalidInput:
                 continue
             pytest.fail(f'{name} takes {value!r}')
+
+
+@pytest.mark.filterwarnings('error')
+@pytest.mark.parametrize('speed', [1.0 + 0j, 1j, np.complex64(1), np.ma.masked])
+def test_one_number_or_choice_that_is_not_real_does_not_come_in(speed):
+    path = sample_curve(named_curve('circle', 0.01), 0.005)
+    still = np.zeros((len(path.poses), 1))
+    robot = load_robot('spatial_cc')
+    for call in (
+        lambda: schedule(path, still, speed, [1.0]),
+        lambda: schedule(path, still, 1.0, [1.0], speed),
+        lambda: conditioning(np.eye(6), speed),
+        lambda: robot.inverse([0, 0, 0.18], task=speed),
+        lambda: robot.inverse([0, 0, 0.18], task=0.0 * speed),
+    ):
+        with pytest.raises(InvalidInput):
+            call()
 
 
 def test_numbers_that_are_refused_are_shown_as_numbers():

@@ -15,7 +15,7 @@ from soro_mechanics.haptics.virtual_environment import (
     ContactFeel,
     Control,
     frame_at,
-    MOST_OBJECTS,
+    MAX_OBJECTS,
     read_objects,
     Shape,
     VirtualEnvironment,
@@ -86,9 +86,9 @@ def test_a_second_surface_gives_no_energy():
 
 
 def test_more_objects_than_a_tick_has_time_for_are_refused():
-    walls = [VirtualObject(f'w{k}', Shape.WALL) for k in range(MOST_OBJECTS + 1)]
+    walls = [VirtualObject(f'w{k}', Shape.WALL) for k in range(MAX_OBJECTS + 1)]
     VirtualEnvironment(walls[1:])
-    with pytest.raises(InvalidInput, match=str(MOST_OBJECTS)):
+    with pytest.raises(InvalidInput, match=str(MAX_OBJECTS)):
         VirtualEnvironment(walls)
 
 

@@ -22,6 +22,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
 from soro_node.executor.clock_watch import watch_clock
+from soro_node.executor.rclpy_private import state_machines
 from soro_node.main import end_if_interrupted
 from soro_node.parameters import fixed, Parameter
 
@@ -141,8 +142,8 @@ class GuardedLifecycleNode(LifecycleNode):
         """
         self.withdraw_actions()
         super().destroy_node()
-        if hasattr(self, '_state_machine'):  # not where a Ctrl-C came while the node was made
-            self._state_machine.destroy_when_not_in_use()
+        for machine in state_machines(self):
+            machine.destroy_when_not_in_use()
 
     def _transition(
         self,

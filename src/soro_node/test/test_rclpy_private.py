@@ -12,13 +12,16 @@ from rclpy import executors
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl import rcutils_logger
+from rclpy.lifecycle import LifecycleNode
 from rclpy.parameter import Parameter
 from std_msgs.msg import Int32
 
 from soro_node.executor import rclpy_private
 
 PACKAGES = Path(__file__).resolve().parents[2]
-PRIVATE = re.compile(r"'_(guard|tasks|time_source|clock_sub)'|\.handle\.take_message")
+PRIVATE = re.compile(
+    r"'_(guard|tasks|time_source|clock_sub)'|\b_state_machine\b|\.handle\.take_message"
+)
 
 
 @pytest.fixture
@@ -56,6 +59,15 @@ def test_the_subscription_to_the_clock_is_found(context):
     assert callable(source.clock_callback)
     assert clock in list(node.subscriptions)
     node.destroy_node()
+
+
+def test_a_lifecycle_node_has_a_state_machine_that_it_does_not_destroy(context):
+    node = LifecycleNode('private_states', context=context)
+    (machine,) = rclpy_private.state_machines(node)
+    node.destroy_node()
+    assert machine.initialized  # where rclpy does it itself, the entry can go
+    machine.destroy_when_not_in_use()
+    assert rclpy_private.state_machines(object()) == []
 
 
 def test_waiting_messages_are_taken_by_asking(context):

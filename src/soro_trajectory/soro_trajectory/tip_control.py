@@ -45,7 +45,7 @@ from soro_trajectory.tip_disturbance import TipDisturbance
 from soro_trajectory.tip_feedback import (
     Gains,
     gains_for,
-    LONGEST_STEP,
+    MAX_STEP,
     path_turn,
     pose_error,
     TipFeedback,
@@ -298,7 +298,7 @@ class TipControl:
             miss = float(np.linalg.norm(error[:3]))
             if miss > ARRIVED:
                 self._astray = now
-            step = min(seconds, LONGEST_STEP)
+            step = min(seconds, MAX_STEP)
             held = self._stream.phase is Phase.HOLD and bool(self._law.saturated)
             self._least = min(self._least, miss) if held else miss
             leads = miss > self._least + AWAY * self._length

@@ -46,7 +46,7 @@ from soro_trajectory.input_shaping import impulses
 
 DAMPING = 0.03  # (assumed) of the largest singular value: weaker directions are left alone
 WHOLE = 1.0  # trust region: the range of an actuator
-LONGEST_STEP = 0.2  # s, integrated at once
+MAX_STEP = 0.2  # s, integrated at once
 PEAK = 1.0 / 3.0  # of the loop at the lowest mode
 HIGHER = 1.1  # the mode lies 0 to 1/4 above Rayleigh's estimate
 LEFT = 0.36  # of a mode at 0.6 of the shaper's: pressure and softer material lower it
@@ -163,7 +163,7 @@ class TipFeedback:
         still = Turn(np.eye(6), 0.0)
         since, ahead = (still, still) if path is None else path
         slower = 1.0 / (1.0 + ahead.angle**2)
-        grown = slower * gains.integral * min(seconds, LONGEST_STEP) * error
+        grown = slower * gains.integral * min(seconds, MAX_STEP) * error
         self._share, self._ahead = slower * gains.proportional * error, ahead.rotation
         along = since.rotation @ self._along + ALONG * slower * grown
         beside = self.offset + (1.0 - ALONG * slower) * grown

@@ -63,6 +63,7 @@ class ControlLoop:
         log: Callable[[str], None] | None = None,
         failed: Callable[[BaseException], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        *,
         priority: int = 0,
         unsafe: set[str] | None = None,
         latches: Latches | None = None,

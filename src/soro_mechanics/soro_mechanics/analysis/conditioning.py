@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 
 
@@ -30,6 +31,8 @@ class Conditioning:
 
 def conditioning(jacobian: Array, length: float) -> Conditioning:
     """Return the conditioning of a (6, m) Jacobian, linear first."""
+    length = float(finite_array('length', length, ()))
+    jacobian = finite_array('jacobian', jacobian, (6, np.shape(jacobian)[-1]))
     scaled = jacobian * np.array([[1.0]] * 3 + [[length]] * 3)
     directions, values, _ = np.linalg.svd(scaled, full_matrices=False)
     return Conditioning(values, directions, length)

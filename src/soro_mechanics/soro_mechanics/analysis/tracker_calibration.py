@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soro_mechanics.core.array_input import finite_array
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
@@ -55,6 +56,8 @@ def calibrate_tracker(
     """
     from scipy.stats import t as student
 
+    tips = finite_array('tips', tips, (len(tips), 4, 4))
+    seen = finite_array('seen', seen, tips.shape)
     oriented = bool(np.any(seen[:, :3, :3] != np.eye(3)))
     view = _first_view(tips, seen, oriented) if base is None else lie.inverse(base)
     marker = lie.inverse(view @ tips[0]) @ seen[0] if oriented else np.eye(4)

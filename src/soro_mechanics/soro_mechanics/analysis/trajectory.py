@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.analysis.curves import Curve
-from soro_mechanics.core.array_input import finite_array
+from soro_mechanics.core.array_input import bound_array, finite_array, finite_rows
 from soro_mechanics.core.configuration import (
     Array,
     InverseSolution,
@@ -285,6 +285,8 @@ def schedule(
     n = len(path.poses)
     table = finite_array('actuation', actuation, (n, np.shape(actuation)[-1]))
     limit = finite_array('rates', rates, (table.shape[1],))
+    speed = bound_array('speed', (speed,), 1).item()
+    acceleration = bound_array('acceleration', (acceleration,), 1).item()
     for name, value in (('speed', speed), ('acceleration', acceleration), ('rates', limit.min())):
         if not value > 0.0:
             raise InvalidInput(name, value, 'greater than zero')
@@ -343,7 +345,8 @@ def _eased(points: Array, step: Array, least: Array, acceleration: float) -> tup
 
 def tracking_error(desired: Any, actual: Any) -> tuple[float, float, float]:
     """Return mean (36), root mean square and peak distance [m] of positions, shape (n, 3)."""
-    distance = np.linalg.norm(np.asarray(desired) - np.asarray(actual), axis=-1)
+    there = finite_rows('desired', desired, 3)
+    distance = np.linalg.norm(there - finite_array('actual', actual, there.shape), axis=-1)
     if distance.size == 0:
         return math.nan, math.nan, math.nan
     return float(distance.mean()), float(np.sqrt(np.mean(distance**2))), float(distance.max())

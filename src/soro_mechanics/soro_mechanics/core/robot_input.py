@@ -120,8 +120,10 @@ def whole(field: str, value: int, least: int = 1, most: int = 10**9) -> int:
     return int(value)
 
 
-def _member(field: str, value: object, kind: type[Kind]) -> Kind:
+def _member(field: str, value: Any, kind: type[Kind]) -> Kind:
     try:
+        if np.iscomplexobj(value) or shape_of(value) != ():  # 0j is equal to 0
+            raise ValueError
         return kind(value)
     except ValueError:
         names = ', '.join(f'{kind.__name__}.{one.name}' for one in kind)

@@ -49,7 +49,7 @@ class HeldTendons:
             _change(m.node_mass, m.law, m.node_move, m.node_free, m.node_past),
             _change(m.body_mass, m.law, m.body_move, m.body_free, m.body_past),
         )
-        taken = outcome == newton_kernels.CONVERGED and error <= m.limits[step_kernels.MOST_ERROR]
+        taken = outcome == newton_kernels.CONVERGED and error <= m.limits[step_kernels.MAX_ERROR]
         if taken:
             step_kernels.end_step(s, x, state, w, m)
         else:

@@ -24,7 +24,7 @@ from soro_mechanics.models.network.equilibrium import Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 
 INPUTS = 'actuation', 'wrench', 'gravity'
-MOST_STEPS = 1e7  # of one simulation: their results are a gigabyte
+MAX_STEPS = 1e7  # of one simulation: their results are a gigabyte
 Robot = Any  # soro_mechanics.Robot, which imports this module
 
 
@@ -70,14 +70,15 @@ def simulate(
     inputs: tuple[Any, Any, Any],
     loads: Sequence[Load],
     start: Configuration | None,
+    *,
     tolerance: float | None,
     options: Options | None,
     events: Sequence[Watched],
 ) -> Simulation:
     """Simulate the motion; `inputs`: actuation, wrench, gravity. See `Robot.simulate`."""
     duration, step = positive('duration', duration), positive('step', step)
-    if duration > MOST_STEPS * step:
-        raise InvalidInput('duration', duration, f'at most {MOST_STEPS:g} times step')
+    if duration > MAX_STEPS * step:
+        raise InvalidInput('duration', duration, f'at most {MAX_STEPS:g} times step')
     if not isinstance(options, Options | None):
         raise InvalidInput('options', options, 'soro_mechanics.dynamics.stepper.Options, or None')
     if not isinstance(events, Sequence) or not all(map(callable, events)):

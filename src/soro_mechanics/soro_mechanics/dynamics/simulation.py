@@ -22,7 +22,7 @@ from soro_mechanics.dynamics.stepper import Stepper, StepReport
 SHORTEST = 1e-4  # part of the first step below which step-size control gives up
 GROWTH = 2.0  # largest growth of a step
 SAFE = 0.85
-MOST_ERROR = 2.0  # of a step, in tolerances
+MAX_ERROR = 2.0  # of a step, in tolerances
 
 Signal = Callable[[float], Array]
 
@@ -120,7 +120,7 @@ def simulate_stepper(
     while stepper.time < end - 1e-9 * step:
         length = min(length, end - stepper.time)
         t = stepper.time - first + length
-        most = math.inf if tolerance is None else MOST_ERROR * tolerance
+        most = math.inf if tolerance is None else MAX_ERROR * tolerance
 
         def advance(part: float, most: float = most) -> StepReport:
             to = stepper.time - first + part

@@ -50,9 +50,9 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.dense_kernels import larger
 
-TOLERANCE, TRUSTED, MOST_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
+TOLERANCE, TRUSTED, MAX_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
 GAIN, KEPT, ADDED = range(3)  # places in `prony`
-MOST_TURN = 0.5 * math.pi  # about an axis of a frame's own
+MAX_TURN = 0.5 * math.pi  # about an axis of a frame's own
 SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of measured [rad]
 
 
@@ -120,9 +120,9 @@ def predict(s, state, w, m, ratio):
     for p in range(s.counts[3]):
         for i in range(6):
             w.step_wrench[p, i] = ratio * m.wrench_move[p, i]
-    if most <= MOST_TURN:
+    if most <= MAX_TURN:
         move(s, m.old, w, 1.0, state)
-    return most <= MOST_TURN
+    return most <= MAX_TURN
 
 
 @kernel
@@ -290,7 +290,7 @@ def take_step(of, lanes):
     Parameters
     ----------
     of : Moving
-        Limits of its motion as `advance` says; MOST_ERROR: the largest error of positions [m]
+        Limits of its motion as `advance` says; MAX_ERROR: the largest error of positions [m]
         with which the step is taken; ERROR: that error per change of an acceleration [s^2]; RATIO
         of this step and the last one; MOST: largest number of Newton steps.
 
@@ -324,7 +324,7 @@ def take_step(of, lanes):
         change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
         error = larger(error, change)
     error *= limits[ERROR]
-    taken = outcome == CONVERGED and error <= limits[MOST_ERROR]
+    taken = outcome == CONVERGED and error <= limits[MAX_ERROR]
     if taken:
         end_step(s, x, state, w, m)
     else:

@@ -296,11 +296,11 @@ class Stepper:
         actuation: Array,
         wrench: Array,
         gravity: Array,
-        most_error: float = math.inf,
+        max_error: float = math.inf,
     ) -> StepReport:
         """Go on by `step` [s] to where actuation, tip wrench and gravity are these.
 
-        A step that adds more than `most_error` [m] to the error of positions is not taken, nor one
+        A step that adds more than `max_error` [m] to the error of positions is not taken, nor one
         in which a motor turns further than frames can tell (OUT_OF_RANGE).
         """
         if self.equilibrium.longest_step(self._drives.actuation, actuation) < 1.0:
@@ -311,7 +311,7 @@ class Stepper:
         if old is not None:
             self._accelerate(step, old)
         limits = self._limits
-        limits[kernels.MOST_ERROR] = most_error
+        limits[kernels.MAX_ERROR] = max_error
         limits[kernels.ERROR] = self._error * step * step
         limits[kernels.RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
         if step != self._law_of:

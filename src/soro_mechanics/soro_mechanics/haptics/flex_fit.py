@@ -20,6 +20,7 @@ from itertools import combinations
 
 import numpy as np
 
+from soro_mechanics.core.array_input import finite_array, shape_of
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput, SoroError, UnknownName
 from soro_mechanics.core.missing_package import import_package
@@ -319,16 +320,9 @@ def _judge_quality(fit: SensorFit, deviation: float, limits: FitLimits) -> list[
 
 
 def _checked(rotations: Array, counts: Array) -> tuple[Array, Array]:
-    rotations, counts = np.asarray(rotations, float), np.asarray(counts, float)
-    if rotations.ndim != 2 or rotations.shape[1] == 0:
-        expected = 'shape (samples, nodes)'
-        raise InvalidInput('rotations', rotations.shape, expected, Code.INVALID_SIZE)
-    if counts.shape != (len(rotations),):
-        expected = f'shape ({len(rotations)},)'
-        raise InvalidInput('counts', counts.shape, expected, Code.INVALID_SIZE)
+    shape = shape_of(rotations) or ()
+    if len(shape) != 2 or shape[1] == 0:
+        raise InvalidInput('rotations', shape, 'shape (samples, nodes)', Code.INVALID_SIZE)
     if len(counts) < BLOCKS:
         raise InvalidInput('counts', len(counts), f'at least {BLOCKS} samples', Code.INVALID_SIZE)
-    for name, value in (('rotations', rotations), ('counts', counts)):
-        if not np.all(np.isfinite(value)):
-            raise InvalidInput(name, 'NaN or infinity', 'finite numbers', Code.NOT_FINITE)
-    return rotations, counts
+    return finite_array('rotations', rotations, shape), finite_array('counts', counts, shape[:1])

@@ -34,7 +34,7 @@ DELAY = 1  # samples from a measurement to the motors' answer, over the wire
 SPARE, PRESSED = 0.01, 6.0
 SLIDING = 'damping of the sliding hand'
 # Devices that the limits hold for: stiffer than modelled by so much, and least damped.
-STIFFER, LEAST_DAMPING = (0.8, 1.0, 1.25), 0.02
+STIFFER, MIN_DAMPING = (0.8, 1.0, 1.25), 0.02
 # Of the limits of the linear loop, where a motion does not decay. Legs that move with all their
 # modes have them at 0.76 to 0.81 of it (docs/evidence/plant_assumptions.md).
 MARGIN = 0.75
@@ -220,7 +220,7 @@ def _resisting(d: linear_loop.OneDirection, period: float, damping: Array) -> Ar
 
 
 def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> StableLimits:
-    """Find the limits of a device at rest, the narrowest of `STIFFER` and `LEAST_DAMPING`.
+    """Find the limits of a device at rest, the narrowest of `STIFFER` and `MIN_DAMPING`.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def stable_limits(device: HapticDevice, setup: RenderingSetup, hand: str) -> Sta
     turns: list[linear_loop.OneDirection] = []
     for stiffer in STIFFER:
         stiffness = stiffer * nominal
-        damping = modal_damping(mass, stiffness, LEAST_DAMPING)
+        damping = modal_damping(mass, stiffness, MIN_DAMPING)
         for axes, kept in ((TRANSLATIONS, translations), (TURNS, turns)):
             filters = setup.time_constant, setup.speed_time_constant
             matrices = mass, damping, stiffness

@@ -42,7 +42,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-MOST_OBJECTS = 16  # a sphere takes 18 us of every tick
+MAX_OBJECTS = 16  # a sphere takes 18 us of every tick
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ class VirtualEnvironment:
         surface_damping: Sequence[float] | None = None,
         drag: float = 2.0,
     ) -> None:
-        if len(objects) > MOST_OBJECTS:
-            expected = f'at most {MOST_OBJECTS}: each takes time of every tick'
+        if len(objects) > MAX_OBJECTS:
+            expected = f'at most {MAX_OBJECTS}: each takes time of every tick'
             raise InvalidInput('objects', len(objects), expected)
         names = [o.name for o in objects]
         for name in names:

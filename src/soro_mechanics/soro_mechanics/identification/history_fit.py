@@ -49,7 +49,7 @@ REMEDY = (
     'the robot first (without --history); move every drive by more, slower and longer'
 )
 NEAR = 0.005  # of the range: that far away a Jacobian is still the same, to about one percent
-LEAST_SLOPE = 0.05  # (assumed) behind a reversal, of the gain: the inverse would jump below it
+MIN_SLOPE = 0.05  # (assumed) behind a reversal, of the gain: the inverse would jump below it
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ class _Problem:
         """Return the operators; InvalidInput: a drive moves nothing, or the wrong way."""
         weights, part, time, *_ = self.parts(x)
         total = np.cumsum(weights, axis=1)
-        total = np.maximum(total, LEAST_SLOPE * total[:, -1:])
+        total = np.maximum(total, MIN_SLOPE * total[:, -1:])
         weights = np.diff(total, axis=1, prepend=0.0)
         thresholds = np.maximum.accumulate(self._thresholds, axis=1)
         PrandtlIshlinskii(thresholds, weights, np.zeros_like(weights))

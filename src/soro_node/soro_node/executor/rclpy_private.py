@@ -51,6 +51,14 @@ def clock_source(node: Node) -> tuple[Any, Any]:
     return source, getattr(source, '_clock_sub', None)
 
 
+def state_machines(node: Node) -> list[Any]:
+    """Return what rclpy leaves of a lifecycle node that is destroyed: no public name reaches it.
+
+    None where a Ctrl-C came while the node was made.
+    """
+    return [node._state_machine] if hasattr(node, '_state_machine') else []
+
+
 def take_waiting(
     subscription: Any, most: int, packed: bool = False
 ) -> Iterator[tuple[Any, dict[str, Any]]]:

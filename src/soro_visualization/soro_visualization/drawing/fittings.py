@@ -25,7 +25,7 @@ from soro_visualization.drawing.tubes import Cylinders, straight_cylinders, turn
 ARMS = ('segments', 'constant_curvature')
 CRANK, DISC, SENSOR = (110, 116, 128), (205, 209, 216), (222, 170, 60)
 DISC_EVERY = 1.2  # holes' distance from the axis; assumed, no robot file says where discs are
-MOST_DISCS = 24
+MAX_DISCS = 24
 DISC_RADIUS, DISC_THICKNESS = 1.3, 0.15  # in distances of the outermost hole
 TENDON_RADIUS = 0.08  # the same; for drawing
 CHAMBER = 0.28  # radius of the stripe that stands for a chamber, of its segment's
@@ -184,7 +184,7 @@ def _discs(held: Iterable[str], rods: dict[str, Rod], reach: float) -> Fitting:
     for name in held:
         rod = rods[name]
         length = float(rod.arc_length[-1])
-        count = int(np.clip(length / (DISC_EVERY * reach), 2, MOST_DISCS))
+        count = int(np.clip(length / (DISC_EVERY * reach), 2, MAX_DISCS))
         middle = np.linspace(0.0, 1.0, count + 1)[1:]
         middle[-1] -= half / length
         share = half / length

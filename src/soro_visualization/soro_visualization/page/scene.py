@@ -68,7 +68,9 @@ class ViewerScene(SceneMeshes):
         self._solids: dict[str, list[tuple[Any, Primitive]]] = {}
         self._part_poses: dict[str, Array] = {}
         self._ghost: Shape | None = None  # as it is drawn
-        self.most_curved = 1.0  # 1/m, end of the colour scale; only grows, colours do not flicker
+        self.max_curvature = (
+            1.0  # 1/m, end of the colour scale; only grows, colours do not flicker
+        )
         self.legends: dict[str, str] = {}
 
     @property
@@ -228,12 +230,12 @@ class ViewerScene(SceneMeshes):
 
     def _colours(self, tubes: Cylinders) -> Any:
         most = float(tubes.curvature.max(initial=0.0))
-        if most > self.most_curved:
-            self.most_curved = most * 1.1
+        if most > self.max_curvature:
+            self.max_curvature = most * 1.1
         self.legends['curvature'] = self._curvature.legend(
-            'curvature', '0', f'{self.most_curved:.3g} 1/m'
+            'curvature', '0', f'{self.max_curvature:.3g} 1/m'
         )
-        return self._curvature.colours(tubes.curvature, 0.0, self.most_curved)
+        return self._curvature.colours(tubes.curvature, 0.0, self.max_curvature)
 
     def _show_ends(self, shape: Shape, tubes: Cylinders, colours: Any) -> None:
         """Close both ends of every rod with a thin disc in the colour of the piece there."""
