@@ -10,6 +10,8 @@ be built; nothing is downloaded but the packages of that file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import os
 from pathlib import Path
 import shutil
 import subprocess
@@ -58,12 +60,29 @@ def _run(command: list[str | Path], name: str) -> None:
 def build() -> int:
     """Build the site; return the exit code of Sphinx, which is not 0 after a warning."""
     shutil.rmtree(SITE, ignore_errors=True)
-    command = [ENVIRONMENT / 'bin/python', '-m', 'sphinx', '--quiet', '--jobs', 'auto']
-    command += ['--fail-on-warning', '--keep-going', '--conf-dir', ROOT / 'docs']
-    code = subprocess.run([*command, '--doctree-dir', CACHE, ROOT, SITE], cwd=ROOT).returncode
+    code = subprocess.run(_sphinx('html'), cwd=ROOT).returncode
     if code == 0:
         shutil.copy(SITE / 'README.html', SITE / 'index.html')
     return code
+
+
+def check(files: list[Path]) -> Iterator[str]:
+    """Read all pages and resolve their links as `build` does, but write none."""
+    try:
+        prepare()
+    except SetupError as error:
+        yield from str(error).splitlines()
+        return
+    clean = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
+    done = subprocess.run(_sphinx('dummy'), cwd=ROOT, env=clean, capture_output=True, text=True)
+    if done.returncode:
+        yield from (done.stdout + done.stderr).splitlines()
+
+
+def _sphinx(builder: str) -> list[str | Path]:
+    command = [ENVIRONMENT / 'bin/python', '-m', 'sphinx', '--quiet', '--jobs', 'auto']
+    command += ['--fail-on-warning', '--keep-going', '--conf-dir', ROOT / 'docs']
+    return [*command, '--builder', builder, '--doctree-dir', CACHE, ROOT, SITE]
 
 
 def main() -> int:

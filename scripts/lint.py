@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 import dependency_audit
+import docs_site
 import generated_tables
 import house_rules
 import import_circles
@@ -105,7 +106,9 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'generated tables': generated_tables.check,
     'validation': validation_rows,
     'mypy': types,
+    'site': docs_site.check,
 }
+BESIDE = ('mypy', 'site')  # the longest: processes of their own, beside all others
 
 
 def main() -> int:
@@ -115,10 +118,11 @@ def main() -> int:
     if unknown:
         sys.exit(f'no such check: {unknown}; there are: {list(CHECKS)}')
     files, failed = tree(), []
-    # The longest of them, a process of its own, runs beside all others.
-    beside = ThreadPoolExecutor().submit(list, types(files) if 'mypy' in chosen else ())
+    pool = ThreadPoolExecutor()
+    beside = {name: pool.submit(list, CHECKS[name](files)) for name in chosen if name in BESIDE}
     for name in chosen:
-        complaints = beside.result() if name == 'mypy' else list(CHECKS[name](files))
+        waiting = beside.get(name)
+        complaints = list(CHECKS[name](files)) if waiting is None else waiting.result()
         print(f'{name}: ' + (f'{len(complaints)} complaints' if complaints else 'ok'), flush=True)
         for line in complaints:
             print(f'  {line}')

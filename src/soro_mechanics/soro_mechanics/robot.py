@@ -385,8 +385,8 @@ class Robot(robot_input.RobotInput):
 
         inputs = actuation, wrench, gravity
         start = None if start is None else self._own(start, 'start')
-        run = partial(simulate, tolerance=tolerance, options=options, events=events)
-        return run(self, duration, step, inputs, loads, start)
+        given = self, duration, step, inputs, loads, start
+        return simulate(*given, tolerance=tolerance, options=options, events=events)
 
     def refinement(self, q: Configuration) -> tuple[float, float]:
         """Return how far the tip moves [m], [rad] on a mesh twice as fine; NaN: not known."""
