@@ -187,6 +187,7 @@ def _save_npz(
         actuation=cloud.actuation,
         tip=cloud.tip,
         code=cloud.codes,
+        warnings=cloud.warnings,
         principal_compliance=cloud.compliance,
         eigenstiffness=cloud.eigenstiffness,
         origin=json.dumps(dict(origin)),
@@ -197,8 +198,9 @@ def _save_csv(
     cloud: Workspace, names: list[str], origin: Mapping[str, Any], file: BinaryIO
 ) -> None:
     file.writelines(f'# {key}: {json.dumps(value)}\n'.encode() for key, value in origin.items())
-    columns = [cloud.actuation, cloud.tip[:, :3, 3], cloud.codes[:, None].astype(float)]
-    header = [*names, 'x [m]', 'y [m]', 'z [m]', 'code']
+    status = np.column_stack([cloud.codes, cloud.warnings]).astype(float)
+    columns = [cloud.actuation, cloud.tip[:, :3, 3], status]
+    header = [*names, 'x [m]', 'y [m]', 'z [m]', 'code', 'warnings']
     if len(cloud.compliance):
         columns += [cloud.compliance, cloud.eigenstiffness]
         header += ['min_compliance [m/N]', 'max_compliance [m/N]']

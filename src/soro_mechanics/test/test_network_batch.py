@@ -12,6 +12,7 @@ import pytest
 
 from soro_mechanics import Code, load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.core.status import Warnings
 from soro_mechanics.models.network import batch as batch_module
 from soro_mechanics.models.network.batch import (
     chebyshev_terms,
@@ -45,11 +46,18 @@ def random_samples(robot, count, seed=3):
     return low + (high - low) * np.random.default_rng(seed).random((count, len(low)))
 
 
+def outside_theory(found):
+    """Return of which samples that is said."""
+    return (found.warnings & Warnings.OUTSIDE_THEORY) > 0
+
+
 def assert_sample_by_sample(robot, found):
     """Compare with a cold solve of every sample."""
     for i, actuation in enumerate(found.actuation):
         q = robot.forward(actuation)
         assert int(found.codes[i]) == int(q.status.code)
+        apart = found.warnings[i] ^ q.status.warnings
+        assert not apart & ~Warnings.COARSE_MESH
         if q.status.converged:
             np.testing.assert_allclose(found.tip[i], q.tip, atol=1e-9)
 
@@ -62,9 +70,26 @@ def test_batch_is_sample_by_sample(name):
     samples = random_samples(robot, 200)
     # made for many samples (two hundred do not repay the polynomial of six motors), and kept
     made = robot.model_object.batch(FREE, robot.gravity, 5000)
-    assert np.count_nonzero(made.solve(samples)[1]) > 190
+    solved = made.solve(samples)[1]
     assert robot.model_object.batch(FREE, robot.gravity, len(samples)) is made
-    assert_sample_by_sample(robot, robot.workspace(samples))
+    found = robot.workspace(samples)
+    assert np.count_nonzero(solved | outside_theory(found)) > 190
+    assert_sample_by_sample(robot, found)
+
+
+def test_contact_and_strain_outside_the_theory_are_said_of_many_samples_too(tmp_path):
+    text = (EXAMPLES / 'planar_chain.yaml').read_text(encoding='utf-8')
+    outside = []
+    for limit in ('0.4 %', '0.9 %'):  # of the strain, which is 0.8 % at most
+        file = tmp_path / 'robot.yaml'
+        file.write_text(text.replace('thickness: 1 mm', f'thickness: 1 mm, strain_limit: {limit}'))
+        robot = load_robot(file)
+        assert robot.model_object.batch(FREE, robot.gravity, 5000) is not None
+        found = robot.workspace(random_samples(robot, 200))
+        assert_sample_by_sample(robot, found)
+        outside.append(outside_theory(found))
+    strained, touching = outside[0] & ~outside[1], outside[1]
+    assert strained.any() and touching.any() and not outside[0].all()
 
 
 def test_a_robot_with_many_branches_is_left_to_cold_solves():

@@ -13,6 +13,7 @@ from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.batch import Batch, Fit
 from soro_mechanics.models.network.description.spec import DriveSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
+from soro_mechanics.models.network.guard import segments_of, strain_limits
 from soro_mechanics.models.network.layout import build_layout, load, rest_inputs
 
 L, EA, EI = TENDON_LENGTH, TENDON_ROD[2], TENDON_ROD[3]
@@ -169,7 +170,8 @@ def test_many_tensions_at_once():
     size = 6 * int(layout.structure.counts[:4].sum())
     fit = Fit(np.zeros(2), np.ones(2), np.zeros((1, 2), dtype=np.int64), np.zeros((1, size)))
     rest = load(layout, rest_inputs(layout), LoadCase())
-    batch = Batch(layout, rest, base, fit, solver.tolerance)
+    guarded = segments_of(layout), strain_limits(layout)
+    batch = Batch(layout, rest, base, fit, solver.tolerance, *guarded)
     tensions = TENSION + 0.2 * np.random.default_rng(0).random((20, 2))
     tips, found = batch.solve(tensions)
     assert found.all()

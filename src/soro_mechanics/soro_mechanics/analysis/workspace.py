@@ -24,7 +24,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 RAREST = 10_000  # one sample in so many must keep the coupled limits
 ENOUGH = 10  # samples of the rarest kind that are waited for, before they are called too rare
 BLOCK = 4096  # draws at once where some may be left out
-Part = tuple[Array, NDArray[np.int64], Array, Array]  # tips, codes, compliance, eigenstiffness
+Part = tuple[Array, NDArray[np.int64], Array, Array, NDArray[np.int64]]  # see `Workspace`
 CHUNK = 64  # samples of one task; where a model has no batch, each starts from the one before
 
 
@@ -40,6 +40,8 @@ class Workspace:
     #: (n, 2) [N]; least positive and greatest one, as Shi's Figure 10 maps them; like
     #: `compliance`, NaN where a model has less than six elastic freedoms
     eigenstiffness: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    #: (n,); `Warnings` of every sample, solved or not; COARSE_MESH only of one solved by itself
+    warnings: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
     def solved(self) -> NDArray[np.bool_]:
@@ -193,12 +195,12 @@ def _solve(
 ) -> Part:
     """Return what `Workspace` has of some actuations, without these."""
     tips = np.full((len(actuations), 4, 4), np.nan)
-    codes = np.full(len(actuations), int(Code.NONE), dtype=np.int64)
+    codes, warnings = np.zeros((2, len(actuations)), dtype=np.int64)
     soft, stiff = np.full((2, len(actuations) if compliance else 0, 2), np.nan)
     left = np.arange(len(actuations))
     if batch is not None and len(actuations):
         tips, solved = batch.solve(actuations)
-        left = np.flatnonzero(~solved)
+        left = np.flatnonzero(~(solved & within_coupled(robot.description, actuations)))
     near = None
     for i in left:
         q = robot.forward(actuations[i], wrench, near, loads)
@@ -206,14 +208,14 @@ def _solve(
         # does not depend on who came before.
         if q.status.code is not Code.NONE and near is not None:
             q = robot.forward(actuations[i], wrench, None, loads)
-        codes[i] = int(q.status.code)
+        codes[i], warnings[i] = q.status.code, q.status.warnings
         good = q.status.code is Code.NONE
         near = q if good and not robot.model_object.branches else None
         if q.status.converged:
             tips[i] = q.tip
         if good and compliance:
             soft[i], stiff[i] = _softness(robot.compliance(q))
-    return tips, codes, soft, stiff
+    return tips, codes, soft, stiff, warnings
 
 
 def _softness(compliance: Array) -> tuple[Array, Array]:

@@ -26,7 +26,9 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, Integers, new_state, State
 from soro_mechanics.models.network.drive_values import driven_many
 from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, Problem
+from soro_mechanics.models.network.guard import segments_of, strain_limits
 from soro_mechanics.models.network.kernels import batch_kernels as kernels
+from soro_mechanics.models.network.kernels.contact_kernels import Segments
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.linearisation import cut_state, trace_shape
@@ -70,6 +72,8 @@ class Batch:
     base: State  # what predictions are moves of
     fit: Fit
     tolerance: float
+    segments: Segments
+    strain_limit: Array  # (rods,)
 
     def solve(self, actuations: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Solve actuations (n, m).
@@ -79,13 +83,15 @@ class Batch:
         tips : ndarray, shape (n, 4, 4)
             In base_link, where solved.
         solved : ndarray of bool, shape (n,)
-            False where only a cold solve can tell: not converged, far from the prediction, or
-            perhaps not stable.
+            False where only a cold solve can tell: not converged, far from the prediction,
+            perhaps not stable, or outside the theory.
         """
         s = self.layout.structure
         driven, values = driven_many(self.layout.spec.drives, actuations)
         tips = np.full((len(actuations), 4, 4), np.nan)
         solved = np.zeros(len(actuations), dtype=bool)
+        stations = len(self.layout.stations[1])
+        shape = np.empty((stations, 4, 4)), np.empty((stations, 6)), np.empty(len(s.rod_macro))
         own = ('length', 'theta', 'table', 'section', 'stiffness', 'dilution', 'tension')
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
         samples = kernels.Samples(
@@ -94,6 +100,9 @@ class Batch:
             self.fit.predict(driven),
             self.layout.tip_body,
             np.array([self.tolerance, NEAR, POLISH]),
+            self.segments,
+            self.strain_limit,
+            shape,
             MAX_STEPS,
             bool((s.rod_macro == 0).any()),
             tips,
@@ -113,7 +122,8 @@ def compile_batch(equilibrium: Equilibrium) -> None:
     size = 6 * int(s.counts[:4].sum())
     fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
     rest = lay.load(layout, layout.rest, LoadCase())
-    batch = Batch(layout, rest, new_state(s), fit, equilibrium.tolerance)
+    guarded = segments_of(layout), strain_limits(layout)
+    batch = Batch(layout, rest, new_state(s), fit, equilibrium.tolerance, *guarded)
     batch.solve(np.empty((0, m)))
 
 
@@ -174,7 +184,8 @@ def make_batch(
         fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
         if fit is not None and base is not None:
             rest = lay.load(fine, fine.rest, load)
-            return Batch(fine, rest, base, fit, equilibrium.tolerance)
+            guarded = segments_of(fine), strain_limits(fine)
+            return Batch(fine, rest, base, fit, equilibrium.tolerance, *guarded)
     return None
 
 

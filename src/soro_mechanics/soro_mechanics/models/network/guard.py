@@ -52,7 +52,7 @@ class Guard:
         self._coupled = np.array([c.coefficients for c in description.coupled_limits])
         self._bounds = np.array([c.maximum for c in description.coupled_limits])
         self.names = layout.rods
-        self.limit = np.array([rod.section.strain_limit for rod in layout.spec.rods])
+        self.limit = strain_limits(layout)
         self._segments = segments_of(layout)
 
     def examined(
@@ -89,6 +89,11 @@ class Guard:
 
     def _rods(self, pair: Sequence[int]) -> tuple[str, ...]:
         return tuple(self.names[self._segments.rod[k]] for k in pair if k >= 0)
+
+
+def strain_limits(layout: lay.Layout) -> Array:
+    """Return what the sections of the rods may be strained by, shape (rods,)."""
+    return np.array([rod.section.strain_limit for rod in layout.spec.rods])
 
 
 def segments_of(layout: lay.Layout) -> contact_kernels.Segments:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kernel
 from soro_mechanics.models.network.arrays import State
+from soro_mechanics.models.network.kernels.contact_kernels import examine, Segments
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
 from soro_mechanics.models.network.kernels.newton_kernels import add_lack, copy_into, drive_to
@@ -22,6 +23,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
     solve_bodies,
 )
+from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
@@ -36,10 +38,14 @@ class Samples(NamedTuple):
     # (3,) scaled residual of a solution; how far [rad, characteristic lengths] a solution may lie
     # from its start; how far it may move in one step more
     limits: NDArray[np.float64]
+    segments: Segments  # between stations
+    strain_limit: NDArray[np.float64]  # (rods,)
+    stations: tuple[NDArray[np.float64], ...]  # scratch: their poses and wrenches, rods' strain
     most: int  # largest number of steps
     exact: bool  # whether stability needs another assembly (two-node elements)
     tips: NDArray[np.float64]  # (n, 4, 4) poses of the tip where solved
-    # (n,) converged near the start, and stable; what is not has to be solved with more care
+    # (n,) converged near the start, stable and within the theory; what is not has to be solved
+    # with more care
     solved: NDArray[np.bool_]
     state: State  # scratch
     old: State  # scratch
@@ -125,4 +131,14 @@ def solve_samples(s, base, x, rest, b, w, lanes):
             continue
         se3_exp(w.step_body[b.tip], g)
         compose(state.body[b.tip], g, b.tips[sample])
-        b.solved[sample] = True
+        b.solved[sample] = _is_valid(s, x, state, w, b, lanes)
+
+
+@kernel
+def _is_valid(s, x, state, w, b, lanes):
+    """Return whether a solution is within the theory: no strain beyond its limit, no contact."""
+    pose, wrench, strain = b.stations
+    trace(s, x, state, w, pose, wrench, lanes)
+    shape = pose, wrench, state.wrench
+    rod, first, _, _ = examine(*shape, x.length, b.segments, b.strain_limit, strain)
+    return rod < 0 and first < 0
