@@ -78,11 +78,19 @@ def _check_python(file: Path, text: str) -> Iterator[str]:
     parts = file.relative_to(ROOT).parts
     if parts[0] == 'src' and 'test' not in parts:
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and _positional(node.args) > MAX_ARGUMENTS:
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            if _positional(node.args) > MAX_ARGUMENTS:
                 yield f':{node.lineno}: {node.name} has more than {MAX_ARGUMENTS} arguments'
+            if 'kernels' in file.stem and _is_kernel(node) and not ast.get_docstring(node):
+                yield f':{node.lineno}: kernel {node.name} has no docstring'
     if 'test' in parts:
         for number, line in enumerate(text.splitlines(), start=1):
             yield from (f':{number}: {why}' for rule, why in IN_TESTS.items() if rule.search(line))
+
+
+def _is_kernel(function: ast.FunctionDef) -> bool:
+    return any('kernel' in ast.unparse(d) for d in function.decorator_list)
 
 
 def _positional(given: ast.arguments) -> int:

@@ -43,6 +43,7 @@ def tree(tmp_path, monkeypatch):
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
         ('src__a_kernels_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
         ('src__a_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
+        ('src__a_kernels_DOT_py', HEADER + '@kernel\ndef f(x):\n    pass\n', 'no docstring'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),
         ('README_DOT_md', 'see [this](docs/gone.md#part)', 'docs/gone.md leads nowhere'),
         ('README_DOT_md', '# Here\n[that](#there)', 'this page has no heading #there'),

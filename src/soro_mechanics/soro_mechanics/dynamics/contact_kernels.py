@@ -63,6 +63,7 @@ def add_contacts(state, x, m):
 
 @kernel
 def _touch(body, follower, m, i, k):
+    """Write what surface k does to point i: force, lever and their slopes, see `add_contacts`."""
     h = m.touch_work[0:4, 0:4]
     arm = m.touch_work[4:7, 0:3]
     normal = m.touch_work[7:10, 0:3]

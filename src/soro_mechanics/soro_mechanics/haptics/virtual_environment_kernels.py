@@ -148,6 +148,7 @@ def _direction(frame, axis, angular, out):
 
 @kernel
 def _along(direction, vector):
+    """Return d . v of a direction and a vector (6,)."""
     s = 0.0
     for k in range(6):
         s += direction[k] * vector[k]

@@ -32,6 +32,7 @@ def curve_values(curves, first, at, found):
 
 @kernel
 def _hermite(x, y, slopes, k, at):
+    """Return value and slope at a place in interval k of a cubic Hermite spline."""
     width = x[k + 1] - x[k]
     t = (at - x[k]) / width
     rise = y[k + 1] - y[k]

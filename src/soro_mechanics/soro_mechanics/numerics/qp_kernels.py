@@ -95,6 +95,7 @@ def solve_upper(lower, b):
 
 @kernel
 def _dot(a, b):
+    """Return a . b, shapes (n,)."""
     s = 0.0
     for i in range(a.shape[0]):
         s += a[i] * b[i]
@@ -103,6 +104,7 @@ def _dot(a, b):
 
 @kernel
 def _factor_active(c, first, count):
+    """Write Gram matrix and factor of the active rows, from `first` on; whether definite."""
     for i in range(first, count):
         for j in range(i + 1):
             dot = _dot(c.rows[c.active[i]], c.rows[c.active[j]])

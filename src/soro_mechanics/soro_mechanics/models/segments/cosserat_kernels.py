@@ -343,6 +343,10 @@ def solve_increment(taken, scale, start, linear_below, at, d_at, parameter_at):
 
 @kernel
 def _apply_last_step(at, d_at, b, parameter_at):
+    """Move the strains (elements, 3, 6) by the last step b[:, 0], their derivatives by b[:, 1:].
+
+    ``at += d_at b``, and by parameter k: ``d_at[3 + k] + d_at b_k``.
+    """
     parameters = parameter_at.shape[3]
     for e in range(at.shape[0]):
         for point in range(3):

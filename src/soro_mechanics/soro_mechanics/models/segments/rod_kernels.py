@@ -247,6 +247,7 @@ def rod_pass(rod, scale, y, cols, total, nodes):
 @makes_arrays
 @kernel
 def _keep(nodes, node, y, cols, total):
+    """Write state, columns and integral of the chain at a node."""
     nodes.state[node] = y
     nodes.columns[node] = cols
     nodes.integral[node] = total
@@ -298,6 +299,11 @@ def solve_loaded(rod, units, tolerance, rest, start, nodes):
 
 @kernel
 def _newton(rod, scale, units, tolerance, start, nodes):
+    """Solve ``wrench beyond the tip = 0`` for the base wrench `start` (6,) by Newton's method.
+
+    `scale`: of the ramped loads; the others as of `solve_loaded`. Returns (passes, residual),
+    the residual infinite where it diverges or the system is singular.
+    """
     y = np.empty(STATE)
     cols = np.empty((12, nodes.columns.shape[2]))
     total = np.empty((6, 6))

@@ -32,6 +32,7 @@ SPHERICAL = 3
 
 @kernel
 def _copy_pose(a, out):
+    """Write a pose (4, 4)."""
     for i in range(4):
         for j in range(4):
             out[i, j] = a[i, j]

@@ -255,6 +255,11 @@ def back_substitute(s, x, state, w, params, step_param, one):
 
 @merged_kernel
 def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
+    """Write the steps of the inner nodes and of the wrenches of rod r, its ends being known.
+
+    With the elimination of node n, ``step_n = -(B [step_first, step_n+1] + one b + P step_param)``
+    (block tridiagonal elimination); the new wrench of a piece is minus its condensed force.
+    """
     n0 = s.rod_node[r]
     first = w.step_node[n0]
     for node in range(s.rod_node[r + 1] - 2, n0, -1):
