@@ -12,6 +12,7 @@ import pytest
 
 from soro_mechanics import Code, load_robot
 from soro_mechanics.analysis.workspace import sample_actuations
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.core.status import Warnings
 from soro_mechanics.models.network import batch as batch_module
 from soro_mechanics.models.network.batch import (
@@ -35,7 +36,7 @@ def robot():
 
 @pytest.fixture(scope='module')
 def batch(robot):
-    made = robot.model_object.batch(FREE, robot.gravity, 5000)
+    made = robot.model_object.batch(LoadCase(FREE, (), robot.gravity), 5000)
     assert made is not None
     return made
 
@@ -69,9 +70,9 @@ def test_batch_is_sample_by_sample(name):
     robot = load_robot(name, 'network')
     samples = random_samples(robot, 200)
     # made for many samples (two hundred do not repay the polynomial of six motors), and kept
-    made = robot.model_object.batch(FREE, robot.gravity, 5000)
+    made = robot.model_object.batch(LoadCase(FREE, (), robot.gravity), 5000)
     solved = made.solve(samples)[1]
-    assert robot.model_object.batch(FREE, robot.gravity, len(samples)) is made
+    assert robot.model_object.batch(LoadCase(FREE, (), robot.gravity), len(samples)) is made
     found = robot.workspace(samples)
     assert np.count_nonzero(solved | outside_theory(found)) > 190
     assert_sample_by_sample(robot, found)
@@ -84,7 +85,7 @@ def test_contact_and_strain_outside_the_theory_are_said_of_many_samples_too(tmp_
         file = tmp_path / 'robot.yaml'
         file.write_text(text.replace('thickness: 1 mm', f'thickness: 1 mm, strain_limit: {limit}'))
         robot = load_robot(file)
-        assert robot.model_object.batch(FREE, robot.gravity, 5000) is not None
+        assert robot.model_object.batch(LoadCase(FREE, (), robot.gravity), 5000) is not None
         found = robot.workspace(random_samples(robot, 200))
         assert_sample_by_sample(robot, found)
         outside.append(outside_theory(found))
@@ -95,7 +96,7 @@ def test_contact_and_strain_outside_the_theory_are_said_of_many_samples_too(tmp_
 def test_a_robot_with_many_branches_is_left_to_cold_solves():
     """A guess would decide on which branch a sample ends: every sample starts from rest."""
     robot = load_robot('stewart_gough')
-    assert robot.model_object.batch(FREE, robot.gravity, 5000) is None
+    assert robot.model_object.batch(LoadCase(FREE, (), robot.gravity), 5000) is None
     assert_sample_by_sample(robot, robot.workspace(random_samples(robot, 20)))
 
 
@@ -124,7 +125,9 @@ def test_gravity_counts(robot):
 def test_a_load_at_the_tip_counts(robot):
     wrench = np.array([0.03, 0.0, 0.1, 0.0, 1e-3, 0.0])
     samples = random_samples(robot, 5)
-    tips, solved = robot.model_object.batch(wrench, robot.gravity, 200).solve(samples)
+    tips, solved = robot.model_object.batch(LoadCase(wrench, (), robot.gravity), 200).solve(
+        samples
+    )
     assert solved.all()
     for tip, actuation in zip(tips, samples, strict=True):
         np.testing.assert_allclose(tip, robot.forward(actuation, wrench).tip, atol=1e-9)
@@ -153,7 +156,7 @@ def test_a_buckled_column_is_not_taken_for_stable(force, holds):
     """An upright column under equal pressures stays straight, stable or not."""
     robot = load_robot('stiff_flop', 'network')
     robot.gravity = [0.0, 0.0, 0.0]
-    made = robot.model_object.batch(FREE, robot.gravity, 5000)
+    made = robot.model_object.batch(LoadCase(FREE, (), robot.gravity), 5000)
     press = np.array([0.0, 0.0, -force, 0.0, 0.0, 0.0])
     pressed = replace(made, rest=made.rest._replace(dead=made.rest.dead + press))
     straight = np.full((1, 3), 40e3)
@@ -166,7 +169,10 @@ def test_a_buckled_column_is_not_taken_for_stable(force, holds):
 
 
 def test_few_samples_are_not_worth_a_fit(robot):
-    assert robot.with_model('network').model_object.batch(FREE, robot.gravity, 50) is None
+    assert (
+        robot.with_model('network').model_object.batch(LoadCase(FREE, (), robot.gravity), 50)
+        is None
+    )
 
 
 def test_the_divided_network_has_the_same_solution(robot):
@@ -216,4 +222,4 @@ def test_no_sample_within_the_limits_is_left_over(robot):
     low, high = robot.limits.T
     corners = np.array(np.meshgrid(*np.array([low, high]).T)).reshape(3, -1).T
     samples = np.concatenate([corners, sample_actuations(robot, 500)])
-    assert robot.model_object.batch(FREE, robot.gravity, 500).solve(samples)[1].all()
+    assert robot.model_object.batch(LoadCase(FREE, (), robot.gravity), 500).solve(samples)[1].all()

@@ -26,14 +26,14 @@ def kernels():
     return found
 """
 RUN = """
-import numpy as np
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_node.process.warm_up import warm_up
 robot = load_robot('soft_parallel', 'network')
 warm_up(robot)
 before = kernels()
 assert robot.workspace(200).solved.all()
-assert robot.model_object.batch(np.zeros(6), robot.gravity, 200) is not None
+assert robot.model_object.batch(LoadCase(gravity=robot.gravity), 200) is not None
 after = kernels()
 print(json.dumps([before, after]))
 """

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.core.array_input import finite_array, finite_rows
-from soro_mechanics.core.configuration import Array, Configuration, Load
+from soro_mechanics.core.configuration import Array, Configuration, Load, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.model import Batch, Model
 from soro_mechanics.core.status import Code
@@ -165,10 +165,9 @@ def sample_workspace(
     if executor is not None and not hasattr(executor, 'submit'):
         raise InvalidInput('executor', executor, 'a concurrent.futures.Executor, or None')
     applied = finite_array('wrench', np.zeros(6) if wrench is None else wrench, (6,))
-    # Compliances need the whole solution, of which a batch keeps the tip. It knows no other loads.
-    batch = None
-    if not (compliance or loads):
-        batch = robot.model_object.batch(applied, robot.gravity, len(actuations))
+    # Compliances need the whole solution, of which a batch keeps the tip.
+    case = LoadCase(applied, tuple(loads), robot.gravity)
+    batch = None if compliance else robot.model_object.batch(case, len(actuations))
     solve = partial(_solve, robot, batch, applied, loads, compliance)
     chunks = [actuations[i : i + CHUNK] for i in range(0, len(actuations), CHUNK)]
     futures = [] if executor is None else [executor.submit(solve, chunk) for chunk in chunks]

@@ -96,7 +96,7 @@ class Model(ABC):
         """Say of a solution that is `unexplained` what is beyond the limits."""
         return self._search(self, target, load).explained(found)
 
-    def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
+    def batch(self, load: LoadCase, count: int) -> Batch | None:
         """Prepare for `count` solves under one load; None where `forward` is what there is."""
         return None
 

@@ -189,12 +189,11 @@ class ForwardNetwork(Model):
         status = replace(q.status, message='; '.join(x for x in texts if x))
         return replace(q, actuation=commanded.copy(), status=status)
 
-    def batch(self, wrench: Array, gravity: Array, count: int) -> Batch | None:
+    def batch(self, load: LoadCase, count: int) -> Batch | None:
         """Prepare for many actuations under one load; see `make_batch`. The last one is kept."""
-        if self.bundles:
-            return None  # what it fits is a function of the lengths, means included
-        load = LoadCase(wrench, (), gravity)
-        kept, key = self._batch, (*wrench.tolist(), *gravity.tolist())
+        if self.bundles or load.loads:  # it fits a function of the lengths, means included
+            return None
+        kept, key = self._batch, (*load.wrench.tolist(), *load.gravity.tolist())
         if kept is not None and kept[0] == key and (kept[2] is not None or count <= kept[1]):
             return kept[2]
         actuators = self.description.actuators
