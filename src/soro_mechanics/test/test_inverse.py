@@ -242,6 +242,22 @@ def test_a_robot_that_is_there_already_takes_the_least_energy(task):
     np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
 
 
+@pytest.mark.parametrize('task', Task)
+@pytest.mark.parametrize('names', [('stiff_flop_two_segment', 'lpcc'), ('pam_continuum',)])
+def test_rows_are_how_what_is_lacking_changes(names, task):
+    """By finite differences, in the units of tolerances and ranges."""
+    robot, step = load_robot(*names), 1e-5
+    limits = robot.model_object.limits
+    z = limits.rest + 0.1 * np.sin(np.arange(limits.rest.size)) ** 2
+    q = robot.forward(limits.actuation(z))
+    search = Search(robot.model_object, Target(q.tip, task, (2e-3, 0.1)), q.load)
+    rows = search._rows(q)
+    for i, one in enumerate(np.eye(z.size)):
+        ahead, behind = (search._at(z + sign * step * one, q).residual for sign in (1.0, -1.0))
+        seen = (behind - ahead) / (2.0 * step)
+        np.testing.assert_allclose(rows[:, i], seen, atol=1e-5 * np.abs(rows).max())
+
+
 def test_what_would_take_an_arm_of_no_length_is_out_of_reach_not_at_a_limit():
     robot = load_robot('spatial_cc', 'constant_curvature')
     s = robot.inverse([0.0, 0.0, -0.05], multistart=False)

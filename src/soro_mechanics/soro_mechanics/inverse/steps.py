@@ -24,15 +24,15 @@ DAMPING = 1e-10  # relative; makes the approach program strictly convex and vani
 
 
 class Factored(NamedTuple):
-    """A Hessian (n, n) and its lower Cholesky factor, empty where it is not convex."""
+    """A Hessian (n, n) and its upper Cholesky factor, empty where it is not convex."""
 
     whole: Array
-    lower: Array
+    upper: Array
 
 
 def factored(whole: Array) -> Factored:
     """Return a Hessian with its factor."""
-    return Factored(whole, kernels.lower_of(whole))
+    return Factored(whole, kernels.upper_of(whole))
 
 
 def flat(size: int) -> Factored:
@@ -52,18 +52,19 @@ def free_step(
 
 def landing_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Factored
-) -> tuple[Array | None, Array, bool]:
+) -> tuple[Array | None, Array, float, bool]:
     """Return the step of least energy that meets the linearised task, and its multipliers.
 
-    And whether nothing else bounds it.
+    And how large these are, and whether nothing else bounds the step.
     """
-    size, task = z.size, rows.shape[0]
+    task, size = rows.shape
+    step, force = np.empty(size), np.empty(task)
     if task > size:
-        return None, np.zeros(task), False
+        return None, force, 0.0, False
     within = limits.rows, z, limits.low, limits.high, trust
-    energy = *curvature, z - limits.rest
-    status, step, force, alone = kernels.least_energy(energy, rows, residual, within)
-    return step if status == OPTIMAL else None, force, alone
+    energy = *curvature, limits.rest
+    status, pull, alone = kernels.least_energy(energy, rows, residual, within, step, force)
+    return step if status == OPTIMAL else None, force, pull, alone
 
 
 def least_energy(
@@ -76,8 +77,8 @@ def least_energy(
     h, g, rows, residual, c, low, high = map(
         np.ascontiguousarray, (*energy, rows, residual, *within)
     )
-    bounds = c, 0.0 * g, low, high, np.inf
-    status, step, force, _ = kernels.least_energy((*factored(h), g), rows, residual, bounds)
+    bounds, step, force = (c, 0.0 * g, low, high, np.inf), np.empty(g.size), np.empty(len(rows))
+    status, _, _ = kernels.least_energy((*factored(h), -g), rows, residual, bounds, step, force)
     return step if status == OPTIMAL else None, force
 
 
