@@ -208,6 +208,17 @@ def test_many_small_steps_along_a_path_take_no_more_solves_than_the_first(monkey
     assert len(count) <= 30
 
 
+def test_a_turn_that_pressures_hardly_make_takes_no_steps():
+    """A twist of the tip, say: it goes far for a part of a tolerance, and comes back."""
+    robot = load_robot('stiff_flop_two_segment')
+    turns = 2.0 * np.pi * np.arange(60)[:, None] / 200.0 + np.arange(6.0)
+    path = robot.limits @ [0.8, 0.2] + 0.004 * robot.limits[:, 1] * np.sin(turns)
+    s = robot.forward(path[0])
+    for pressures in path:
+        s = robot.inverse(robot.forward(pressures).tip, guess=s)
+        assert s.status.code is Code.NONE and s.status.iterations == 1
+
+
 def test_a_short_step_that_lands_is_not_looked_at_again():
     robot = load_robot('pam_continuum')
     turns, (low, high) = 2.0 * np.pi * np.arange(40)[:, None] / 200 + np.arange(30), robot.limits.T

@@ -20,6 +20,7 @@ from soro_mechanics.numerics.dense_kernels import convex, largest_part, least_sq
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
+WEAK = 1e-6  # relative; what moves the task less is no way to meet it: far for little
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
 
@@ -46,7 +47,7 @@ def free_step(
     """Return the step that leaves the least of the task, where no limit or trust region binds."""
     step: Array = np.empty(z.size)
     if not least_squares(np.concatenate([rows, residual[:, None]], axis=1), step):
-        step = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
+        step = np.asarray(np.linalg.lstsq(rows, residual, rcond=WEAK)[0], float)
     return step if largest_part(step) <= trust and limits.kept(z + step, exactly=True) else None
 
 
