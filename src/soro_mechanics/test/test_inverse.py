@@ -208,6 +208,17 @@ def test_many_small_steps_along_a_path_take_no_more_solves_than_the_first(monkey
     assert len(count) <= 30
 
 
+def test_a_turn_that_pressures_hardly_make_takes_no_steps():
+    """A twist of the tip, say: it goes far for a part of a tolerance, and comes back."""
+    robot = load_robot('stiff_flop_two_segment')
+    turns = 2.0 * np.pi * np.arange(60)[:, None] / 200.0 + np.arange(6.0)
+    path = robot.limits @ [0.8, 0.2] + 0.004 * robot.limits[:, 1] * np.sin(turns)
+    s = robot.forward(path[0])
+    for pressures in path:
+        s = robot.inverse(robot.forward(pressures).tip, guess=s)
+        assert s.status.code is Code.NONE and s.status.iterations == 1
+
+
 def test_a_short_step_that_lands_is_not_looked_at_again():
     robot = load_robot('pam_continuum')
     turns, (low, high) = 2.0 * np.pi * np.arange(40)[:, None] / 200 + np.arange(30), robot.limits.T
@@ -240,6 +251,22 @@ def test_a_robot_that_is_there_already_takes_the_least_energy(task):
     assert s.status.code is Code.NONE and s.position_error <= 1e-6
     rest = [a.rest for a in robot.actuators]
     np.testing.assert_allclose(s.actuation, rest, atol=1e-5)
+
+
+@pytest.mark.parametrize('task', Task)
+@pytest.mark.parametrize('names', [('stiff_flop_two_segment', 'lpcc'), ('pam_continuum',)])
+def test_rows_are_how_what_is_lacking_changes(names, task):
+    """By finite differences, in the units of tolerances and ranges."""
+    robot, step = load_robot(*names), 1e-5
+    limits = robot.model_object.limits
+    z = limits.rest + 0.1 * np.sin(np.arange(limits.rest.size)) ** 2
+    q = robot.forward(limits.actuation(z))
+    search = Search(robot.model_object, Target(q.tip, task, (2e-3, 0.1)), q.load)
+    rows = search._rows(q)
+    for i, one in enumerate(np.eye(z.size)):
+        ahead, behind = (search._at(z + sign * step * one, q).residual for sign in (1.0, -1.0))
+        seen = (behind - ahead) / (2.0 * step)
+        np.testing.assert_allclose(rows[:, i], seen, atol=1e-5 * np.abs(rows).max())
 
 
 def test_what_would_take_an_arm_of_no_length_is_out_of_reach_not_at_a_limit():

@@ -99,7 +99,9 @@ def test_the_step_of_least_energy_is_that_of_the_program():
 
     def step(rows, residual, most):
         within = eye, zero, np.full(6, -most), np.full(6, most), np.inf
-        return qp_kernels.least_energy((h, qp_kernels.lower_of(h), g), rows, residual, within)
+        energy, x, force = (h, qp_kernels.upper_of(h), -g), np.zeros(6), np.zeros(len(rows))
+        status, _, alone = qp_kernels.least_energy(energy, rows, residual, within, x, force)
+        return status, x, force, alone
 
     _, x, force = solve_qp(h, g, task, missing, missing)
     far = np.abs(x).max()

@@ -87,8 +87,7 @@ def checked_target(target: Any, task: Task | None, tolerances: tuple[float, floa
     else:
         expected = 'a (3,) position or a (4, 4) pose'
         raise InvalidInput('target', target, expected, Code.INVALID_SIZE)
-    x, y, z = pose.item(3), pose.item(7), pose.item(11)
-    if max(x, y, z, -x, -y, -z) > FARTHEST:
+    if math.hypot(pose.item(3), pose.item(7), pose.item(11)) > FARTHEST:
         raise InvalidInput('target', target, f'within {FARTHEST:g} m of base_link')
     return Target(pose, task, tolerances)
 

@@ -8,6 +8,7 @@ Unknowns are the actuations in units of their range, limits are rows of every qu
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 import math
 import time
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soro_mechanics.core.actuation_limits import Limits
-from soro_mechanics.core.array_input import all_finite
 from soro_mechanics.core.configuration import (
     amended,
     Array,
@@ -30,8 +30,8 @@ from soro_mechanics.core.configuration import (
 from soro_mechanics.core.status import Code
 from soro_mechanics.inverse import steps
 from soro_mechanics.inverse.steps import Factored, factored, flat, inside, nearest_allowed
-from soro_mechanics.inverse.task_error import miss_sentence, task_rows
-from soro_mechanics.inverse.task_kernels import secant, task_error
+from soro_mechanics.inverse.task_error import miss_sentence
+from soro_mechanics.inverse.task_kernels import scaled_rows, secant, task_error
 from soro_mechanics.numerics.dense_kernels import largest_part
 
 TRUST = 0.5  # first step, in ranges of the actuators
@@ -67,6 +67,7 @@ class Left(NamedTuple):
 
     model: Any  # whose solution it is (a `Model`: its module imports this one)
     asked: tuple[Task, tuple[float, float]]  # task and tolerances
+    z: Array
     known: Known
     within: bool  # the limits, surely
 
@@ -75,7 +76,8 @@ class Left(NamedTuple):
         return type(None), ()
 
 
-class Point(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Point:
     """One actuation tried: its configuration and what the task lacks, in units of tolerance."""
 
     z: Array
@@ -94,9 +96,7 @@ class Search:
         self.model, self.target, self.load = model, target, load
         self._known, self._ends = target.known, target.ends  # of other searches
         self._limits, self._aim = model.limits, target  # what a point is judged by
-        near, turned = target.tolerances
-        self._unit = np.array((near, near, near, turned, turned, turned)[: target.size])  # of rows
-        self._asked = target.task, target.tolerances
+        self._asked, self._size = (target.task, target.tolerances), target.size
         self._count = spent
         self._began = time.perf_counter()
 
@@ -144,12 +144,14 @@ class Search:
     def _start(self, guess: Guess) -> Point | None:
         """Return the guess or the rest, moved into the limits; None where these leave nothing."""
         limits = self._limits
-        z = limits.rest if guess is None else limits.scaled(guess.actuation)
         left: Left | None = None if guess is None else guess.search
-        left = left if left is not None and left.model is self.model else None
-        within = (left is not None and left.within) or limits.kept(z)
-        if guess is not None and left is not None and within and guess.load.like(self.load):
-            return self._point(z, guess, left.known if left.asked == self._asked else NOTHING)
+        if guess is None or left is None or left.model is not self.model:
+            z = limits.rest if guess is None else limits.scaled(guess.actuation)
+            within = limits.kept(z)
+        else:
+            z, within = left.z, left.within or limits.kept(left.z)
+            if within and guess.load.like(self.load):
+                return self._point(z, guess, left.known if left.asked == self._asked else NOTHING)
         start = z if within else nearest_allowed(limits, z)
         return None if start is None else self._at(start, guess)
 
@@ -182,8 +184,8 @@ class Search:
         return self._point(z, self.model.forward(self._limits.actuation(z), self.load, near))
 
     def _point(self, z: Array, q: Configuration, known: Known = NOTHING) -> Point:
-        residual = np.empty(self._unit.shape)
-        away, turned, size = task_error(q.tip, self.target.pose, self._unit, residual)
+        target, residual = self.target, np.empty(self._size)
+        away, turned, size = task_error(q.tip, target.pose, *target.tolerances, residual)
         errors = away, turned
         return Point(z, q, residual, errors, self._meets(q, errors), size, known)
 
@@ -198,10 +200,11 @@ class Search:
         scaled = self._limits.scaled
         return any(largest_part(point.z - scaled(end)) < REPEATED for end in self._ends)
 
-    def _rows(self, point: Point) -> Array:
-        """Return the task's rows of the Jacobian, in units of tolerance per range."""
-        rows = task_rows(point.q.tip, self.target.task, self.model.jacobian(point.q))
-        return np.ascontiguousarray(rows / self._unit[:, None] * self._limits.scale)
+    def _rows(self, q: Configuration) -> Array | None:
+        """Return the task's rows of the Jacobian, in units of tolerance per range, if finite."""
+        twist, scale = np.ascontiguousarray(self.model.jacobian(q)), self._limits.scale
+        rows = np.empty((self._size, scale.size))
+        return rows if scaled_rows(q.tip, twist, *self.target.tolerances, scale, rows) else None
 
     def _search(
         self, limits: Limits, point: Point, ends: tuple[int, float] = (ITERATIONS, MIN_TRUST)
@@ -224,19 +227,19 @@ class Search:
             if (point.met and not redundant) or self._repeats(point):
                 return point, True
             if rows is None:
-                rows = self._rows(point)
-                if not all_finite(rows):  # no way on, see `trial` below
+                rows = self._rows(point.q)
+                if rows is None:  # no way on, see `trial` below
                     return point, False
-                point = point._replace(known=point.known._replace(rows=rows, where=point.z))
+                point.known = point.known._replace(rows=rows, where=point.z)
             task = limits, rows, point.z, point.residual, trust
             step = None if redundant or bent else steps.free_step(*task)
             free = step is not None  # and within the limits
             if not free:
-                step, multiplier, free = steps.landing_step(*task, curvature)
+                step, multiplier, pull, free = steps.landing_step(*task, curvature)
                 if iteration == 0 and point.known.curvature is not None:
                     if step is None or largest_part(step) > HOLD:  # of no use here
                         curvature = flat(size)
-                        step, multiplier, free = steps.landing_step(*task, curvature)
+                        step, multiplier, pull, free = steps.landing_step(*task, curvature)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
@@ -252,7 +255,7 @@ class Search:
                 if promise <= STATIONARY or (inner and self.target.hopeless(point.size, promise)):
                     return point, True
             else:
-                penalty = max(penalty, 2.0 * math.sqrt(multiplier.dot(multiplier)))
+                penalty = max(penalty, 2.0 * pull)
                 if point.met and length <= SETTLED:
                     return point, True
             z = point.z + step
@@ -266,22 +269,23 @@ class Search:
                     trial = self._at(inside(limits, trial.z + back), trial.q)
                     won = _gain(*judged_by, trial.z, trial.size)
             if won > 0.0 and trial.q.status.converged:
-                lost = trial.q.status.code is Code.UNSTABLE
-                if point.met and lost and point.q.status.code is not Code.UNSTABLE:
+                if point.met and trial.q.status.code is Code.UNSTABLE is not point.q.status.code:
                     return point, True  # less energy leads out of stability
                 done = trial.met and (not redundant or landing and length <= 0.5 * SETTLED)
+                where = point.known.where
                 if redundant:
-                    far = trial.z - np.asarray(point.known.where, float)
-                    exact = not trial.met or self.model.knows_jacobian or largest_part(far) > HOLD
+                    exact = not trial.met or self.model.knows_jacobian
+                    exact = exact or largest_part(trial.z - np.asarray(where, float)) > HOLD
                 else:
                     exact = not done and trial.size > SECANT_BELOW * point.size
-                known, where = (self._rows(trial), trial.z) if exact else (rows, point.known.where)
-                if exact and not all_finite(known):  # a branch that ends there has no derivative
+                known, where = (self._rows(trial.q), trial.z) if exact else (rows, where)
+                if known is None:  # a branch that ends there has no derivative
                     return trial, False
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
                     known = secant(rows, trial.z - point.z, point.residual, trial.residual)
+                trial.known = Known(known, where, curvature)
                 if done:
-                    return Point(*trial[:-1], Known(known, where, curvature)), True
+                    return trial, True
                 moved = trial.z - point.z
                 if exact and not landing:
                     bend = bend if bent else np.zeros((size, size))
@@ -289,9 +293,10 @@ class Search:
                     bent = bool(bend.any())
                 if landing and largest_part(moved) > SETTLED:  # less may be round-off
                     curvature = _learn(curvature, moved, moved - (known - rows).T @ multiplier)
+                    trial.known = Known(known, where, curvature)
                 if 2.0 * length > trust and won > TRUSTED * _gain(*judged_by, z, aimed):
                     trust = 2.0 * length
-                point, rows = trial._replace(known=Known(known, where, curvature)), known
+                point, rows = trial, known
             elif not exact:
                 rows, exact = None, True
             else:
@@ -303,11 +308,11 @@ class Search:
     def _refined(self, best: Point) -> Point:
         """Go on from a point that is near enough for the caller; return the better one."""
         self._aim = self.target.finer
-        if self._meets(best.q, best.errors):
+        if self._aim is self.target or self._meets(best.q, best.errors):
             return best
-        found, _ = self._search(self._limits, best._replace(met=False), REFINING)
+        found, _ = self._search(self._limits, replace(best, met=False), REFINING)
         self._aim = self.target
-        found = found._replace(met=self._meets(found.q, found.errors))
+        found.met = self._meets(found.q, found.errors)
         as_good = found.met and found.q.status.code in (Code.NONE, best.q.status.code)
         return found if as_good and found.size < best.size else best
 
@@ -328,7 +333,7 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        left = Left(self.model, self._asked, best.known, not at_limit)
+        left = Left(self.model, self._asked, best.z, best.known, not at_limit)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         return InverseSolution(q.actuation.copy(), q, *best.errors, at_limit, status)
 

@@ -20,19 +20,20 @@ from soro_mechanics.numerics.dense_kernels import convex, largest_part, least_sq
 from soro_mechanics.numerics.qp import solve_qp
 from soro_mechanics.numerics.qp_kernels import OPTIMAL
 
+WEAK = 1e-6  # relative; what moves the task less is no way to meet it: far for little
 DAMPING = 1e-10  # relative; makes the approach program strictly convex and vanishes with the step
 
 
 class Factored(NamedTuple):
-    """A Hessian (n, n) and its lower Cholesky factor, empty where it is not convex."""
+    """A Hessian (n, n) and its upper Cholesky factor, empty where it is not convex."""
 
     whole: Array
-    lower: Array
+    upper: Array
 
 
 def factored(whole: Array) -> Factored:
     """Return a Hessian with its factor."""
-    return Factored(whole, kernels.lower_of(whole))
+    return Factored(whole, kernels.upper_of(whole))
 
 
 def flat(size: int) -> Factored:
@@ -46,24 +47,25 @@ def free_step(
     """Return the step that leaves the least of the task, where no limit or trust region binds."""
     step: Array = np.empty(z.size)
     if not least_squares(np.concatenate([rows, residual[:, None]], axis=1), step):
-        step = np.asarray(np.linalg.lstsq(rows, residual, rcond=None)[0], float)
+        step = np.asarray(np.linalg.lstsq(rows, residual, rcond=WEAK)[0], float)
     return step if largest_part(step) <= trust and limits.kept(z + step, exactly=True) else None
 
 
 def landing_step(
     limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Factored
-) -> tuple[Array | None, Array, bool]:
+) -> tuple[Array | None, Array, float, bool]:
     """Return the step of least energy that meets the linearised task, and its multipliers.
 
-    And whether nothing else bounds it.
+    And how large these are, and whether nothing else bounds the step.
     """
-    size, task = z.size, rows.shape[0]
+    task, size = rows.shape
+    step, force = np.empty(size), np.empty(task)
     if task > size:
-        return None, np.zeros(task), False
+        return None, force, 0.0, False
     within = limits.rows, z, limits.low, limits.high, trust
-    energy = *curvature, z - limits.rest
-    status, step, force, alone = kernels.least_energy(energy, rows, residual, within)
-    return step if status == OPTIMAL else None, force, alone
+    energy = *curvature, limits.rest
+    status, pull, alone = kernels.least_energy(energy, rows, residual, within, step, force)
+    return step if status == OPTIMAL else None, force, pull, alone
 
 
 def least_energy(
@@ -76,8 +78,8 @@ def least_energy(
     h, g, rows, residual, c, low, high = map(
         np.ascontiguousarray, (*energy, rows, residual, *within)
     )
-    bounds = c, 0.0 * g, low, high, np.inf
-    status, step, force, _ = kernels.least_energy((*factored(h), g), rows, residual, bounds)
+    bounds, step, force = (c, 0.0 * g, low, high, np.inf), np.empty(g.size), np.empty(len(rows))
+    status, _, _ = kernels.least_energy((*factored(h), -g), rows, residual, bounds, step, force)
     return step if status == OPTIMAL else None, force
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from soro_mechanics.core.configuration import Array, Target, Task
 from soro_mechanics.inverse import task_kernels as kernels
 
-ONES = np.ones(6)
-
 
 def axis_turn(tip: Array, target: Array) -> Array:
     """Return the shortest turn of a tip's z axis to a target's, shape (3,) [rad], base axes."""
@@ -25,7 +23,7 @@ def task_error(tip: Array, target: Target) -> Array:
     Base axes; the rotation of POSITION_AND_AXIS about the tip's own x and y.
     """
     error = np.empty(target.size)
-    kernels.task_error(tip, target.pose, ONES, error)
+    kernels.task_error(tip, target.pose, 1.0, 1.0, error)
     return error
 
 
@@ -40,7 +38,7 @@ def task_rows(tip: Array, task: Task, twist: Array) -> Array:
 
 def task_errors(tip: Array, target: Target) -> tuple[float, float]:
     """Return the errors of position [m] and orientation [rad]."""
-    away, turned, _ = kernels.task_error(tip, target.pose, ONES, np.empty(target.size))
+    away, turned, _ = kernels.task_error(tip, target.pose, 1.0, 1.0, np.empty(target.size))
     return away, turned
 
 

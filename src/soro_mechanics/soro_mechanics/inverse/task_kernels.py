@@ -1,11 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What a tip (4, 4) lacks of its target, and what a step has shown of the task there.
+"""What a tip (4, 4) lacks of its target, and how actuations and steps change that.
 
-The number of a task's rows, 3, 5 or 6, says which task it is.
+The number of a task's rows, 3, 5 or 6, says which task it is; `near` and `turn` are their units.
 """
 
 import math
+
+import numpy as np
 
 from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.numerics.lie_kernels import pose_error
@@ -25,7 +27,7 @@ def axis_turn(tip, target):
 
 
 @kernel
-def task_error(tip, target, unit, out):
+def task_error(tip, target, near, turn, out):
     """Write what the task lacks, in units; return errors of way and turn, and the size written."""
     rows = out.shape[0]
     if rows == 6:
@@ -33,15 +35,28 @@ def task_error(tip, target, unit, out):
     else:
         out[0], out[1], out[2] = minus(column_at(target, 0, 3), column_at(tip, 0, 3))
     if rows == 5:
-        turn = in_axes(tip, axis_turn(tip, target))
-        out[3], out[4] = turn[0], turn[1]
+        out[3], out[4], _ = in_axes(tip, axis_turn(tip, target))
     away = turned = size = 0.0
     for i in range(rows):
         away += out[i] * out[i] if i < 3 else 0.0
         turned += out[i] * out[i] if i > 2 else 0.0
-        out[i] /= unit[i]
+        out[i] /= near if i < 3 else turn
         size += out[i] * out[i]
     return math.sqrt(away), math.sqrt(turned), math.sqrt(size)
+
+
+@kernel
+def scaled_rows(tip, twist, near, turn, scale, out):
+    """Write what a task counts of twists (6, m), in units per scale (m,); whether it is finite."""
+    finite = True
+    for j in range(scale.size):
+        spin = column_at(twist, 3, j)
+        if out.shape[0] == 5:
+            spin = in_axes(tip, spin)
+        for i in range(out.shape[0]):
+            out[i, j] = scale[j] * (twist[i, j] / near if i < 3 else spin[i - 3] / turn)
+            finite = finite and np.isfinite(out[i, j])
+    return finite
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.compilation.kernels import kernel, makes_arrays
 
 OPTIMAL = 0
 INFEASIBLE = 1
@@ -224,70 +224,71 @@ def step_bounds(rows, z, low, high, trust):
 
 
 @kernel
-def lower_of(h):
-    """Return the lower factor of h (n, n), empty where h is not positive definite."""
+def upper_of(h):
+    """Return upper, h (n, n) = upper.T @ upper, empty where h is not positive definite."""
     lower = np.empty(h.shape)
-    return lower if cholesky(h, lower, 0) else np.empty((0, 0))
+    return lower.T.copy() if cholesky(h, lower, 0) else np.empty((0, 0))
 
 
 @kernel
-def _meeting(factor, g, task, residual):
-    """Return whether independent rows alone say the step, the step and their multipliers.
+def _add(x, factor, y):
+    for i in range(x.shape[0]):
+        x[i] += factor * y[i]
 
-    `factor`: of the Hessian, see `lower_of`.
+
+@kernel
+def _meeting(upper, g, task, residual, x, force):
+    """Write step and multipliers of independent rows; whether they alone say it.
+
+    `upper`: of the Hessian, see `upper_of`.
     """
     n, count = g.size, residual.size
-    x, force, columns = np.empty(n), residual.copy(), np.empty((n, count))
-    gram, lower = np.zeros((count, count)), np.empty((count, count))
-    reached = np.zeros(count)
-    if factor.size == 0:
-        return False, x, force
-    for i in range(n):
-        x[i] = -g[i]
-    solve_lower(factor, x)
-    for i in range(n):  # all rows at once, beside each other
-        for j in range(count):
-            columns[i, j] = task[j, i]
-        for k in range(i):
-            f = factor[i, k]
-            for j in range(count):
-                columns[i, j] -= f * columns[k, j]
-        for j in range(count):
-            columns[i, j] /= factor[i, i]
-            reached[j] += columns[i, j] * x[i]
-            for k in range(count):
-                gram[j, k] += columns[i, j] * columns[i, k]
-    met = cholesky(gram, lower, 0)
+    gram, lower = np.empty((count, count)), np.empty((count, count))
+    along = np.empty((count + 1, n))  # rows and -g where the energy is a distance
+    along[:count], along[count] = task, -g
+    for k in range(n if upper.size else 0):
+        for row in along:
+            row[k] /= upper[k, k]
+            _add(row[k + 1 :], -row[k], upper[k, k + 1 :])
     for i in range(count):
-        force[i] -= reached[i]
+        for j in range(i + 1):
+            gram[i, j] = _dot(along[i], along[j])
+        force[i] = residual[i] - _dot(along[i], along[count])
+    met = upper.size > 0 and cholesky(gram, lower, 0)
+    for i in range(count):
         met = met and lower[i, i] * lower[i, i] > DEPENDENT * gram[i, i]
     if met:
         solve_lower(lower, force)
         solve_upper(lower, force)
-        for i in range(n):
-            for j in range(count):
-                x[i] += force[j] * columns[i, j]
-        solve_upper(factor, x)
-    return met and np.isfinite(_dot(x, x)), x, force
+        x[:] = along[count]
+        for j in range(count):
+            _add(x, force[j], along[j])
+        for i in range(n - 1, -1, -1):
+            x[i] = (x[i] - _dot(upper[i, i + 1 :], x[i + 1 :])) / upper[i, i]
+    return met and np.isfinite(_dot(x, x))
 
 
+@makes_arrays
 @kernel
-def least_energy(energy, task, residual, within):
-    """Return status and step of least energy that meets a task within `step_bounds`.
+def least_energy(energy, task, residual, within, x, force):
+    """Write the step of least energy that meets a task within `step_bounds`, and its multipliers.
 
-    And the task's multipliers, and whether the task alone says the step, as it mostly does.
-    `energy`: Hessian, its `lower_of`, and slope.
+    Returns the status, how large the multipliers are, and whether the task alone says the step,
+    as it mostly does.
+    `energy`: Hessian, its `upper_of`, and rest: the slope is z - rest.
     """
-    (h, lower, g), (rows, z, low, high, trust) = energy, within
+    (h, upper, rest), (rows, z, low, high, trust) = energy, within
+    g = z - rest
     low, high = step_bounds(rows, z, low, high, trust)
-    alone, x, force = _meeting(lower, g, task, residual)
+    alone = _meeting(upper, g, task, residual, x, force)
     for i in range(rows.shape[0]):
         alone = alone and low[i] <= _limited(rows, i, x) <= high[i]
     status = OPTIMAL
     if not alone:
         ends = np.concatenate((residual, low)), np.concatenate((residual, high))
-        status, x, force = solved(h, g, np.concatenate((task, rows)), *ends)
-    return status, x, force[: residual.size].copy(), alone
+        status, x[:], both = solved(h, g, np.concatenate((task, rows)), *ends)
+        force[:] = both[: residual.size]
+    return status, np.sqrt(_dot(force, force)), alone
 
 
 @kernel

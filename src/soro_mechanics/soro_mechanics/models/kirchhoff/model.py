@@ -29,6 +29,7 @@ from soro_mechanics.core.strain_check import judged
 from soro_mechanics.inverse.task_error import task_errors
 from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.equilibrium import correct, examined, settle
+from soro_mechanics.models.kirchhoff.muscle_kernels import by_lengths
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState, nearer
 from soro_mechanics.models.kirchhoff.rod_kernels import station_poses
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
@@ -143,7 +144,9 @@ class Kirchhoff(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, 3 m): tip twist per muscle length; the mean of a module has no effect."""
-        return np.asarray(q.state.by_bend.reshape(6, -1).dot(self.rod.combined))
+        twist = np.empty((6, q.actuation.size))
+        by_lengths(q.state.by_bend, self.rod.combine, twist)
+        return twist
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip with the muscles held."""

@@ -62,6 +62,15 @@ def bends_of(lengths, combine):
 
 
 @kernel
+def by_lengths(by_bend, combine, out):
+    """Write what lengths (3 modules,) change, given what bends (modules, 2) do, row by row."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            bends, factors = by_bend[i, j // 3], combine[j // 3]
+            out[i, j] = bends[0] * factors[0, j % 3] + bends[1] * factors[1, j % 3]
+
+
+@kernel
 def bend_constraints(rho, start, end, combine, radius, multiplier, lengths, out):
     """Write lengths (3,), d(c1, c2) (2, 9) and sum of multiplier times second derivatives (9, 9).
 
