@@ -114,7 +114,7 @@ def test_another_thread_that_needs_more_nodes_changes_nothing_of_a_tangent(monke
 
     def meanwhile(self, *given, **named):
         outcome = solve(self, *given, **named)
-        self.level, self.told = len(self.layout.levels) - 1, None
+        self.level, self.stable_reference = len(self.layout.levels) - 1, None
         return outcome
 
     def sizes(work):

@@ -68,8 +68,8 @@ class Equilibrium:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
         self._turning = [d for d in layout.spec.drives if d.kind == 'angle']
-        self.level = 1  # of `Layout.levels`, on which stability was last told, if not on the first
-        self.told: Any = None  # a stable solution that more nodes have told, see `Told`
+        self.level = 1  # of `Layout.levels`, on which stability was last decided, if not the first
+        self.stable_reference: Any = None  # see `StableReference`
         self._local = threading.local()
         self.posed: Any = None  # an inverse problem: what all of this network have in common
         self.guard: Any = None  # what checks its solutions

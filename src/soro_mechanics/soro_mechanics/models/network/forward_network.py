@@ -358,7 +358,7 @@ class ForwardNetwork(Model):
         elements = equilibrium.layout.structure.counts[7] == 0
         linear = Linearisation(*on_cut(solution, 0), work, found, exact=elements)
         holds = linear.negative == 0 and linear.holds
-        if last == 0 or holds or linear.is_told(equilibrium.told):
+        if last == 0 or holds or linear.is_near_stable(equilibrium.stable_reference):
             return linear
         for level in range(min(equilibrium.level, last), last + 1):
             finer = Linearisation(*on_cut(solution, level))
@@ -367,7 +367,7 @@ class ForwardNetwork(Model):
         equilibrium.level = level
         if linear.negative or finer.negative:
             return finer
-        equilibrium.told = linear.told()
+        equilibrium.stable_reference = linear.as_reference()
         return linear
 
     def released(self, q: Configuration) -> list[Configuration]:

@@ -33,9 +33,9 @@ from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.linear_kernels import (
     follow_change,
     inertia,
-    is_told,
+    is_near_stable,
     linearise,
-    Told,
+    StableReference,
 )
 from soro_mechanics.models.network.kernels.response_kernels import body_response, inner_compliance
 from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response, Sensors
@@ -131,8 +131,8 @@ class Linearisation:
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
         self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
-        told: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
-        self.error, self.negative, self.holds = told
+        known: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
+        self.error, self.negative, self.holds = known
         self.matrix = work.matrix.copy()
         self.columns, self.vector = work.columns.copy(), work.vector.copy()
         if cut.spec.bundles:
@@ -149,17 +149,20 @@ class Linearisation:
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
 
-    def told(self) -> Told:
+    def as_reference(self) -> StableReference:
         """Return what tells whether more nodes would say the same of another solution."""
         s, stiffness = self.layout.structure, self.work.tangent[:, 3:6, 3:6].copy()
         length = np.repeat(self.inputs.length, np.diff(s.rod_piece)) * s.share
         bending = 1.0 / self.layout.sections[:, :, 9:11].max(axis=(1, 2))
-        return Told(self.state.body.copy(), self.state.wrench.copy(), stiffness, length, bending)
+        pose, wrench = self.state.body.copy(), self.state.wrench.copy()
+        return StableReference(pose, wrench, stiffness, length, bending)
 
-    def is_told(self, told: Told | None) -> bool:
+    def is_near_stable(self, reference: StableReference | None) -> bool:
         """Whether this one is stable, as more nodes have told of one that is near."""
         s, at = self.layout.structure, (self.inputs, self.state, self.work)
-        return self.negative == 0 and told is not None and is_told(s, *at, told)
+        if reference is None or self.negative:
+            return False
+        return bool(is_near_stable(s, *at, reference))
 
     def __del__(self) -> None:
         if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:

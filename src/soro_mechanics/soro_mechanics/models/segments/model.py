@@ -39,7 +39,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 
 PART = 1e-4  # of a threshold, to see what it does
 MAX_INCREMENTS = 10_000  # of an actuation: beyond all that a soft segment survives
-MOST_DRIFT = 0.1  # of integrated rotations from rotations; assumed: farther is no solution
+MAX_DRIFT = 0.1  # of integrated rotations from rotations; assumed: farther is no solution
 TOO_FEW = 1e300  # in place of a residual: of elements
 TOLERANCE = 1e-9  # of the scaled residual: force by EI/L^2, moment by EI/L
 MIN_STRETCH, MAX_STRETCH = 0.5, 2.5  # assumed: how far linear laws of soft rubber can be trusted
@@ -214,7 +214,7 @@ class SegmentModel(Model):
                 break
         if residual <= TOLERANCE:
             drift = kernels.rotation_gap(nodes.state[-1])
-            residual = residual if drift < MOST_DRIFT else TOO_FEW
+            residual = residual if drift < MAX_DRIFT else TOO_FEW
         if not (residual <= TOLERANCE and math.isfinite(ramp.residual)):
             # No solution: nothing that could be taken for one.
             for array in nodes:

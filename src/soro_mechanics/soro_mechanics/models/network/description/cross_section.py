@@ -14,7 +14,7 @@ from soro_mechanics.core.status import STRAIN_LIMIT
 from soro_mechanics.robot_file.section import Section
 
 SHAPES = ('circle', 'tube', 'rectangle')
-MOST_STRAIN = 10.0  # no rubber bears more: a number above has lost its %
+MAX_STRAIN = 10.0  # no rubber bears more: a number above has lost its %
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def _integrals(shape: str, size: Array) -> tuple[float, float, float, float, flo
 
 def read_cross_section(item: Section) -> ShapedSection | CrossSection:
     """Read one entry of ``network.sections``."""
-    limit = item.number('strain_limit', STRAIN_LIMIT, positive=True, maximum=MOST_STRAIN)
+    limit = item.number('strain_limit', STRAIN_LIMIT, positive=True, maximum=MAX_STRAIN)
     if 'stiffness' in item:
         with item.section('stiffness') as table:
             axial = table.quantity('axial', 'N', positive=True)

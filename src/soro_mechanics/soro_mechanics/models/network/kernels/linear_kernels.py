@@ -25,8 +25,8 @@ UNLIKE = 0.5  # of the largest entries in both rows of an entry of a piece's sti
 STIFF = 8.0 * math.pi**2  # that of a strut within `OTHER` of where it is critical, by E I / L
 
 
-class Told(NamedTuple):
-    """What a network looked like where more nodes have told that it is stable."""
+class StableReference(NamedTuple):
+    """A solution whose stability more nodes have shown: what is near it is stable too."""
 
     body: NDArray  # (bodies, 4, 4)
     wrench: NDArray  # (pieces, 6)
@@ -78,7 +78,7 @@ def eliminate(s, x, state, w):
 
 
 @kernel
-def is_told(s, x, state, w, told):
+def is_near_stable(s, x, state, w, reference):
     """Return whether no piece can have become critical between that solution and this one.
 
     Unstable directions are those of the condensed tangent and those of all pieces with both ends
@@ -89,28 +89,34 @@ def is_told(s, x, state, w, told):
     """
     for b in range(state.body.shape[0]):
         for i in range(3):
-            if not abs(state.body[b, i, 3] - told.body[b, i, 3]) < FAR * s.scale[0]:
+            if not abs(state.body[b, i, 3] - reference.body[b, i, 3]) < FAR * s.scale[0]:
                 return False
             for j in range(3):
-                if not abs(state.body[b, i, j] - told.body[b, i, j]) < FAR:
+                if not abs(state.body[b, i, j] - reference.body[b, i, j]) < FAR:
                     return False
     for r in range(s.counts[1]):
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-            length = told.length[p]
+            length = reference.length[p]
             if not abs(x.length[r] * s.share[p] - length) < FAR * length:
                 return False
-            if s.lane[p] >= 0 and not _is_alike(state, w, told, p, told.bending[p] / length):
+            if s.lane[p] >= 0 and not _is_alike(
+                state, w, reference, p, reference.bending[p] / length
+            ):
                 return False
     return True
 
 
 @merged_kernel
-def _is_alike(state, w, told, p, moment):
-    """Return whether an integrated piece is as in `is_told`; moment: its E I / L."""
-    before, now, force = told.stiffness[p], w.tangent[p, 3:6, 3:6], moment / told.length[p]
+def _is_alike(state, w, reference, p, moment):
+    """Return whether an integrated piece is as in `is_near_stable`; moment: its E I / L."""
+    before, now, force = (
+        reference.stiffness[p],
+        w.tangent[p, 3:6, 3:6],
+        moment / reference.length[p],
+    )
     for i in range(3):
-        force_change = abs(state.wrench[p, i] - told.wrench[p, i]) / force
-        moment_change = abs(state.wrench[p, 3 + i] - told.wrench[p, 3 + i]) / moment
+        force_change = abs(state.wrench[p, i] - reference.wrench[p, i]) / force
+        moment_change = abs(state.wrench[p, 3 + i] - reference.wrench[p, 3 + i]) / moment
         if not max(force_change, moment_change) < OTHER:
             return False
         for j in range(3):
