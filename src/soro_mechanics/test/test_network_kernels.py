@@ -371,7 +371,7 @@ def test_a_rod_held_at_its_first_end_is_eliminated_as_all_of_its_matrix_is(name,
     for gradient, inspect in ((False, False), (False, True), (True, True)):
         negative = condense(s, x, state, w, gradient, inspect)
         assert negative == 0
-        for r in range(int(s.counts[1])):
+        for r in range(s.counts.rods):
             stiffness, right = dense_elimination(s, w, r)
             out, same = w.super[r], partial(assert_allclose, atol=1e-9 * np.abs(stiffness).max())
             same(out[6:, 6:12], stiffness[6:, 6:])
@@ -461,12 +461,12 @@ def test_no_residual_with_a_value_that_is_not_a_number_is_small():
     assert evaluate(s, x, state, w, True, True, LANES) < 1e-6
     w.closure[:] = np.nan
     assert np.isnan(residual(s, x, state, w))
-    for place in np.ndindex(s.counts[1], 6):  # the rods, each of one piece
+    for place in np.ndindex(s.counts.rods, 6):  # the rods, each of one piece
         w.closure[:] = 0.0
         w.closure[place] = np.nan
         assert np.isnan(residual(s, x, state, w)), place
     w.closure[:] = 0.0
-    for place in np.ndindex(s.counts[1], 6):
+    for place in np.ndindex(s.counts.rods, 6):
         kept, w.raw[place[0], 6 + place[1]] = w.raw[place[0], 6 + place[1]], np.nan
         assert np.isnan(residual(s, x, state, w)), place
         w.raw[place[0], 6 + place[1]] = kept

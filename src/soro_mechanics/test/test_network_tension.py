@@ -167,7 +167,7 @@ def test_many_tensions_at_once():
     """The batch puts every tension where it belongs; its start is one solution for all."""
     solver = equilibrium(PLACES, macro=False, mesh=8)
     base, layout = solve(solver, TENSION), solver.layout
-    size = 6 * int(layout.structure.counts[:4].sum())
+    size = 6 * sum(layout.structure.counts[:4])
     fit = Fit(np.zeros(2), np.ones(2), np.zeros((1, 2), dtype=np.int64), np.zeros((1, size)))
     rest = load(layout, rest_inputs(layout), LoadCase())
     guarded = segments_of(layout), strain_limits(layout)

@@ -10,7 +10,7 @@ from soro_mechanics.numerics.curve_kernels import curve_value
 @kernel
 def weigh_nodes(s, x, m):
     """Write the inertia of the nodes at the lengths of the rods: half of every element's."""
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         for k in range(s.rod_node[r], s.rod_node[r + 1]):
             for i in range(6):
@@ -44,7 +44,7 @@ def drive_inputs(s, x, m, d, room):
         for k in range(d.present.shape[0]):
             value += d.slope[i, k] * d.present[k]
         d.flat[d.place[i]] = value
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         if s.keeps_mass[r] == 1:
             x.dilution[r] = d.length[r] / x.length[r]
     stiffen_elements(s, x.length, x.section, d.restiffened, room[0:6, 0:6], x.stiffness)

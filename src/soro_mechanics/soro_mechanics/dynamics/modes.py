@@ -63,8 +63,8 @@ def modes(stepper: Stepper, count: int = 3) -> Modes:
     rates = np.einsum('ik,ij,jk->k', shapes, damping, shapes)
     s = stepper.layout.structure
     moves = (motion @ shapes).T.reshape(count, -1, 6)
-    bodies = np.zeros((count, int(s.counts[0]), 6))
-    bodies[:, 1:] = shapes[: 6 * (int(s.counts[0]) - 1)].T.reshape(count, -1, 6)
+    bodies = np.zeros((count, s.counts.bodies, 6))
+    bodies[:, 1:] = shapes[: 6 * (s.counts.bodies - 1)].T.reshape(count, -1, 6)
     return Modes(omega / (2.0 * np.pi), rates / (2.0 * omega * masses), bodies, moves)
 
 
@@ -86,12 +86,12 @@ def matrices(stepper: Stepper) -> tuple[Array, Array, Array, Array]:
 
     stepper.assemble()
     s, w, m, x = stepper.layout.structure, stepper.work, stepper.motion, stepper.inputs
-    bodies = int(s.counts[0]) - 1
+    bodies = s.counts.bodies - 1
     inner = [
         k for r in range(len(s.rod_macro)) for k in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1)
     ]
     size = 6 * (bodies + len(inner)) + int(s.joint_kind.sum())
-    motion = np.zeros((6 * int(s.counts[2]), size))
+    motion = np.zeros((6 * s.counts.nodes, size))
     for i, k in enumerate(inner):
         at = 6 * (bodies + i)
         motion[6 * k : 6 * k + 6, at : at + 6] = np.eye(6)

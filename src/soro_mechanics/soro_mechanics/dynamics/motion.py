@@ -56,7 +56,7 @@ class Motion(NamedTuple):
 
 def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
     """Return a motion at rest without inertia or contacts."""
-    bodies, rods, nodes, pieces = (int(x) for x in s.counts[:4])
+    bodies, rods, nodes, pieces = s.counts[:4]
     sizes = {'node': nodes, 'body': bodies, 'twist': pieces, 'length': rods}
     shapes: dict[str, tuple[int, ...]] = {
         **{f'{name}_{when}': (n, 3, 6) for name, n in sizes.items() for when in ('past', 'free')},

@@ -60,15 +60,15 @@ SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of
 def begin_step(s, x, damped, state, m):
     """Keep the state, and write the law of the damped elements into `damped`."""
     copy_into(state, m.start)
-    for k in range(s.counts[2]):
+    for k in range(s.counts.nodes):
         free_motion(m.law, m.node_past[k], m.node_free[k])
-    for b in range(s.counts[0]):
+    for b in range(s.counts.bodies):
         free_motion(m.law, m.body_past[b], m.body_free[b])
     _stay(m)
     speed = m.law[0, 0]
     gain = m.prony[GAIN]
     added = m.prony[ADDED]
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         free_motion(m.law, m.length_past[r], m.length_free[r])
         rate = speed * (x.length[r] - m.length[r]) + m.length_free[r, 0, 0]
         growth = rate / x.length[r]
@@ -101,23 +101,23 @@ def predict(s, state, w, m, ratio):
     """
     most = 0.0
     copy_into(state, m.old)
-    for k in range(s.counts[2]):
+    for k in range(s.counts.nodes):
         for i in range(6):
             w.step_node[k, i] = -m.node_free[k, 1, i] / m.law[1, 0]
             w.step_node[k, i] += m.node_past[k, 1, i] / m.law[1, 0]
             m.node_move[k, i] = w.step_node[k, i]
             most = larger(most, abs(w.step_node[k, i]) if i > 2 else 0.0)
-    for b in range(s.counts[0]):
+    for b in range(s.counts.bodies):
         for i in range(6):
             v = m.body_past[b, 1, i] - m.body_free[b, 1, i]
             w.step_body[b, i] = v / m.law[1, 0]
             m.body_move[b, i] = w.step_body[b, i]
             most = larger(most, abs(w.step_body[b, i]) if i > 2 else 0.0)
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         for e in range(2):
             for i in range(3):
                 w.step_joint[r, e, i] = ratio * m.joint_move[r, e, i]
-    for p in range(s.counts[3]):
+    for p in range(s.counts.pieces):
         for i in range(6):
             w.step_wrench[p, i] = ratio * m.wrench_move[p, i]
     if most <= MAX_TURN:
@@ -134,7 +134,7 @@ def _add_inertia(s, x, state, w, m):
     work = w.scratch[8:16, 0:6]
     force = w.scratch[30, 0:6]
     tangent = w.scratch[32:38, 0:6]
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         n0 = s.rod_node[r]
         last = s.rod_node[r + 1] - 1
         for k in range(n0, last + 1):
@@ -150,7 +150,7 @@ def _add_inertia(s, x, state, w, m):
                 w.raw[p, o + i] += force[i]
                 for j in range(6):
                     w.tangent[p, o + i, o + j] += tangent[i, j]
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         mass, free, moved = m.body_mass[b], m.body_free[b], m.body_move[b]
         inertial_wrench(mass, m.drag[0], m.law, free, moved, work, force, m.body_tangent[b])
         for i in range(6):
@@ -164,7 +164,7 @@ def assemble_motion(s, x, damped, state, w, m, lanes):
     """Write force and tangent of every piece in motion, and the wrenches on the bodies."""
     place_ends(s, x, state, w)
     assemble_elements(s, damped, state, w, False, lanes)
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             b = state.node[first + p + 1]
@@ -213,7 +213,7 @@ def advance(s, x, damped, state, w, m, most, lanes):
             return SLOW, step, error
         if condense(s, x, state, w, False, False) == SINGULAR:
             return NOT_SOLVABLE, step, error
-        for b in range(1, s.counts[0]):
+        for b in range(1, s.counts.bodies):
             o = 6 * (b - 1)
             for i in range(6):
                 for j in range(6):
@@ -237,9 +237,9 @@ def _follow_moves(s, state, w, m, part, small):
     """Bring the moves of bodies and inner nodes to where a Newton step has led."""
     h = w.scratch[0:4, 0:4]
     work = w.scratch[4, 0:6]
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         relative_twist(m.start.body[b], state.body[b], h, m.body_move[b])
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         for k in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1):
             if small:
                 append_step(m.node_move[k], w.step_node[k], part, work)
@@ -255,7 +255,7 @@ def _measure_ends(s, x, state, w, m, small):
     """
     place_ends(s, x, state, w)
     h = w.scratch[0:4, 0:4]
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         for k in (s.rod_node[r], s.rod_node[r + 1] - 1):
             relative_twist(m.start.node[k], state.node[k], h, m.node_move[k])
@@ -317,10 +317,10 @@ def take_step(of, lanes):
         outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
         steps += before
     error = 0.0
-    for k in range(s.counts[2]):
+    for k in range(s.counts.nodes):
         change = _change(m.node_mass[k], m.law, m.node_move[k], m.node_free[k], m.node_past[k])
         error = larger(error, change)
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
         error = larger(error, change)
     error *= limits[ERROR]
@@ -335,12 +335,12 @@ def take_step(of, lanes):
 @kernel
 def end_step(s, x, state, w, m):
     """Make the end of a solved step the beginning of the next one."""
-    for k in range(s.counts[2]):
+    for k in range(s.counts.nodes):
         new_motion(m.law, m.node_free[k], m.node_move[k], m.node_past[k])
-    for b in range(s.counts[0]):
+    for b in range(s.counts.bodies):
         new_motion(m.law, m.body_free[b], m.body_move[b], m.body_past[b])
     moved = w.scratch[0, 0:6]
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         grown = x.length[r] / m.length[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             for i in range(6):

@@ -71,7 +71,7 @@ class HapticDevice:
         self.equilibrium = self.network.equilibrium(())
         self.structure = self.equilibrium.layout.structure
         self.body = self.equilibrium.layout.tip_body
-        if int(self.structure.counts[0]) != 2:
+        if self.structure.counts.bodies != 2:
             raise self._wrong('network.bodies', 'a haptic device has one body, the handle')
         if int(self.structure.rod_macro.sum()) > 0:
             raise self._wrong('network.rods[0].formulation', 'write elements: sensors read nodes')

@@ -255,7 +255,7 @@ def take_step(s, x, w, state, d):
     part : float
     """
     g, body, motor_rod, angle, wrench = state.body[d.body], d.body, d.motor_rod, d.angle, d.wrench
-    params = 1 + s.counts[5]
+    params = 1 + s.counts.slots
     if not (_finite(angle) and _finite(wrench)):
         return NOT_FINITE, 0.0
     clear_slots(w)

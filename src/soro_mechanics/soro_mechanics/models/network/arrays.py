@@ -32,10 +32,24 @@ Integers = NDArray[np.int64]
 
 
 @by_reference
+class Counts(NamedTuple):
+    """How many there are of what a robot is made of."""
+
+    bodies: int  # with the ground
+    rods: int
+    nodes: int
+    pieces: int
+    steps: int  # of an integrated piece
+    slots: int  # of a rod
+    maps: int  # from actuators to slots
+    batches: int  # of integrated pieces, `LANES` each
+
+
+@by_reference
 class Structure(NamedTuple):
     """What a robot is made of."""
 
-    counts: Integers  # bodies, rods, nodes, pieces, steps, slots, maps, batches
+    counts: Counts
     rod_node: Integers  # (rods + 1,)
     rod_piece: Integers  # (rods + 1,)
     rod_body: Integers  # (rods, 2)
@@ -139,7 +153,7 @@ class Work(NamedTuple):
 
 def new_work(s: Structure, actuators: int) -> Work:
     """Allocate the scratch of one thread."""
-    bodies, rods, nodes, pieces, steps, slots, _, batches = (int(x) for x in s.counts)
+    bodies, rods, nodes, pieces, steps, slots, _, batches = s.counts
     n = 6 * (bodies - 1)
     columns = 9 + s.shift.shape[1]
     zeros = np.zeros
@@ -184,7 +198,7 @@ def new_work(s: Structure, actuators: int) -> Work:
 
 def new_state(s: Structure) -> State:
     """Return a state with every frame at the origin and no force."""
-    bodies, rods, nodes, pieces = (int(x) for x in s.counts[:4])
+    bodies, rods, nodes, pieces = s.counts[:4]
     return State(
         np.tile(np.eye(4), (bodies, 1, 1)),
         np.tile(np.eye(4), (nodes, 1, 1)),

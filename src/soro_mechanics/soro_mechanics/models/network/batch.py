@@ -119,7 +119,7 @@ def compile_batch(equilibrium: Equilibrium) -> None:
     layout = equilibrium.layout
     s, m = layout.structure, layout.actuators
     powers = np.zeros((1, m), dtype=np.int64)
-    size = 6 * int(s.counts[:4].sum())
+    size = 6 * sum(s.counts[:4])
     fit = Fit(np.zeros(m), np.ones(m), powers, np.zeros((1, size)))
     rest = lay.load(layout, layout.rest, LoadCase())
     guarded = segments_of(layout), strain_limits(layout)
@@ -226,7 +226,7 @@ def fitted(fit: Fit, driven: Array, moves: Array) -> Fit:
 def misfit(layout: lay.Layout, errors: Array) -> float:
     """Return the largest error of frames among moves (n, size) [rad, characteristic lengths]."""
     s = layout.structure
-    frames = errors[:, : 6 * int(s.counts[0] + s.counts[2])].reshape(-1, 6)
+    frames = errors[:, : 6 * (s.counts.bodies + s.counts.nodes)].reshape(-1, 6)
     length = float(s.scale[0])
     return float(max(np.abs(frames[:, 3:]).max(), np.abs(frames[:, :3]).max() / length))
 
@@ -246,7 +246,7 @@ def divided(layout: lay.Layout) -> lay.Layout:
 def move_between(layout: lay.Layout, a: State, b: State) -> Array:
     """Return the row of `solve_samples` that moves state a to state b."""
     s = layout.structure
-    frames = np.zeros((int(s.counts[0] + s.counts[2]), 6))
+    frames = np.zeros((s.counts.bodies + s.counts.nodes, 6))
     apart = np.linalg.inv(np.concatenate([a.body, a.node])) @ np.concatenate([b.body, b.node])
     for k, g in enumerate(apart):
         lie_kernels.se3_log(g, frames[k])

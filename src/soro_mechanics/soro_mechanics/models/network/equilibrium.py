@@ -320,13 +320,13 @@ class Equilibrium:
         s = self.layout.structure
         work, _ = self.scratch
         state = new_state(s)
-        gap = np.tile(np.eye(4), (int(s.counts[1]), 1, 1))
+        gap = np.tile(np.eye(4), (s.counts.rods, 1, 1))
         placed = {0}
         for i, b in enumerate(self.layout.spec.bodies):
             if b.pose is not None and i > 0:
                 state.body[i] = b.pose
                 placed.add(i)
-        waiting = list(range(int(s.counts[1])))
+        waiting = list(range(s.counts.rods))
         while waiting:
             ready = [r for r in waiting if int(s.rod_body[r, 0]) in placed]
             r = ready[0] if ready else waiting[0]

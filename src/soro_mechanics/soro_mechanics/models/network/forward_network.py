@@ -355,7 +355,7 @@ class ForwardNetwork(Model):
         equilibrium = solution.equilibrium
         last = len(equilibrium.layout.levels) - 1
         work, found = left or (None, None)
-        elements = equilibrium.layout.structure.counts[7] == 0
+        elements = equilibrium.layout.structure.counts.batches == 0
         linear = Linearisation(*on_cut(solution, 0), work, found, exact=elements)
         holds = linear.negative == 0 and linear.holds
         if last == 0 or holds or linear.is_near_stable(equilibrium.stable_reference):

@@ -94,11 +94,11 @@ class _Masses:
         self.linear = linear
         s = linear.layout.structure
         self.bodies = linear.matrix.shape[0]
-        self.nodes = int(s.counts[2])
+        self.nodes = s.counts.nodes
         self.size = self.bodies + 6 * self.nodes
         self.response = linear.node_response().reshape(6 * self.nodes, self.bodies)
         self._body = np.zeros((self.bodies, self.bodies))
-        for b in range(1, int(s.counts[0])):
+        for b in range(1, s.counts.bodies):
             o = slice(6 * b - 6, 6 * b)
             self._body[o, o] = body_inertia(linear.layout.spec.bodies[b])
         self._node = self._lumped()

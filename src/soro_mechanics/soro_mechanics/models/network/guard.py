@@ -101,7 +101,7 @@ def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
     rods = layout.spec.rods
     first, fraction = layout.stations
     marks = [fraction[part] for part in layout.parts]
-    steps, sizes = int(layout.structure.counts[4]), np.diff(first)
+    steps, sizes = layout.structure.counts.steps, np.diff(first)
     softness, half = [], []
     for rod, part, mark in zip(rods, layout.parts, marks, strict=True):
         pieces = layout.station_piece[part]

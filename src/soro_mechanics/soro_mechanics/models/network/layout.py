@@ -135,7 +135,7 @@ class Layout:
     @cached_property
     def station_piece(self) -> Integers:
         """Piece that begins at each station, at the last one of a rod that ends there."""
-        steps = int(self.structure.counts[4])
+        steps = self.structure.counts.steps
         pieces = zip(self.rod_pieces, self.spec.rods, strict=True)
         own = [np.repeat(np.r_[p], steps if r.macro else 1) for p, r in pieces]
         return np.concatenate([np.append(o, o[-1]) for o in own])
@@ -188,7 +188,7 @@ class Layout:
     def body_units(self) -> Array:
         """What makes the tangent of the bodies dimensionless, (n, n)."""
         length, force = self.structure.scale.tolist()
-        unit = np.tile([length] * 3 + [1.0] * 3, int(self.structure.counts[0]) - 1)
+        unit = np.tile([length] * 3 + [1.0] * 3, self.structure.counts.bodies - 1)
         return np.outer(unit, unit) / (force * length)
 
     def work(self) -> Work:
@@ -270,7 +270,7 @@ class Layout:
     @cached_property
     def stations(self) -> tuple[Integers, Array]:
         """First station of each rod (rods + 1,), and every station's fraction of its rod."""
-        steps = int(self.structure.counts[4])
+        steps = self.structure.counts.steps
         parts = [cut_fractions(r.fractions, steps if r.macro else 1) for r in self.spec.rods]
         return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
 
@@ -341,18 +341,18 @@ def _with_tip_frame(spec: NetworkSpec) -> NetworkSpec:
 def rest_inputs(layout: Layout) -> Inputs:
     """Return inputs without actuation, load or gravity."""
     s = layout.structure
-    rods, bodies = int(s.counts[1]), int(s.counts[0])
+    rods, bodies = s.counts.rods, s.counts.bodies
     section, none = np.ascontiguousarray(layout.sections[:, 0]), np.zeros((len(s.share), 6, 6))
     return Inputs(
         length=layout.lengths.copy(),
-        table=lane_table(layout.sections, s.lane, int(s.counts[7])),
+        table=lane_table(layout.sections, s.lane, s.counts.batches),
         section=section,
         stiffness=layout.stiffened(layout.lengths, section, s.rod_macro == 0, none),
         dilution=np.ones(rods),
         theta=np.zeros((rods, 2)),
         tension=np.zeros(s.tendon.shape[:2]),
         pull=np.tile([-np.inf, 0.0], (int(layout.tendons.held.sum()), 1)),
-        map_gain=np.ones(int(s.counts[6])),
+        map_gain=np.ones(s.counts.maps),
         gravity=np.zeros(3),
         dead=np.zeros((bodies, 6)),
         follower=np.zeros((bodies, 6)),
@@ -379,12 +379,12 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: float | Array = 1.
     changed: dict[str, Any] = {}
     if layout.holds_tendons:
         changed['pull'] = _pulled(layout, inputs, value, x.map_gain)
-    rods, params = len(x.length), int(layout.structure.counts[5])
+    rods, params = len(x.length), layout.structure.counts.slots
     drive_to(layout.structure, x, value, np.empty((rods, 3 + params)))
     strain = driven_sections(layout, value) if layout.spec.incompressible else None
     if strain is not None:
         s = layout.structure
-        changed['table'] = lane_table(strain, s.lane, int(s.counts[7]))
+        changed['table'] = lane_table(strain, s.lane, s.counts.batches)
         changed['section'] = np.ascontiguousarray(strain[:, 0])
     if layout.restiffens:
         known = layout.restiffened, inputs.stiffness
@@ -410,7 +410,7 @@ def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0)
     `permanent` is the part of the robot file's own loads, and of tensions, that acts.
     """
     s = layout.structure
-    dead = np.zeros((int(s.counts[0]), 6))
+    dead = np.zeros((s.counts.bodies, 6))
     dead[layout.tip_body] = load.wrench
     heavy = layout.weighs and bool(load.gravity.any())
     if permanent != 1.0:
@@ -422,7 +422,7 @@ def load(layout: Layout, inputs: Inputs, load: LoadCase, permanent: float = 1.0)
     follower = np.zeros(dead.shape)
     everything = (*own, *load.loads)
     on_nodes = any(x.on in (*layout.rods, layout.spec.tip_body) for x in everything)
-    node_dead = np.zeros((int(s.counts[2]) if on_nodes else 0, 6))
+    node_dead = np.zeros((s.counts.nodes if on_nodes else 0, 6))
     node_follower = np.zeros(node_dead.shape)
     for item in everything:
         base = item.axes is LoadAxes.BASE

@@ -59,7 +59,7 @@ class Shape:
 def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shape:
     """Return poses and wrenches at every station."""
     first, fraction = layout.stations
-    if not layout.structure.counts[7]:  # two-node elements only: the nodes are the stations
+    if not layout.structure.counts.batches:  # two-node elements only: the nodes are the stations
         return Shape(state.node.copy(), np.zeros((len(fraction), 6)), first, fraction)
     pose, wrench = np.empty((len(fraction), 4, 4)), np.empty((len(fraction), 6))
     trace(layout.structure, x, state, work, pose, wrench, LANES)
@@ -68,8 +68,8 @@ def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shap
 
 def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -> State:
     """Return the same solution on a layout whose integrated pieces are cut into equal parts."""
-    s, steps = cut.structure, int(cut.structure.counts[4])
-    node, wrench = np.empty((int(s.counts[2]), 4, 4)), np.empty((int(s.counts[3]), 6))
+    s, steps = cut.structure, cut.structure.counts.steps
+    node, wrench = np.empty((s.counts.nodes, 4, 4)), np.empty((s.counts.pieces, 6))
     for r, rod in enumerate(layout.spec.rods):
         part, own, pieces = layout.parts[r], layout.rod_pieces[r], cut.rod_pieces[r]
         stations = slice(part.start, part.stop, steps if rod.macro else 1)
@@ -130,7 +130,7 @@ class Linearisation:
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
-        self.exact = exact or s.counts[7] == 0  # at a solution elements have one tangent
+        self.exact = exact or s.counts.batches == 0  # at a solution elements have one tangent
         known: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
         self.error, self.negative, self.holds = known
         self.matrix = work.matrix.copy()
@@ -272,18 +272,18 @@ class Linearisation:
     def node_response(self) -> Array:
         """Return (nodes, 6, n): motion of every node per motion of the bodies, own axes."""
         s = self.layout.structure
-        out = np.zeros((int(s.counts[2]), 6, self.matrix.shape[0]))
+        out = np.zeros((s.counts.nodes, 6, self.matrix.shape[0]))
         with self.lock:
-            body_response(s, self.inputs, self.state, self.work, 1 + int(s.counts[5]), out)
+            body_response(s, self.inputs, self.state, self.work, 1 + s.counts.slots, out)
         return out
 
     def node_compliance(self) -> Array:
         """Return (nodes, 6, 6): twist of every node per wrench on it, base axes."""
         s = self.layout.structure
-        inner = np.zeros((int(s.counts[2]), 6, 6))
+        inner = np.zeros((s.counts.nodes, 6, 6))
         sides = np.zeros((2, self.layout.most_nodes, 6, 6))
         with self.lock:
-            for r in range(int(s.counts[1])):
+            for r in range(s.counts.rods):
                 inner_compliance(s, self.work, r, sides[0], sides[1], inner)
         response = self.node_response()
         total = inner + response @ self.free_inverse @ response.transpose(0, 2, 1)

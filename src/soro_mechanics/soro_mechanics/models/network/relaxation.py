@@ -49,7 +49,7 @@ def relax(
     """Let the robot come to rest; return (converged, state, steps, scaled residual)."""
     w, old = scratch
     state = copy_state(start)
-    held = np.zeros((int(s.counts[1]), 2))
+    held = np.zeros((s.counts.rods, 2))
     drag = np.tile(np.repeat([s.scale[1] / s.scale[0], s.scale[1] * s.scale[0]], 3), 2)
     mu, error = START, np.inf
     for step in range(MAX_STEPS):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.arrays import Integers, lane_shifts, Structure
+from soro_mechanics.models.network.arrays import Counts, Integers, lane_shifts, Structure
 from soro_mechanics.models.network.description.spec import (
     DriveSpec,
     GROUND,
@@ -50,9 +50,17 @@ def make_structure(spec: NetworkSpec) -> tuple[Structure, Array, tuple[int, ...]
     heavy = {d.rod for d in drives if d.kind == 'unloaded_length'}
     length = float(np.mean([r.length for r in rods]))
     flexible = 1.0 / np.mean(sections[:, :, 9:11])
-    counts = (len(bodies), len(rods), rod_node[-1], rod_piece[-1], spec.steps)
     structure = Structure(
-        counts=integers([*counts, shifts + tensions, len(maps), batches]),
+        counts=Counts(
+            bodies=len(bodies),
+            rods=len(rods),
+            nodes=int(rod_node[-1]),
+            pieces=int(rod_piece[-1]),
+            steps=spec.steps,
+            slots=shifts + tensions,
+            maps=len(maps),
+            batches=batches,
+        ),
         rod_node=integers(rod_node),
         rod_piece=integers(rod_piece),
         rod_body=integers([[bodies.index(e.body) for e in r.ends] for r in rods]),

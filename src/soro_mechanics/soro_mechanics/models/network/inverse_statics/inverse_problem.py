@@ -99,7 +99,7 @@ class InverseProblem(DrivenLimits):
         super().__init__(model.description, self.layout)
         self.load, self.target = load, target
         self._loaded = equilibrium.loaded(load)
-        bodies, rods, nodes, pieces = self.layout.structure.counts[:4].tolist()
+        bodies, rods, nodes, pieces = self.layout.structure.counts[:4]
         unknowns = 6 * (bodies + nodes + pieces + rods) + len(self.low)
         self._path = POINTS + 2, POSE + unknowns  # shape of what is remembered, see `foresee`
         # where redundant actuation tends to: tendons to the least tension

@@ -25,7 +25,7 @@ def keeps_first(s, r, params):
 @merged_kernel
 def is_driven(s, r, params):
     """Whether a drive changes one of so many parameters of a rod; else no column counts."""
-    for k in range(s.counts[6]):
+    for k in range(s.counts.maps):
         if s.map_index[k, 1] == r and s.map_index[k, 2] < params:
             return True
     return False

@@ -43,7 +43,7 @@ def pieces_hold(s, w):
     has missed nothing inside. A strut loses this at a sixteenth of the load at which it buckles
     between held ends, and does not regain it under any greater load.
     """
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         if s.rod_macro[r] == 1:
             for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
                 held = w.tangent[p, 6:12, 6:12]
@@ -94,7 +94,7 @@ def is_near_stable(s, x, state, w, reference):
             for j in range(3):
                 if not abs(state.body[b, i, j] - reference.body[b, i, j]) < FAR:
                     return False
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             length = reference.length[p]
             if not abs(x.length[r] * s.share[p] - length) < FAR * length:
@@ -152,7 +152,7 @@ def follow_change(s, x, state, w, change, part, one, new):
         The part of the change that was taken.
     """
     set_slots(s, x, w, change)
-    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, one)
+    back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, one)
     part = min(part, largest_step(s, w)[0])
     move(s, state, w, part, new)
     return part

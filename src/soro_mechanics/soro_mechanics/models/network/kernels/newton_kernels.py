@@ -261,7 +261,7 @@ def _drive(s, x, w, aim, driven, taken):
 def drive_to(s, x, value, slots):
     """Put every drive of a network at rest to its value (drives,); slots as in `Work`."""
     slots[:] = 0.0
-    for k in range(s.counts[6]):
+    for k in range(s.counts.maps):
         r, slot = s.map_index[k, 1], s.map_index[k, 2]
         slots[r, slot] = value[k] - (x.length[r] if slot == 0 else 0.0)
     _drive_rods(s, x, slots, 1.0)
@@ -270,14 +270,14 @@ def drive_to(s, x, value, slots):
 @kernel
 def _drive_rods(s, x, slots, part):
     """Let lengths, rest strains, tensions and motor angles change by a part of `slots`."""
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         length = x.length[r] + part * slots[r, 0]
         if s.keeps_mass[r] == 1:
             x.dilution[r] *= x.length[r] / length
         x.length[r] = length
         for e in range(2):
-            x.theta[r, e] += part * slots[r, 1 + s.counts[5] + e]
-        for j in range(s.counts[5]):
+            x.theta[r, e] += part * slots[r, 1 + s.counts.slots + e]
+        for j in range(s.counts.slots):
             change = part * slots[r, 1 + j]
             if change != 0.0:
                 _drive_pieces(s, x, r, j, change)
@@ -348,7 +348,7 @@ def _step(s, x, state, w, aim, task, change, one):
         for k in range(m):
             da[k] = a[n + k, n + m] * aim.range[k]
     set_slots(s, x, w, da if m > 0 else change)
-    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, one)
+    back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, one)
     return True
 
 
@@ -451,8 +451,8 @@ def _length_energy(s, x, state, w, follow, j, h, a):
     for i in range(n):
         w.step_body[1 + i // 6, i % 6] = -follow[i, j]
     set_slots(s, x, w, da)
-    back_substitute(s, x, state, w, 1 + s.counts[5], w.slots, 0.0)
-    for k in range(s.counts[6]):
+    back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, 0.0)
+    for k in range(s.counts.maps):
         i, p = s.map_index[k, 0], s.rod_piece[s.map_index[k, 1]]
         lane = s.lane[p]
         for e in range(6):

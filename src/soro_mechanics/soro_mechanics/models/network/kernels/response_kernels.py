@@ -19,7 +19,7 @@ def body_response(s, x, state, w, params, out):
     """Write the motion of every node (nodes, 6, n) per unit motion of every body."""
     clear_slots(w)
     for k in range(out.shape[2]):
-        for b in range(s.counts[0]):
+        for b in range(s.counts.bodies):
             for i in range(6):
                 w.step_body[b, i] = 1.0 if 6 * (b - 1) + i == k else 0.0
         back_substitute(s, x, state, w, params, w.slots, 0.0)

@@ -41,7 +41,7 @@ from soro_mechanics.numerics.vector_kernels import (
 @kernel
 def place_ends(s, x, state, w):
     """Write the end frames of every rod from bodies, motors and joints."""
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         for e in range(2):
             node = s.rod_node[r] if e == 0 else s.rod_node[r + 1] - 1
             gap = x.gap[r] if e == 1 else state.body[0]
@@ -52,8 +52,8 @@ def place_ends(s, x, state, w):
 @merged_kernel
 def fill_loads(s, x, state, w):
     """Write wrench, weight per mass and step of every integrated piece into its lane."""
-    steps = s.counts[4]
-    for r in range(s.counts[1]):
+    steps = s.counts.steps
+    for r in range(s.counts.rods):
         if s.rod_macro[r] == 0:
             continue
         dilution = x.dilution[r]
@@ -75,26 +75,26 @@ def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
     """
     fill_loads(s, x, state, w)
     shifts = s.shift.shape[1] if gradient else 0
-    for b in range(s.counts[7]):
+    for b in range(s.counts.batches):
         if x.heavy:
             v = Variation(9 + shifts, s.drive, s.lane_shift[b], x.heavy)
         else:
             v = Variation(6 + shifts, s.light_drive, s.light_shift[b], x.heavy)
         load, table, out = w.load[b], x.table[b], w.lanes[b]
         if gradient and exact:
-            differentiate_lanes(load, table, s.counts[4], v, w.variation, out[0], lanes)
+            differentiate_lanes(load, table, s.counts.steps, v, w.variation, out[0], lanes)
         else:
-            integrate_lanes(load, table, s.counts[4], v, out, path, lanes)
+            integrate_lanes(load, table, s.counts.steps, v, out, path, lanes)
 
 
 @kernel
 def assemble_pieces(s, x, state, w, gradient, exact, lanes):
     """Write force, tangent and parameter columns of every piece. False: singular somewhere."""
     good = True
-    steps = s.counts[4]
+    steps = s.counts.steps
     shifts = s.shift.shape[1] if gradient else -1
     assemble_elements(s, x, state, w, exact, lanes)
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         # by the rod's length, the weight per mass falls where the mass is kept
         fade = -1.0 / x.length[r] if s.keeps_mass[r] == 1 else 0.0
@@ -138,10 +138,10 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
 def assemble_elements(s, x, state, w, exact, lanes):
     """Write force, tangent, twist and strain operator of all two-node elements, without weight."""
     full = left = 0
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         if s.rod_macro[r] == 0:
             left += s.rod_piece[r + 1] - s.rod_piece[r]
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         if s.rod_macro[r] == 1:
             continue
         first = s.rod_node[r] - s.rod_piece[r]

@@ -174,7 +174,7 @@ def _spread(s, x, r, z, params, bodies, actuators):
         if column >= 0:
             for i in range(6):
                 bodies[column + i] += z[KEPT * e + i]
-    for k in range(s.counts[6]):
+    for k in range(s.counts.maps):
         if s.map_index[k, 1] == r:
             slot = s.map_index[k, 2]
             column = 15 + slot if slot < params else (6 if slot == params else KEPT + 6)
@@ -186,7 +186,7 @@ def _spread(s, x, r, z, params, bodies, actuators):
 def sensor_response(s, x, state, w, q):
     """Write values of all sensors and their derivatives into q, after `linearise`."""
     rod, nodes, axis, columns, inner = q.rod, q.nodes, q.axis, q.columns, q.inner
-    params = 1 + s.counts[5]
+    params = 1 + s.counts.slots
     row_a = w.scratch[40, 0:3]
     row_b = w.scratch[41, 0:3]
     turning = w.scratch[42:46, 0:3]

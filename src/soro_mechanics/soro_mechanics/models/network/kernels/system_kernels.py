@@ -46,12 +46,12 @@ def residual(s, x, state, w):
     t = w.scratch[0:6, 0:6]
     f = w.scratch[6, 0:6]
     w.balance[:] = 0.0
-    for b in range(s.counts[0]):
+    for b in range(s.counts.bodies):
         subtract_load(state.body[b], x.dead[b], x.follower[b], w.balance[b], t)
         subtract_weight(
             state.body[b], s.body_mass[b], s.body_centre[b], x.gravity, w.balance[b], t
         )
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         p0 = s.rod_piece[r]
         last = s.rod_piece[r + 1] - 1
         for p in range(p0, last + 1):
@@ -74,7 +74,7 @@ def residual(s, x, state, w):
                     w.balance[b, j] += v
                 elif j > 6:
                     worst = larger(worst, abs(v) / (size * length))
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         for i in range(3):
             worst = larger(worst, abs(w.balance[b, i]) / size)
             worst = larger(worst, abs(w.balance[b, 3 + i]) / (size * length))
@@ -116,7 +116,7 @@ def _scatter(s, x, w, r, params):
                     w.matrix[row0 + i, column0 + j] += row[KEPT * f + j]
     if params == 0:
         return
-    for k in range(s.counts[6]):
+    for k in range(s.counts.maps):
         if s.map_index[k, 1] != r:
             continue
         actuator = s.map_index[k, 0]
@@ -136,9 +136,9 @@ def motor_efforts(s, x, w):
     of other actuators are zero.
     """
     n = w.matrix.shape[0]
-    params = 1 + s.counts[5]
+    params = 1 + s.counts.slots
     w.effort[:] = 0.0
-    for k in range(s.counts[6]):
+    for k in range(s.counts.maps):
         slot = s.map_index[k, 2]
         if slot < params:
             continue
@@ -152,7 +152,7 @@ def motor_efforts(s, x, w):
             if column0 >= 0:
                 for j in range(6):
                     w.effort[a, column0 + j] += gain * row[KEPT * e + j]
-        for i in range(s.counts[6]):
+        for i in range(s.counts.maps):
             if s.map_index[i, 1] == r:
                 column = slot_column(s.map_index[i, 2], params)
                 w.effort[a, n + s.map_index[i, 0]] += gain * x.map_gain[i] * row[column]
@@ -172,19 +172,19 @@ def condense(s, x, state, w, gradient, inspect):
 
     Returns the negative pivots met in the rods (when `inspect`), or SINGULAR.
     """
-    params = 1 + s.counts[5] if gradient else 0
+    params = 1 + s.counts.slots if gradient else 0
     w.vector[:] = 0.0
     w.matrix[:] = 0.0
     w.columns[:] = 0.0
     negative = 0
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         chain = eliminate_chain(s, w, r, params, inspect, w.factor.shape[2])
         joints = eliminate_joints(s, w, r, params, inspect) if chain >= 0 else chain
         if joints < 0:
             return SINGULAR
         negative += chain + joints
         _scatter(s, x, w, r, params)
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         o = 6 * (b - 1)
         block = w.matrix[o : o + 6, o : o + 6]
         force = w.vector[o : o + 6]
@@ -221,7 +221,7 @@ def back_substitute(s, x, state, w, params, step_param, one):
     one : float
         1: the Newton step; 0: the derivative along `step_body` and `step_param`.
     """
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         z = w.scratch[0, 0 : 15 + params]
         for e in range(2):
             for i in range(6):
@@ -306,12 +306,12 @@ def move(s, old, w, part, new):
     """Write new = old moved by `part` of the step; end nodes follow in `place_ends`."""
     twist = w.scratch[0, 0:6]
     g = w.scratch[1:5, 0:4]
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         for i in range(6):
             twist[i] = part * w.step_body[b, i]
         se3_exp(twist, g)
         compose(old.body[b], g, new.body[b])
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         for node in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1):
             for i in range(6):
                 twist[i] = part * w.step_node[node, i]
@@ -327,7 +327,7 @@ def move(s, old, w, part, new):
                     row = row_at(old.spin[r, e], i, 0)
                     for j in range(3):
                         new.spin[r, e, i, j] = dot(row, column_at(g, 0, j))
-    for p in range(s.counts[3]):
+    for p in range(s.counts.pieces):
         for i in range(6):
             new.wrench[p, i] = old.wrench[p, i] + part * w.step_wrench[p, i]
 
@@ -336,11 +336,11 @@ def move(s, old, w, part, new):
 def largest_step(s, w):
     """Return what part of a step is taken at once, and its largest turn [rad] and move [m]."""
     turn = shift = 0.0
-    for k in range(s.counts[2]):
+    for k in range(s.counts.nodes):
         for i in range(3):
             shift = max(shift, abs(w.step_node[k, i]))
             turn = max(turn, abs(w.step_node[k, 3 + i]))
-    for b in range(1, s.counts[0]):
+    for b in range(1, s.counts.bodies):
         for i in range(3):
             shift = max(shift, abs(w.step_body[b, i]))
             turn = max(turn, abs(w.step_body[b, 3 + i]))
@@ -356,7 +356,7 @@ def largest_step(s, w):
 def set_slots(s, x, w, change):
     """Let the parameters of all rods change as the actuators do, (m,)."""
     clear_slots(w)
-    for k in range(s.counts[6]):
+    for k in range(s.counts.maps):
         w.slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k] * change[s.map_index[k, 0]]
 
 

@@ -92,8 +92,8 @@ def add_tendons(s, x, state, w, lanes):
     for i in range(6):
         limp[i, i] = LIMP
     full = 0
-    left = s.counts[3]
-    for r in range(s.counts[1]):
+    left = s.counts.pieces
+    for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             a = state.node[first + p]
@@ -184,7 +184,7 @@ def path_lengths(s, state, out):
     h = np.empty((4, 4))
     d = np.empty(6)
     wrench = np.empty(6)
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             relative_twist(state.node[first + p], state.node[first + p + 1], h, d)

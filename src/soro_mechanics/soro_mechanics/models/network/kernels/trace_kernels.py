@@ -20,14 +20,14 @@ def trace(s, x, state, w, pose, wrench, lanes):
     """
     fill_loads(s, x, state, w)
     wrench[:] = 0.0
-    steps = s.counts[4]
-    paths = np.empty((s.counts[7], steps + 1, BASE * lanes))
-    for b in range(s.counts[7]):
+    steps = s.counts.steps
+    paths = np.empty((s.counts.batches, steps + 1, BASE * lanes))
+    for b in range(s.counts.batches):
         v = Variation(0, s.drive, s.lane_shift[b], x.heavy)
         integrate_lanes(w.load[b], x.table[b], steps, v, w.lanes[b], paths[b], lanes)
     row = 0
     h = w.scratch[0:4, 0:4]
-    for r in range(s.counts[1]):
+    for r in range(s.counts.rods):
         pose[row] = state.node[s.rod_node[r]]
         row += 1
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):

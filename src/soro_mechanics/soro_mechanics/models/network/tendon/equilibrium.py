@@ -133,7 +133,7 @@ def follow(
     kernels.set_slots(s, x, w, change)
     w.step_body[0] = 0.0
     w.step_body[1:] = body.reshape(-1, 6)
-    kernels.back_substitute(s, x, state, w, 1 + int(s.counts[5]), w.slots, one)
+    kernels.back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, one)
 
 
 def solve_complementarity(matrix: Array, rest: Array, start: NDArray[np.bool_]) -> Array | None:

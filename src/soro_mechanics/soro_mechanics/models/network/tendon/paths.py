@@ -54,7 +54,7 @@ class Tendons:
         self.rest, self.yielding = self._at_rest(s, layout.sections, layout.lengths)
         self.soft += MIN_SOFT * self.yielding
         self._structure = s
-        owner = np.repeat(np.arange(int(s.counts[1])), np.diff(s.rod_piece))
+        owner = np.repeat(np.arange(s.counts.rods), np.diff(s.rod_piece))
         self._node: Integers = np.arange(len(owner)) + owner  # at the first end of every piece
 
     def _at_rest(self, s: Structure, e: Array, lengths: Array) -> tuple[Array, Array]:

@@ -54,7 +54,7 @@ class TautTendons:
         self._slope = x.pull[taut, 1]
         rows = held[taut]
         m = linear.columns.shape[1]
-        motion = np.zeros((int(s.counts[2]), 6, m))  # with the bodies held
+        motion = np.zeros((s.counts.nodes, 6, m))  # with the bodies held
         for a in range(m):
             follow(layout, x, state, w, np.zeros(len(linear.columns)), np.eye(m)[a], 0.0)
             motion[:, :, a] = w.step_node
