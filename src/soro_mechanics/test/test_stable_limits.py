@@ -118,20 +118,20 @@ def test_no_request_passes_the_limits(limits_of, shape, control, asked, damping)
     )
     environment, said = limits.environment([thing])
     (rendered,) = environment.objects
-    number = environment.compiled.numbers[0]
+    made = environment.compiled
     if shape is not Shape.ANGLE_LIMIT:
         expected = min(max(asked, limits.softest), limits.stiffness)
-        assert rendered.stiffness == expected == number[3]
-        assert number[6] <= max(limits.damping(rendered.stiffness), 0.0)
+        assert rendered.stiffness == expected == made.stiffness[0]
+        assert made.surface_damping[0] <= max(limits.damping(rendered.stiffness), 0.0)
     turning = min(max(asked, limits.rotational_softest), limits.rotational_stiffness)
-    assert rendered.rotational_stiffness == turning == number[4]
+    assert rendered.rotational_stiffness == turning == made.rotational_stiffness[0]
     if control is Control.ADMITTANCE and damping > 0.0:
-        assert number[5] >= limits.sliding
+        assert made.damping[0] >= limits.sliding
     elif control is Control.ADMITTANCE:  # on a circle a push turns with the hand, late
-        assert (number[5] > ContactFeel().default_damping) == (shape is Shape.CIRCLE)
+        assert (made.damping[0] > ContactFeel().default_damping) == (shape is Shape.CIRCLE)
     elif shape in (Shape.LINE, Shape.CIRCLE):
-        assert number[5] <= limits.resisting
-    changed = numbers(rendered) != numbers(thing) or number[6] != damping
+        assert made.damping[0] <= limits.resisting
+    changed = numbers(rendered) != numbers(thing) or made.surface_damping[0] != damping
     assert (said != '') or not changed
 
 
@@ -175,8 +175,8 @@ def test_what_resists_in_one_direction_shares_what_the_hand_bears(limits_of):
 def test_a_rigid_surface_that_is_softened_gets_no_damping(limits_of):
     rigid = VirtualObject('w', Shape.LINE, Control.ADMITTANCE, damping=20.0)
     environment, _ = limits_of['fingertip'].environment([rigid])
-    number = environment.compiled.numbers[0]
-    assert (number[5], number[6]) == (20.0, 0.0)
+    made = environment.compiled
+    assert (made.damping[0], made.surface_damping[0]) == (20.0, 0.0)
 
 
 def test_the_exponential_is_scipys():

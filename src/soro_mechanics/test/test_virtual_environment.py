@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual environments: every shape against its geometry, contact, compliance, composition."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -11,7 +10,6 @@ import yaml
 
 from soro_mechanics.core.errors import InvalidInput, RobotFileError, UnknownName
 from soro_mechanics.core.status import Code
-from soro_mechanics.haptics import virtual_environment_kernels as kernels
 from soro_mechanics.haptics.virtual_environment import (
     ContactFeel,
     Control,
@@ -567,10 +565,3 @@ def test_frame_at_every_direction():
         np.testing.assert_allclose(pose[:3, 2], axis / np.linalg.norm(axis), atol=1e-8)
         np.testing.assert_allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3), atol=1e-7)
         assert np.linalg.det(pose[:3, :3]) == pytest.approx(1.0)
-
-
-def test_the_feel_of_contact_stands_in_the_order_of_the_kernels():
-    names = [field.name.upper() for field in dataclasses.fields(ContactFeel)]
-    assert len(names) == kernels.FEEL
-    for place, name in enumerate(names):
-        assert getattr(kernels, name.replace('LONGEST', 'MAX')) == place

@@ -26,7 +26,6 @@ from soro_mechanics.numerics.lie import so3_exp, so3_log
 GOAL_SPEED, GOAL_TURN = 0.3, 3.0
 WRENCH_TIME, MAX_FORCE, MAX_MOMENT = 0.02, 5.0, 0.25
 LOST_TIME, BACK = 0.1, 0.1  # s; N, N m that are left of the way back
-CONTACT = kernels.CONTACT + 2  # of a wall: its z axis
 
 
 class LiveParts:
@@ -60,12 +59,12 @@ class LiveParts:
         self,
         objects: Sequence[VirtualObject],
         frames: Array,
-        state: Array,
+        contact: Array,
         spring: float,
         drag: float,
     ) -> None:
         solid = [o for o in objects if o.shape is not Shape.FIELD]
-        self._frames, self._state, self._spring = frames, state, spring
+        self._frames, self._contact, self._spring = frames, contact, spring
         self._home, self._centre = frames.copy(), frames.copy()
         self.following = tuple(i for i, o in enumerate(solid) if o.follows_goal)
         self._round = [
@@ -173,7 +172,7 @@ class LiveParts:
         """
         moved, most, touched = np.zeros(3), 0.0, {}
         for i, share in self._rough:
-            if self._state[i, CONTACT] != 0.0:
+            if self._contact[i, kernels.Z] != 0.0:  # of a wall
                 centre = self._centre[i]
                 # Where the hand is on the object, which may move.
                 touched[i] = centre[:3, :3].T @ (place - centre[:3, 3])

@@ -14,7 +14,7 @@ a hand that pushes steadily moves at force over damping, whatever the rate and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 import math
 
 import numpy as np
@@ -122,22 +122,30 @@ class VirtualEnvironment:
         shapes = [Shape.WALL if o.shape in SURFACES else o.shape for o, _ in solid]
         controls = np.array([o.control for o, _ in solid], np.int64)
         frames = np.array([o.pose for o, _ in solid]).reshape(n, 4, 4)
-        numbers = np.array(
-            [[*o.size, o.stiffness, o.rotational_stiffness, o.damping, b] for o, b in solid]
-        ).reshape(n, kernels.NUMBERS)
-        self._state = np.zeros((n, kernels.STATE))
         axes = np.eye(4) if neutral is None else pose_array('neutral', neutral)
         feel = ContactFeel() if feel is None else feel
-        felt = np.array(astuple(feel), float)  # in the order of the kernels
+        felt = np.array(astuple(feel), float)
         if not np.all(np.isfinite(felt)) or np.any(felt < 0.0):
             raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
         for key in ('default_damping', 'longest_lead', 'coupling'):
             if not getattr(feel, key) > 0.0:
                 raise InvalidInput(key, getattr(feel, key), 'greater than zero')
         self.compiled = kernels.Objects(
-            np.array(shapes, np.int64), controls, frames, numbers, self._state, felt, axes
+            shapes=np.array(shapes, np.int64),
+            controls=controls,
+            frames=frames,
+            size=np.array([o.size for o, _ in solid], float).reshape(n, 3),
+            stiffness=np.array([o.stiffness for o, _ in solid], float),
+            rotational_stiffness=np.array([o.rotational_stiffness for o, _ in solid], float),
+            damping=np.array([o.damping for o, _ in solid], float),
+            surface_damping=np.array([across for _, across in solid], float),
+            contact=np.zeros((n, 3)),
+            proxy=np.zeros((n, 2)),
+            seeded=np.zeros((n, 2), bool),
+            feel=kernels.Feel(**{name: float(x) for name, x in asdict(feel).items()}),
+            neutral=axes,
         )
-        self.live = LiveParts(self.objects, frames, self._state, feel.coupling, drag)
+        self.live = LiveParts(self.objects, frames, self.compiled.contact, feel.coupling, drag)
         self._work = np.zeros(kernels.WORK)
         self._rows = self._work[:36].reshape(6, 6)
         self.goal, self.force = np.zeros(6), np.zeros(6)
@@ -151,14 +159,15 @@ class VirtualEnvironment:
 
     def reset(self) -> None:
         """Forget contacts and proxies, as after the loop was stopped."""
-        self._state[:] = 0.0
+        self.compiled.contact[:] = 0.0
+        self.forget_sliding()
         self.live.reset()
         self.apart[:] = 0.0
         self.constrained = 0
 
     def forget_sliding(self) -> None:
         """Let every admittance begin anew at the hand, as where the motors stay on purpose."""
-        self._state[:, kernels.SEEDED :] = 0.0
+        self.compiled.seeded[:] = False
 
     def update(self, pose: Array, wrench: Array, speed: Array, dt: float) -> int:
         """Find the goal for one sample; the loop's call, unchecked.

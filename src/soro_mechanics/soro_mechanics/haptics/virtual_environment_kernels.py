@@ -21,21 +21,6 @@ HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
 HYBRID, ADMITTANCE = 0, 1
 X, Y, Z = 0, 1, 2
 
-# Columns of `numbers`, one row per object.
-SIZE, STIFFNESS, ROTATIONAL, DAMPING = 0, 3, 4, 5
-SURFACE_DAMPING = 6  # across the surface, `DAMPING` is along it
-NUMBERS = 7
-
-# Entries of `feel`: how contact begins and ends, and how an admittance slides.
-LINEAR_MARGIN, ANGULAR_MARGIN, RELEASE_FORCE, RELEASE_TORQUE, DEFAULT_DAMPING = 0, 1, 2, 3, 4
-MAX_LEAD, COUPLING = 5, 6
-FEEL = 7
-
-# Columns of `state`, one row per object: touched sides of three axes; where the proxies of two
-# directions of sliding are [m], and whether they are anywhere yet.
-CONTACT, PROXY, SEEDED = 0, 3, 5
-STATE = 7
-
 # rad: the goal on a circle is never farther round it than this, also on a small one.
 MAX_TURN = 0.5
 
@@ -50,17 +35,36 @@ Floats = NDArray[np.float64]
 
 
 @by_reference
+class Feel(NamedTuple):
+    """How contact begins and ends, and how an admittance slides; see `ContactFeel`."""
+
+    linear_margin: float
+    angular_margin: float
+    release_force: float
+    release_torque: float
+    default_damping: float
+    longest_lead: float
+    coupling: float
+
+
+@by_reference
 class Objects(NamedTuple):
     """The objects (n,), and how they are felt."""
 
     shapes: NDArray[np.int64]
     controls: NDArray[np.int64]
     frames: Floats  # (n, 4, 4)
-    numbers: Floats  # (n, NUMBERS)
-    # (n, STATE) kept between calls: touched sides of one-sided surfaces (0 or the side), proxies
-    # of what slides
-    state: Floats
-    feel: Floats  # (FEEL,)
+    size: Floats  # (n, 3)
+    stiffness: Floats  # (n,)
+    rotational_stiffness: Floats  # (n,)
+    damping: Floats  # (n,) along the surface
+    surface_damping: Floats  # (n,) across it
+    # Kept between calls: touched sides of one-sided surfaces, 0 or the side, (n, 3) by axis; where
+    # the proxies of two directions of sliding are [m], (n, 2), and whether they are anywhere yet
+    contact: Floats
+    proxy: Floats
+    seeded: NDArray[np.bool_]
+    feel: Feel
     # (4, 4) orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold
     # where they have a rotational stiffness
     neutral: Floats
@@ -156,43 +160,40 @@ def _along(direction, vector):
 
 
 @kernel
-def _hold_rotation(frame, number, turn, hand, g, count):
+def _hold_rotation(frame, stiffness, turn, hand, g, count):
     """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
     for axis in range(3):
         _direction(frame, axis, True, g.vector)
         force = _along(g.vector, hand.wrench)
-        stiffness = number[ROTATIONAL]
-        if math.isinf(stiffness):
-            stiffness = 0.0  # rigid
-        goal = _spring(-turn[axis], stiffness, 0.0, force)
+        goal = _spring(-turn[axis], 0.0 if math.isinf(stiffness) else stiffness, 0.0, force)
         count = _add(g, count, g.vector, goal, force)
     return count
 
 
 @kernel
-def _resist(frame, axis, number, hand, g):
+def _resist(frame, axis, damping, hand, g):
     """Let the hand move freely along an axis, against damping (hybrid)."""
     _direction(frame, axis, False, g.vector)
-    pull = number[DAMPING] * _along(g.vector, hand.speed)
+    pull = damping * _along(g.vector, hand.speed)
     for k in range(6):
         g.free[k] += pull * g.vector[k]
 
 
 @kernel
-def _lead(place, push, number, dt, feel, longest, state, slot):
+def _lead(e, n, slot, place, push, dt, longest):
     """Move a proxy by the push over the damping; return how far the goal is ahead of the hand.
 
     The proxy is kept between calls, so that what the motors still lag behind is not lost. The
     hand hangs on it by a spring, the coupling: the goal is where that spring holds the push.
     """
-    damping = number[DAMPING] if number[DAMPING] > 0.0 else feel[DEFAULT_DAMPING]
-    stretch = push / feel[COUPLING]
-    if state[SEEDED + slot] == 0.0:
-        state[SEEDED + slot] = 1.0
-        state[PROXY + slot] = place - stretch
-    lead = state[PROXY + slot] + push * dt / damping + stretch - place
+    damping = e.damping[n] if e.damping[n] > 0.0 else e.feel.default_damping
+    stretch = push / e.feel.coupling
+    if not e.seeded[n, slot]:
+        e.seeded[n, slot] = True
+        e.proxy[n, slot] = place - stretch
+    lead = e.proxy[n, slot] + push * dt / damping + stretch - place
     lead = min(max(lead, -longest), longest)
-    state[PROXY + slot] = place + lead - stretch
+    e.proxy[n, slot] = place + lead - stretch
     return lead
 
 
@@ -201,14 +202,13 @@ def _advance(e, n, axis, place, hand, slot, g, count):
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
     _direction(e.frames[n], axis, False, g.vector)
     push = _along(g.vector, hand.wrench)
-    longest = e.feel[MAX_LEAD]
-    lead = _lead(place, push, e.numbers[n], hand.dt, e.feel, longest, e.state[n], slot)
+    lead = _lead(e, n, slot, place, push, hand.dt, e.feel.longest_lead)
     before = count
     count = _add(g, count, g.vector, lead, push)
     if count > before:
         g.aside[before] = g.targets[before]
     else:
-        e.state[n, SEEDED + slot] = 0.0  # an earlier object has this direction
+        e.seeded[n, slot] = False  # an earlier object has this direction
     return count
 
 
@@ -216,22 +216,21 @@ def _advance(e, n, axis, place, hand, slot, g, count):
 def _surface(e, n, axis, side, depth, hand, g, count):
     """Add the row of a one-sided surface while it is touched; `side` points out of the wall."""
     angular = e.shapes[n] == ANGLE_LIMIT
-    number = e.numbers[n]
     _direction(e.frames[n], axis, angular, g.vector)
     for k in range(6):
         g.vector[k] *= side
     force = _along(g.vector, hand.wrench)
-    margin = e.feel[ANGULAR_MARGIN if angular else LINEAR_MARGIN]
-    release = e.feel[RELEASE_TORQUE if angular else RELEASE_FORCE]
-    slot = CONTACT if angular else CONTACT + axis
-    was = e.state[n, slot] == side
+    margin = e.feel.angular_margin if angular else e.feel.linear_margin
+    release = e.feel.release_torque if angular else e.feel.release_force
+    slot = 0 if angular else axis
+    was = e.contact[n, slot] == side
     if not _touching(was, depth, -force, margin, release):
         if was:
-            e.state[n, slot] = 0.0
+            e.contact[n, slot] = 0.0
         return count
-    e.state[n, slot] = side
-    stiffness = number[ROTATIONAL if angular else STIFFNESS]
-    drag = 0.0 if angular else number[SURFACE_DAMPING] * _along(g.vector, hand.speed)
+    e.contact[n, slot] = side
+    stiffness = e.rotational_stiffness[n] if angular else e.stiffness[n]
+    drag = 0.0 if angular else e.surface_damping[n] * _along(g.vector, hand.speed)
     if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
         drag = min(drag, max(stiffness * depth, 0.0))
     goal = _spring(depth, stiffness, drag, force)
@@ -239,20 +238,20 @@ def _surface(e, n, axis, side, depth, hand, g, count):
 
 
 @kernel
-def _fixed_axis(frame, axis, position, number, hand, g, count):
+def _fixed_axis(e, n, frame, axis, position, hand, g, count):
     """Add the row that holds one coordinate of a frame at zero."""
     _direction(frame, axis, False, g.vector)
     force = _along(g.vector, hand.wrench)
-    drag = number[SURFACE_DAMPING] * _along(g.vector, hand.speed)
-    goal = _spring(-position, number[STIFFNESS], drag, force)
+    drag = e.surface_damping[n] * _along(g.vector, hand.speed)
+    goal = _spring(-position, e.stiffness[n], drag, force)
     return _add(g, count, g.vector, goal, force)
 
 
 @kernel
 def _circle(e, n, local, hand, g, count, polar):
     """Add radial and axial rows of a circle, and let the hand slide round it."""
-    number, frame, state = e.numbers[n], e.frames[n], e.state[n]
-    radius, distance = number[SIZE], math.hypot(local[0], local[1])
+    frame = e.frames[n]
+    radius, distance = e.size[n, 0], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
     if distance > 0.0:
         cosine, sine = local[0] / distance, local[1] / distance
@@ -260,28 +259,28 @@ def _circle(e, n, local, hand, g, count, polar):
         polar[k, 0] = cosine * frame[k, 0] + sine * frame[k, 1]
         polar[k, 1] = -sine * frame[k, 0] + cosine * frame[k, 1]
         polar[k, 2] = frame[k, 2]
-    count = _fixed_axis(polar, Z, local[2], number, hand, g, count)
+    count = _fixed_axis(e, n, polar, Z, local[2], hand, g, count)
     offset, inward = distance - radius, 0.0
     if e.controls[n] == HYBRID:
-        _resist(polar, Y, number, hand, g)
+        _resist(polar, Y, e.damping[n], hand, g)
     else:
         _direction(polar, Y, False, g.vector)
         push = _along(g.vector, hand.wrench)
-        longest = min(e.feel[MAX_LEAD], MAX_TURN * radius)
+        longest = min(e.feel.longest_lead, MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
         place = radius * math.atan2(sine, cosine)
         # The proxy counts turns, so the hand is where it is nearest to it.
-        place += round_it * math.floor((state[PROXY] - place) / round_it + 0.5)
-        angle = _lead(place, push, number, hand.dt, e.feel, longest, state, X) / radius
+        place += round_it * math.floor((e.proxy[n, X] - place) / round_it + 0.5)
+        angle = _lead(e, n, X, place, push, hand.dt, longest) / radius
         before = count
         count = _add(g, count, g.vector, radius * math.sin(angle), push)
         if count > before:
             g.aside[before] = g.targets[before]
             inward = radius * (1.0 - math.cos(angle))  # the goal stays on the circle
         else:
-            state[SEEDED] = 0.0
+            e.seeded[n, X] = False
     before = count
-    count = _fixed_axis(polar, X, offset + inward, number, hand, g, count)
+    count = _fixed_axis(e, n, polar, X, offset + inward, hand, g, count)
     if count > before:
         g.aside[before] = -inward
     return count
@@ -332,31 +331,31 @@ def goal_of_environment(e, hand, goal, force, work):
     for k in range(6):
         g.free[k], g.aside[k] = 0.0, 0.0
     for n in range(e.shapes.shape[0]):
-        shape, control, frame, number = e.shapes[n], e.controls[n], e.frames[n], e.numbers[n]
+        shape, control, frame = e.shapes[n], e.controls[n], e.frames[n]
         for i in range(3):
             local[i] = 0.0
             for k in range(3):
                 local[i] += frame[k, i] * (pose[k, 3] - frame[k, 3])
         if shape == HOLD or shape == LINE:
             for axis in range(3 if shape == HOLD else 2):
-                count = _fixed_axis(frame, axis, local[axis], number, hand, g, count)
+                count = _fixed_axis(e, n, frame, axis, local[axis], hand, g, count)
             if shape == LINE and control == ADMITTANCE:
                 count = _advance(e, n, Z, local[2], hand, X, g, count)
             elif shape == LINE:
-                _resist(frame, Z, number, hand, g)
+                _resist(frame, Z, e.damping[n], hand, g)
         elif shape == CIRCLE:
             count = _circle(e, n, local, hand, g, count, polar)
         elif shape == ANGLE_LIMIT:
             angle = twist_angle(frame, e.neutral, pose)
             side = -1.0 if angle > 0.0 else 1.0
-            count = _surface(e, n, Z, side, abs(angle) - number[SIZE + 2], hand, g, count)
+            count = _surface(e, n, Z, side, abs(angle) - e.size[n, 2], hand, g, count)
         else:
             first = 2 if shape == WALL else 0
             for axis in range(first, 3):
                 side, depth = 1.0, -local[axis]
                 if shape == BOX:
                     side = -1.0 if local[axis] > 0.0 else 1.0
-                    depth = abs(local[axis]) - 0.5 * number[SIZE + axis]
+                    depth = abs(local[axis]) - 0.5 * e.size[n, axis]
                 before = count
                 count = _surface(e, n, axis, side, depth, hand, g, count)
                 if shape == WALL and control == ADMITTANCE:
@@ -365,8 +364,8 @@ def goal_of_environment(e, hand, goal, force, work):
                         if touched:
                             count = _advance(e, n, other, local[other], hand, other, g, count)
                         else:
-                            e.state[n, SEEDED + other] = 0.0
-        if shape != ANGLE_LIMIT and number[ROTATIONAL] > 0.0:
+                            e.seeded[n, other] = False
+        if shape != ANGLE_LIMIT and e.rotational_stiffness[n] > 0.0:
             held = frame if shape == HOLD else e.neutral
             for i in range(3):
                 for k in range(3):
@@ -374,7 +373,7 @@ def goal_of_environment(e, hand, goal, force, work):
                     for j in range(3):
                         relative[i, k] += held[j, i] * pose[j, k]
             so3_log(relative, turn)
-            count = _hold_rotation(held, number, turn, hand, g, count)
+            count = _hold_rotation(held, e.rotational_stiffness[n], turn, hand, g, count)
     _assemble(g, count, goal, force)
     _measure(g, count, work[APART])
     return count
