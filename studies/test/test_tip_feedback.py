@@ -25,6 +25,7 @@ from soro_studies.system.tip_feedback import (
     planned,
     plant_of,
     PLANTS,
+    STIFF_FLOP,
     VirtualTip,
 )
 from soro_studies.system.tip_feedback import SCENES as SCENES_OF_TIPS
@@ -300,6 +301,54 @@ def test_what_a_late_tip_loses_is_led(robot, curve, speed, delay, gained, monkey
     led = path(*row)[0]
     monkeypatch.setattr(TipFeedback, 'keep_up', lambda *arguments: None)
     assert led < gained * path(*row)[0]
+
+
+def frequency_response(body, felt, omega):
+    """Return (n, 3, m) of a body's tip around its rest at `felt` (m,): from steps of drives."""
+    period, push, columns = 0.01, 1e3, []  # s, Pa
+    for k in range(len(felt)):
+        body._rest(felt)
+        after, places = felt.copy(), [body.stepper.tip[:3, 3]]
+        after[k] += push
+        for _ in range(400):
+            assert body._stepped(period, after)
+            places.append(body.stepper.tip[:3, 3])
+        moves = np.diff(places, axis=0) / push
+        assert np.linalg.norm(moves[-50:], axis=1).max() < 2e-3 * np.linalg.norm(moves.sum(axis=0))
+        columns.append(np.exp(-1j * np.outer(omega, period * np.arange(400))) @ moves)
+    return np.stack(columns, axis=2)
+
+
+def test_a_robot_held_where_pressure_has_softened_it_does_not_swing(monkeypatch):
+    """From 10 to 2.9 Hz: gains for the mode at rest are unstable there."""
+    monkeypatch.setenv(OVERRIDE, 'dynamic')
+    tip, pose = VirtualTip(plant_of(STIFF_FLOP, FIRST_PLANT), 'feedback'), np.eye(4)
+    robot, at_start = tip.robot, tip.control._gains()
+    actuation, seen, shape = np.array([1.078e5, 1.207e5, 1.141e5]), [], tip.shape
+
+    def look(felt):
+        q = shape(felt)
+        seen.append(q.tip[:3, 3])
+        return q
+
+    tip.shape, known = look, robot.forward(actuation)
+    pose[:3, 3] = known.tip[:3, 3]
+    tip.go_to(actuation, pose)
+    tip.run(6.0)
+    assert np.ptp(seen[-60:], axis=0).max() < 0.6e-3  # in 2 s; 1.4 mm, and more and more
+    omega = 2.0 * np.pi * np.logspace(-1.5, 1.3, 1000)
+    plant, law, s = frequency_response(tip._body, actuation, omega), tip.control._law, 1j * omega
+    jacobian, small = robot.jacobian(known), 1e-4 * np.eye(6)[:3]
+    steps = [law.step(jacobian, known.tip, Task.POSITION, e) / 1e-4 for e in small]
+    unstable = []
+    for gains in (at_start, tip.control._gains()):
+        control = (gains.proportional + gains.integral / s) * np.exp(-0.08 * s) / (0.08 * s + 1.0)
+        control *= np.exp(np.outer(-s, gains.pieces[0])) @ gains.pieces[1]
+        loop = control[:, None, None] * (plant @ np.transpose(steps))
+        free = np.linalg.det(np.eye(3) + loop) * (s / (s + 10.0)) ** 3
+        turned = np.ptp(np.unwrap(np.angle(free))[[0, -1]]) / np.pi
+        unstable.append(round(turned))  # poles to the right of the axis (Nyquist)
+    assert unstable[0] > 0 and unstable[1] == 0
 
 
 def loaded(load, robot='stiff_flop_two_segment'):

@@ -11,6 +11,7 @@ from soro_mechanics import load_robot
 from soro_mechanics.analysis.lowest_mode import lowest_mode
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
+from soro_mechanics.dynamics.stepper import Options
 
 
 def edited(name, folder, model=None, **sections):
@@ -33,6 +34,26 @@ def test_it_is_that_of_the_body_in_motion_or_a_little_below(tmp_path, name, mode
     mode = lowest_mode(robot)
     assert 0.8 < mode.frequency / found.frequency[0] < 1.02
     # Weight softens an upright body, and damps nothing: what is inferred from stiffness is less.
+    assert 0.75 < mode.damping / found.damping[0] < 1.03
+
+
+@pytest.mark.parametrize(
+    ('name', 'model', 'share'),
+    [
+        ('soft_parallel', 'ancf', 0.6),
+        ('stiff_flop', 'ncm', 0.8),
+        ('stiff_flop_two_segment', 'ncm', 0.3),
+    ],
+)
+def test_pressure_softens_it_and_what_it_takes_damps_still(tmp_path, name, model, share):
+    robot = load_robot(name, model)
+    network = edited(name, tmp_path, 'network', models={'network': {}})
+    actuation, thinner = share * robot.limits[:, 1], Options(incompressible=model == 'ncm')
+    found = modes(stepper(network, network.forward(actuation), thinner), 1)
+    rest = lowest_mode(robot)
+    mode = rest.at(robot, robot.forward(actuation))
+    assert mode.frequency < 0.8 * rest.frequency
+    assert 0.8 < mode.frequency / found.frequency[0] < 1.02
     assert 0.75 < mode.damping / found.damping[0] < 1.03
 
 

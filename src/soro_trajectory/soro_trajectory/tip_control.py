@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.analysis.lowest_mode import lowest_mode
+from soro_mechanics.analysis.lowest_mode import lowest_mode, Mode
 from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.identification.offsets import body_length
@@ -45,6 +45,7 @@ from soro_trajectory.tip_disturbance import TipDisturbance
 from soro_trajectory.tip_feedback import (
     Gains,
     gains_for,
+    lowered,
     MAX_STEP,
     path_turn,
     pose_error,
@@ -133,6 +134,7 @@ class TipControl:
         self._law = TipFeedback(robot.description, length, longest)
         self._defaults = robot.description.structure.get('control', ClosedLoop())
         mode = self._mode = lowest_mode(robot)
+        self._softer: list[Mode] = []  # where commands lead, and where the tip was seen
         slowness = 0.5 / math.pi / mode.frequency if mode else 0.0
         self.disturbance = TipDisturbance(robot, longest, slowness)
         self._ranges = robot.limits[:, 1] - robot.limits[:, 0]
@@ -230,8 +232,13 @@ class TipControl:
 
     def _gains(self) -> Gains:
         table, known = self._node.table, self._defaults
+        stated, lag = table.control_gain or known.gain, table.response_time
         dead = self.measured.latency + (LEAD if known.step else DEAD)
-        return gains_for(dead, table.response_time, table.control_gain or known.gain, self._mode)
+        gains = gains_for(dead, lag, stated, self._mode)
+        if stated or not self._softer:
+            return gains
+        both = [lowered(gains, mode, dead, lag) for mode in self._softer]
+        return min(both, key=lambda found: found.integral)
 
     def _current(self) -> Aim | None:
         aim = self._aim
@@ -320,6 +327,10 @@ class TipControl:
             self._astray, self._least, self._away, self._swung = now, math.inf, 0.0, 0.0
             self._errors.clear()
         q, jacobian = linear
+        if self._mode is not None:
+            robot, seen = self._binding.robot, self.disturbance.seen
+            there = [c for c in (q, seen) if c is not None and c.model == robot.model]
+            self._softer = [self._mode.at(robot, c) for c in there]
         more = self._law.correction(jacobian, q.tip, aim.task, feedforward + self._answer)
         whole = self._shaped.add(now, self._answer + more, gains.pieces)
         self._stream.correct(aim.motion, whole, self._law.lead)

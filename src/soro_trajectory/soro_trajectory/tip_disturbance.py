@@ -37,11 +37,13 @@ class TipDisturbance:
     `longest`: no force is believed in that would move the tip farther [m]. `swing`: 1 / (2 pi f)
     of the lowest mode [s], zero without any. `force` (3,) [N], axes of base_link; `gain` (m,),
     zero where the model is right; `covariance` (3, 3) of the force [N^2], None: nothing was seen.
+    `seen`: where the body was last, with what is estimated.
     """
 
     def __init__(self, robot: Robot, longest: float, swing: float = 0.0) -> None:
         self._longest, self._slowness = longest, swing
         self._rest = np.array([a.rest for a in robot.actuators])
+        self.seen: Configuration | None = None
         self._half = 0.5 * (robot.limits[:, 1] - robot.limits[:, 0])
         count = len(self._rest)
         self._forces = np.diag([1.0] * 3 + [0.0] * count)  # what is alike of forces, of gains
@@ -76,7 +78,7 @@ class TipDisturbance:
         `known`: where the tip would be at the moment it was measured, under all known loads.
         Returns what more of the tip's place (3,) [m] is explained. Raises as `loaded`.
         """
-        q = self.loaded(robot, known.actuation, known)
+        q = self.seen = self.loaded(robot, known.actuation, known)
         soft, rows = robot.compliance(q)[:3, :3], robot.jacobian(q)[:3]
         forces, gains, half = self._forces, self._gains, rows * self._half
         reach = float(np.linalg.norm(half @ gains[3:, 3:] @ half.T, 2)) ** 0.5

@@ -17,7 +17,7 @@ the loop is ``e^(-T s) / (2 max(T, tau) s)``, whose gain margin is pi or more. A
 of the body it peaks at Ki / (2 zeta omega), whatever its phase: a third is allowed, and a half of
 what Kp adds where the lag is half of tau. Where that is the lower bound, corrections are given in
 the three pieces that leave the mode at rest (ZVD), a third of it where the mode lies at 0.6 of
-what was told; their mean delay is dead time.
+what was told; their mean delay is dead time. Where the body is softer, gains are `lowered`.
 
 While a path is followed, errors of lag and hysteresis lie behind the tip and turn with the path.
 A loop with dead time that sees them in fixed axes makes those worse that turn faster than it
@@ -49,6 +49,7 @@ WHOLE = 1.0  # trust region: the range of an actuator
 MAX_STEP = 0.2  # s, integrated at once
 PEAK = 1.0 / 3.0  # of the loop at the lowest mode
 HIGHER = 1.1  # the mode lies 0 to 1/4 above Rayleigh's estimate
+WORST = 0.6  # of -Re of the loop: a gain margin of 1.7
 LEFT = 0.36  # of a mode at 0.6 of the shaper's: pressure and softer material lower it
 ALONG = 0.5  # (assumed) of what is integrated while a path is followed turns with it
 CHORD = 0.02  # s, of a path whose turns are looked at
@@ -91,6 +92,21 @@ def gains_for(
             chosen, most, pieces = shaped, most / LEFT, shaper
     chosen = integral or chosen
     return Gains(chosen, min(0.5, most, chosen * lag), pieces)
+
+
+def lowered(gains: Gains, mode: Mode, dead_time: float, lag: float) -> Gains:
+    """Return what of the gains keeps -Re of the loop below `WORST` with a mode softer than told.
+
+    A real part above -1 suffices for stability. Pieces stay as they are: they would jump.
+    """
+    ratio = np.linspace(0.2, 2.0, 361)
+    s = 2j * math.pi * HIGHER * mode.frequency * ratio
+    body = 1.0 / (1.0 - ratio**2 + 2j * mode.damping * ratio)
+    times, parts = gains.pieces
+    drives = np.exp(-dead_time * s) / (lag * s + 1.0) * (np.exp(np.outer(-s, times)) @ parts)
+    loop = (gains.proportional + gains.integral / s) * drives * body
+    part = WORST / max(WORST, -float(loop.real.min()))
+    return Gains(part * gains.integral, part * gains.proportional, gains.pieces)
 
 
 def pose_error(desired: Array, measured: Array, oriented: bool) -> Array:

@@ -1,20 +1,23 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The slowest swing of a robot at rest: what bounds a feedback on its tip."""
+"""The slowest swing of a robot: what bounds a feedback on its tip."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from soro_mechanics.core.errors import SoroError
+from soro_mechanics.core.configuration import Configuration
+from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.closed_loop import ClosedLoop
 
 RETARDATION = 5e-3  # s (assumed) of all stiffness, as `dynamics.stepper.Options` has it
 STEP = 0.1  # m/s^2 of gravity
+SLOWEST = 0.25  # (assumed) of the frequency at rest: near buckling a model's has no bound
 
 
 class Mode(NamedTuple):
@@ -22,6 +25,21 @@ class Mode(NamedTuple):
 
     frequency: float  # undamped [Hz]
     damping: float  # part of the critical one
+    compliance: float = math.inf  # of the tip [m/N], where it is softest
+    softening: float = 1.0  # that over the material's alone, as far as `damping` contains it
+
+    def at(self, robot: Robot, q: Configuration) -> Mode:
+        """Return the mode at a softer equilibrium of the robot; at a stiffer one the same.
+
+        The mass at the tip stays. What pressure and weight take of the stiffness damps still.
+        """
+        soft, material = _compliances(robot, q)
+        if not soft > self.compliance:
+            return self
+        soft = min(soft, self.compliance / SLOWEST**2)
+        slower, softening = math.sqrt(self.compliance / soft), max(1.0, soft / material)
+        damping = self.damping * slower * softening / self.softening
+        return Mode(slower * self.frequency, damping, soft, softening)
 
 
 def lowest_mode(robot: Robot) -> Mode | None:
@@ -40,6 +58,7 @@ def lowest_mode(robot: Robot) -> Mode | None:
             if not q.status.converged:
                 return None
             falls.append(q.tip[:3, 3])
+        soft, material = _compliances(weighed, weighed.forward(rest, guess=q))
     except SoroError:
         return None
     slope = np.linalg.norm(np.subtract(falls[:3], falls[3:]) / (2.0 * STEP), 2)
@@ -47,4 +66,14 @@ def lowest_mode(robot: Robot) -> Mode | None:
         return None
     frequency = 1.0 / (2.0 * math.pi * math.sqrt(slope))
     stated: ClosedLoop = robot.description.structure.get('control', ClosedLoop())
-    return Mode(frequency, stated.damping or min(1.0, math.pi * frequency * RETARDATION))
+    if stated.damping:
+        return Mode(frequency, stated.damping, soft, max(1.0, soft / material))
+    return Mode(frequency, min(1.0, math.pi * frequency * RETARDATION), soft)
+
+
+def _compliances(robot: Robot, q: Configuration) -> tuple[float, float]:
+    """Return the largest of the tip [m/N], and that of the material alone, if the model has it."""
+    soft = material = float(np.linalg.norm(robot.compliance(q)[:3, :3], 2))
+    with suppress(InvalidInput):
+        material = float(np.linalg.norm(robot.compliance(q, method='integral')[:3, :3], 2))
+    return soft, material
