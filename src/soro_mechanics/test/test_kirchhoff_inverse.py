@@ -238,6 +238,32 @@ def test_no_iteration_is_lost_whichever_way_finds_the_shape(robot, model, place,
     assert found.status.iterations == sum(counted)
 
 
+@pytest.mark.parametrize('pose', [True, False])
+@pytest.mark.parametrize('number', [0, 1, 2])
+def test_the_next_inverse_takes_the_iterations_of_a_forward(robot, pose, number):
+    """It is told by the one before; it is not found anew from the published shape."""
+    bent = robot.forward(np.random.default_rng(number).uniform(0.09, 0.11, 30)).tip
+
+    def moved(along):
+        there = bent.copy()
+        there[0, 3] += along
+        return there if pose else there[:3, 3]
+
+    first = robot.inverse(moved(0.0))
+    assert first.status.code is Code.NONE
+    for along in (1e-5, 1e-4, 2e-4):
+        s = robot.inverse(moved(along), guess=first)
+        again = robot.forward(s.actuation, guess=first)
+        assert s.status.code is Code.NONE
+        assert s.status.iterations <= again.status.iterations + 1
+        np.testing.assert_allclose(again.tip, s.configuration.tip, atol=1e-9)
+        # What a target leaves open is nearly as without a guess: the range is 40 mm.
+        anew = robot.inverse(moved(along)).actuation
+        np.testing.assert_allclose(s.actuation, anew, atol=2e-5)
+    far = robot.inverse(moved(0.01), guess=s)
+    np.testing.assert_allclose(far.actuation, robot.inverse(moved(0.01)).actuation, atol=1e-5)
+
+
 def test_published_moduli_make_a_chain(robot):
     printed = load_robot('pam_continuum', model='kirchhoff_published')
     model = printed._model

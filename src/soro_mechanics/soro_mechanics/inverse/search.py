@@ -144,8 +144,8 @@ class Search:
     def _start(self, guess: Guess) -> Point | None:
         """Return the guess or the rest, moved into the limits; None where these leave nothing."""
         limits = self._limits
-        left: Left | None = None if guess is None else guess.search
-        if guess is None or left is None or left.model is not self.model:
+        left = None if guess is None else guess.search
+        if guess is None or not isinstance(left, Left) or left.model is not self.model:
             z = limits.rest if guess is None else limits.scaled(guess.actuation)
             within = limits.kept(z)
         else:

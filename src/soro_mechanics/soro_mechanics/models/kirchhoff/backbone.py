@@ -110,8 +110,8 @@ class KirchhoffBackbone:
     def commands(self, state: RodState) -> Array:
         """Return the lengths (modules, 3) [m] that command a state: its own, less what gave."""
         lengths = self.lengths_of(state.q)
-        gave = np.einsum('tci,ti->tc', self.combine, lengths) - state.bends
-        return np.asarray(lengths - 1.5 * np.einsum('tci,tc->ti', self.combine, gave))
+        gave = self.combined.dot(lengths.ravel()) - state.bends.ravel()
+        return lengths - 1.5 * self.combined.T.dot(gave).reshape(lengths.shape)
 
     def tip(self, state: RodState) -> Array:
         """Return the pose (4, 4) of the tip."""

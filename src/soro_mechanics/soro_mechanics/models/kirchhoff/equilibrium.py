@@ -4,23 +4,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 import time
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Target
+from soro_mechanics.core.configuration import amended, Array, Target
 from soro_mechanics.core.increments import FAILURE, Outcome
 from soro_mechanics.core.status import SolverStatus, status_of
 from soro_mechanics.inverse.task_error import sizes, task_error, task_rows
-from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState, unsolved
+from soro_mechanics.models.kirchhoff.backbone import KirchhoffBackbone, RodState
 from soro_mechanics.models.kirchhoff.steps import hold, Loads, TOLERANCE
 from soro_mechanics.numerics.dense_kernels import extreme_eigenvalues
+from soro_mechanics.numerics.qp_kernels import least_energy, OPTIMAL
 
 _CORRECTIONS = 8
 _UNIT = np.outer([1.0, 1.0, 1.0, 0.1, 0.1, 0.1], [1.0, 1.0, 1.0, 0.1, 0.1, 0.1])  # 0.1 m of arm
 
-InverseShape = tuple[Array, Array, Array]
 Settled = tuple[RodState, Array, Outcome]
 
 
@@ -44,27 +43,38 @@ def examined(rod: KirchhoffBackbone, settled: Settled, start: float) -> SolverSt
 
 
 def correct(
-    rod: KirchhoffBackbone, published: InverseShape, target: Target, loads: Loads, start: float
-) -> tuple[RodState, SolverStatus, Array]:
-    """Hold the published lengths, then move the bends least until the tip is on target.
+    rod: KirchhoffBackbone,
+    first: RodState,
+    bends: Array,
+    target: Target,
+    loads: Loads,
+    start: float,
+) -> tuple[RodState, SolverStatus, tuple[float, float]]:
+    """Hold bends (modules, 2) from a first shape, then move them least until on target.
 
-    `published` is shape (n, 4), muscle lengths (modules, 3) and reaction (3,) of the rod through
-    the point. The iterations are those of the corrections alone.
+    Returns the errors too. The iterations are those of the corrections alone.
     """
-    shape, lengths, reaction = published
-    modules, used = rod.body.modules, 0
-    bends = np.einsum('tci,ti->tc', rod.combine, lengths)
-    state = unsolved(shape, np.tile(reaction, (modules, 1)), *loads, bends)
+    state, used = first, 0
     for left in reversed(range(1 + _CORRECTIONS)):
         settled = state, _, outcome = settle(rod, state, loads, bends)
         used += outcome.iterations
         tip = rod.tip(state)
-        missing = task_error(tip, target)
-        met = all(e <= 0.1 * t for e, t in zip(sizes(missing), target.tolerances, strict=True))
+        errors, enough = sizes(task_error(tip, target)), target.tolerances
+        met = errors[0] <= 0.1 * enough[0] and errors[1] <= 0.1 * enough[1]
         if met or not (left and outcome.converged):
             break
-        jacobian = task_rows(tip, target.task, state.by_bend.reshape(6, -1))
-        step = np.linalg.lstsq(jacobian, missing, rcond=None)[0].reshape(modules, 2)
-        bends = state.bends + step
-    status = examined(rod, settled, start)
-    return state, replace(status, iterations=used), tip
+        bends = onto(state, state.bends, tip, target)
+    return state, amended(examined(rod, settled, start), iterations=used), errors
+
+
+def onto(state: RodState, wanted: Array, tip: Array, target: Target) -> Array:
+    """Return the bends (modules, 2) next to those wanted, on target as linearised at a state."""
+    missing, size = task_error(tip, target), wanted.size
+    rows = task_rows(tip, target.task, state.by_bend.reshape(6, -1))
+    step, force, none = np.empty(size), np.empty(missing.size), np.empty(0)
+    flat, at = np.eye(size), state.bends.ravel()
+    energy, free = (flat, flat, wanted.ravel()), (none.reshape(0, size), at, none, none, np.inf)
+    if least_energy(energy, rows, missing, free, step, force)[0] != OPTIMAL:
+        step = wanted.ravel() - at
+        step += np.linalg.lstsq(rows, missing - rows @ step, rcond=None)[0]
+    return state.bends + step.reshape(-1, 2)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,24 +23,50 @@ from soro_mechanics.core.configuration import (
     InverseSolution,
     LoadCase,
     Target,
+    Task,
 )
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_mechanics.core.strain_check import judged
+from soro_mechanics.inverse.search import HOLD, Left
 from soro_mechanics.inverse.task_error import task_errors
-from soro_mechanics.models.kirchhoff.backbone import BACKBONE, KirchhoffBackbone, RodState
-from soro_mechanics.models.kirchhoff.equilibrium import correct, examined, settle
+from soro_mechanics.models.kirchhoff.backbone import (
+    BACKBONE,
+    KirchhoffBackbone,
+    RodState,
+    unsolved,
+)
+from soro_mechanics.models.kirchhoff.equilibrium import correct, examined, onto, settle
 from soro_mechanics.models.kirchhoff.muscle_kernels import by_lengths
 from soro_mechanics.models.kirchhoff.reach import find_reach, InverseState, nearer
 from soro_mechanics.models.kirchhoff.rod_kernels import station_poses
 from soro_mechanics.models.kirchhoff.schema import MuscleBackbone
 from soro_mechanics.models.muscle_means import mean_remark
+from soro_mechanics.numerics.dense_kernels import largest_part
 from soro_mechanics.robot_file.reader import RobotDescription
 
 _MEAN = np.full(3, 1.0 / 3.0)
 _NEAREST = 0.995  # of the length: beyond it a rod through the point is nearly straight
 FAR = 'further away than the backbone is long'
 _ROUND_OFF = 1e-9  # of the length: the straight robot's own tip is within reach
+
+
+class Published(NamedTuple):
+    """What an inverse leaves for the next: bends as published, corrected, near all it returns."""
+
+    task: Task
+    bends: Array  # (modules, 2) [m]
+
+
+class Instead(NamedTuple):
+    """What a search leaves where the published way has failed: as long as it leads on, it may."""
+
+    left: Left
+
+
+def _instead(found: InverseSolution) -> InverseSolution:
+    q = found.configuration
+    return amended(found, configuration=amended(q, search=Instead(q.search)))
 
 
 class Kirchhoff(Model):
@@ -57,6 +84,7 @@ class Kirchhoff(Model):
         self._radii = np.full(len(self._arc), 0.5 * self.backbone.rod_diameter)
         for shared in (self._arc, self._radii):  # by every configuration
             shared.setflags(write=False)
+        self._least = float(self.limits.scale.min())
         self._disks = tuple(f'disk_{t}' for t in range(self.backbone.modules + 1))
 
     def _choose(self, backbone: MuscleBackbone) -> MuscleBackbone:
@@ -103,38 +131,69 @@ class Kirchhoff(Model):
             return self._searched(target, load, guess)
         if outside:
             near = nearer(target, _NEAREST * self.backbone.length / distance)
-        state = self._start(guess)
-        started = None if state is self.rod.straight else state
-        shape = self.reach(near, load, started)
-        spent = shape.status.iterations
+        state, loads, spent = self._start(guess), self._loads(load, guess), 0
+        known = None if guess is None or outside else guess.search
+        if guess is not None and isinstance(known, Instead):
+            follows = self._search(self, target, load).follow(amended(guess, search=known.left))
+            if follows is not None:
+                return _instead(follows)
+        if isinstance(known, Published) and known.task is target.task and loads[0] is state.dead:
+            bends = onto(state, known.bends, self.rod.tip(state), target)
+            if largest_part((bends - known.bends).ravel()) <= HOLD * self._least:
+                found, good = self._held(state, bends, (target, near), load, (start, 0, known))
+                if good and found.status.code is Code.NONE:
+                    return found
+                spent = found.status.iterations
+        shape = self.reach(near, load, None if state is self.rod.straight else state)
+        spent += shape.status.iterations
         if shape.status.code is not Code.NONE:
             return self._searched(target, load, guess, spent)
-        published = shape.quaternions, shape.lengths, shape.reaction
-        held, status, tip = correct(self.rod, published, near, self._loads(load), start)
-        spent += status.iterations
+        bends = np.einsum('tci,ti->tc', self.rod.combine, shape.lengths)
+        force = np.tile(shape.reaction, (self.backbone.modules, 1))
+        state = unsolved(shape.quaternions, force, *loads, bends)
+        found, good = self._held(state, bends, (target, near), load, (start, spent, None))
+        unstable = found.status.code is Code.UNSTABLE
+        if good and (outside or not unstable):
+            return found
+        # The shape of least energy through the point does not stand; another one may.
+        other = self._searched(target, load, guess, found.status.iterations)
+        if good and other.status.code is not Code.NONE:
+            spent = other.status.iterations
+            return amended(found, status=amended(found.status, iterations=spent))
+        if not (outside and other.configuration.status.code is Code.NONE):
+            return _instead(other) if other.status.code is Code.NONE else other
+        far = replace(other.status, code=Code.UNREACHABLE, message=FAR)
+        return replace(other, status=far, unexplained=False)
+
+    def _held(
+        self,
+        first: RodState,
+        bends: Array,
+        targets: tuple[Target, Target],
+        load: LoadCase,
+        before: tuple[float, int, Published | None],
+    ) -> tuple[InverseSolution, bool]:
+        """Return what `correct` finds, and whether it is on the second target and in the limits.
+
+        The errors are those from the first target, which may be out of reach. `before`: when it
+        began, iterations, and the inverse that this one is next to.
+        """
+        (target, near), (start, spent, known) = targets, before
+        loads = first.dead, first.moment
+        held, status, errors = correct(self.rod, first, bends, near, loads, start)
         actuation = self.rod.commands(held).reshape(-1)
-        missed = task_errors(tip, near)
-        settled = all(e <= t for e, t in zip(missed, target.tolerances, strict=True))
-        code, message = status.code, status.message
-        if outside and code is not Code.UNSTABLE:
-            code, message = Code.UNREACHABLE, FAR
-        if not (status.converged and settled and self.within_limits(actuation)):
-            found = self._searched(target, load, guess, spent)
-            if not (outside and found.configuration.status.code is Code.NONE):
-                return found
-            far = replace(found.status, code=Code.UNREACHABLE, message=FAR)
-            return replace(found, status=far, unexplained=False)
-        if code is Code.UNSTABLE and not outside:
-            # The shape of least energy through the point does not stand; another one may.
-            found = self._searched(target, load, guess, spent)
-            if found.status.code is Code.NONE:
-                return found
-            spent = found.status.iterations
-        errors = task_errors(tip, target)
-        status = replace(status, iterations=spent)
+        met = errors[0] <= near.tolerances[0] and errors[1] <= near.tolerances[1]
+        good = met and status.converged and self.within_limits(actuation)
+        used, seconds = spent + status.iterations, time.perf_counter() - start
+        status = final = amended(status, iterations=used, solve_time=seconds)
+        if near is not target:
+            errors = task_errors(self.rod.tip(held), target)
+            if status.code is not Code.UNSTABLE:
+                final = amended(status, code=Code.UNREACHABLE, message=FAR)
         q = self._configuration(actuation, load, held, status)
-        final = replace(status, code=code, message=message, solve_time=time.perf_counter() - start)
-        return InverseSolution(actuation, q, errors[0], errors[1], (), final)
+        if good:
+            q = amended(q, search=known or Published(target.task, held.bends))
+        return InverseSolution(actuation, q, *errors, (), final), good
 
     def fits(self, q: Configuration) -> bool:
         """Whether a Configuration has a rod of as many modules, elements and stations."""
