@@ -204,6 +204,7 @@ class SegmentModel(Model):
         if old is not None and guess is not None:  # its branch, whatever the load is now
             unloaded = np.concatenate([mass * guess.gravity, old.ramp.starts[-1]])
             starts.insert(0, rest + old.base_wrench - unloaded)
+            starts = starts if loads.ramped.any() else starts[:1]  # which ends at `rest` too
         nodes = _nodes(grid.chain.lengths.size + len(grid.slices), 6)
         rod = self._rod(grid, ramp, load.gravity, loads)
         passes = 0

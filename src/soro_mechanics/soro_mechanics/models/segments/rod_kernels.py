@@ -272,9 +272,10 @@ def solve_loaded(rod, units, tolerance, rest, start, nodes):
 
     rest : base wrench without the ramped loads. units : force and moment that make the residual
     dimensionless. A start that does not converge is followed by load stepping from the unloaded
-    chain, the step halved at every failure.
+    chain, the step halved at every failure; where nothing is ramped, one try from there is all.
     Returns (passes, residual).
     """
+    least = 1.0 / 256.0 if np.any(rod.loads.ramped) else 0.5
     trial = start.copy()
     done = 0.0
     step = 1.0
@@ -293,7 +294,7 @@ def solve_loaded(rod, units, tolerance, rest, start, nodes):
         else:
             step *= 0.5
             trial[:] = unloaded
-            if step < 1.0 / 256.0:
+            if step < least:
                 return passes, residual if residual < np.inf else np.inf
 
 
