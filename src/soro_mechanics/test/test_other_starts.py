@@ -259,6 +259,13 @@ def test_a_search_that_goes_where_another_has_ended_gives_up():
     )  # 117 where that from the middle does not, 142 where none does
 
 
+def test_searches_that_end_on_the_same_fall_are_not_finished():
+    """Each of them met the target where the robot does not stay, and sought less energy there."""
+    s = load_robot('stiff_flop_two_segment').inverse([-0.0468, -0.0773, 0.0709])
+    assert s.status.code is Code.UNSTABLE
+    assert s.status.iterations < 200
+
+
 def test_a_search_from_the_middle_goes_on_though_another_came_nearer_before():
     robot = load_robot('stiff_flop_two_segment')
     bar = 1e5

@@ -550,3 +550,19 @@ def test_jacobian_and_tangent_are_differences_where_weight_is_final():
     steps = np.diag([1e-4] * 3 + [1e-5] * 3)
     slope = central(lambda h: robot.forward(p, TIP_WRENCH + h), steps)
     assert relative(robot.compliance(q), slope, right=SIZE) < 1e-5
+
+
+def test_a_chain_without_loads_is_not_stepped_towards_them(monkeypatch):
+    """Of an unreachable target most trials far away fail: halved loads repeat the same failure."""
+    robot = load_robot('stiff_flop_two_segment')
+    forward, passes = robot.model_object.forward, []
+
+    def counted(*args):
+        q = forward(*args)
+        passes.append((q.status.code, q.status.iterations))
+        return q
+
+    monkeypatch.setattr(robot.model_object, 'forward', counted)
+    assert robot.inverse([-0.0355, 0.0036, 0.1336], multistart=False).status.code is not Code.NONE
+    failed = [used for code, used in passes if code is Code.NOT_CONVERGED]
+    assert failed and max(failed) < 120

@@ -194,8 +194,12 @@ class Search:
         return errors[0] <= near and errors[1] <= turned and q.status.converged
 
     def _repeats(self, point: Point) -> bool:
-        """Whether a search goes where another one has ended, which was nearer to the target."""
-        if not (self._ends and self._known < point.size < SAME_END * self._known):
+        """Whether a search goes where another one has ended, which was nearer to the target.
+
+        Or on it, too, where the robot would not stay.
+        """
+        falls = point.met and point.q.status.code is Code.UNSTABLE
+        if not (self._ends and (falls or self._known < point.size < SAME_END * self._known)):
             return False
         scaled = self._limits.scaled
         return any(largest_part(point.z - scaled(end)) < REPEATED for end in self._ends)

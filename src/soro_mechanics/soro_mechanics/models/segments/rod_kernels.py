@@ -42,6 +42,7 @@ from soro_mechanics.numerics.vector_kernels import (
     vector_at,
 )
 
+_ASTRAY = 7  # iterations without a smaller residual: this start leads nowhere
 STATE = 18  # p (3), R (9, by rows), n (3), m_o (3)
 
 
@@ -310,7 +311,7 @@ def _newton(rod, scale, units, tolerance, start, nodes):
     total = np.empty((6, 6))
     a = np.empty((6, 6))
     b = np.empty((6, 1))
-    last = np.inf
+    last, best = np.inf, 0
     for iteration in range(25):
         begin(start, y, cols, total)
         rod_pass(rod, scale, y, cols, total, nodes)
@@ -326,7 +327,10 @@ def _newton(rod, scale, units, tolerance, start, nodes):
             return iteration + 1, np.inf
         if residual <= tolerance:
             return iteration + 1, residual
-        last = min(last, residual)
+        if residual < last:
+            last, best = residual, iteration
+        elif iteration - best > _ASTRAY:
+            return iteration + 1, np.inf
         for r in range(6):
             b[r, 0] = -y[12 + r]
             for c in range(6):
