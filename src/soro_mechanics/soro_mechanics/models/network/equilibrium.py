@@ -379,5 +379,5 @@ def tolerance_of(layout: lay.Layout) -> float:
 @functools.lru_cache
 def _aim(most: int, wanted: float, asked: bool, known: bool) -> Aim:
     """Return what a solve aims at whose actuators are held."""
-    none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, LANES
+    none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, NO_PATH, LANES
     return Aim(most, (wanted, 0.0, 0.0), GROWTH, 0.0, asked, known, 0, 0, *none)

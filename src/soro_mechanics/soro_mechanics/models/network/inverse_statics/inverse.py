@@ -18,7 +18,7 @@ from soro_mechanics.core.configuration import (
     Target,
 )
 from soro_mechanics.core.status import Code
-from soro_mechanics.inverse.task_error import miss_sentence
+from soro_mechanics.inverse.task_error import miss_sentence, sizes
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_statics.inverse_problem import (
@@ -43,11 +43,12 @@ def solve_inverse(
         at, held, outcome = near
         q = model.configuration(equilibrium, held, outcome, start_time)
         if q.status.code is Code.NONE:
-            q.state.path = at.path
+            q.state.path, q.state.bend = at.path, problem.learned(at)
             return InverseSolution(q.actuation, q, *at.task_error, (), q.status)
-    spent = 0
+    spent, best.steps = best.steps, 0
     if math.isfinite(best.residual) and problem.within(best):
-        best, spent = _approach(problem, best)
+        best, steps = _approach(problem, best, spent > 0)
+        spent += steps
     if guess is not None and not math.isfinite(best.residual):  # led astray
         found = solve_inverse(model, target, load, None)
         spent += found.status.iterations
@@ -105,6 +106,8 @@ def _solved(
     q = configuration(found)
     if found is not best and q.status.code is not Code.NONE:  # unstable there, perhaps
         found, q = best, configuration(best)
+    if q.state is not None:
+        q.state.bend = problem.learned(found)
     return _described(problem, q, found, start)
 
 
@@ -117,19 +120,33 @@ def _refined(problem: InverseProblem, best: InverseState) -> InverseState:
         return best
     found = finer.solve(best)
     if not finer.reached(found) or not problem.within(found):
-        found = problem.nearest(replace(best))
+        found = replace(problem.nearest(replace(best)), settled=best.settled)
     found.steps += best.steps
     kept = problem.reached(found) and problem.within(found)
     return found if kept else best
 
 
-def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseState, int]:
-    """Go to the target at once, else step by step, else to the nearest pose."""
-    found = problem.solve(start)
-    spent = found.steps
-    near: InverseState | None = None
+def _approach(
+    problem: InverseProblem, start: InverseState, tried: bool = False
+) -> tuple[InverseState, int]:
+    """Go to the target at once, else step by step, else to the nearest pose.
+
+    Where there is a choice, from the least energy; `tried`: not at once from the start.
+    """
+    found, spent, first = start, 0, start
+    met = problem.target.miss(sizes(problem.lacking(start.state))) < 1.0
+    if not (tried and problem.redundant):
+        found = problem.solve(start)
+        spent = found.steps
+    if problem.redundant and problem.limited and not problem.reached(found):
+        start = problem.down(first)
+        spent += start.steps
+        if tried or start.driven is not first.driven:
+            found = problem.solve(start)
+            spent += found.steps
     if problem.reached(found) and problem.within(found):
         return found, spent
+    near: InverseState | None = None
     if not problem.limited:  # the nearest pose is mostly the target, and found in fewer steps
         near = problem.nearest(replace(start))
         spent += near.steps
@@ -138,9 +155,10 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
-    while at < 1.0 and part >= MIN_PART:
+    while at < 1.0 and part >= MIN_PART and not met:  # else there is no way to go
         goal = min(1.0, at + part)
         part_way = problem.target._replace(pose=tip @ lie.se3_exp(goal * way))
+        good.bend = None  # of another place, mostly
         found = (problem if goal == 1.0 else problem.aimed_at(part_way)).solve(good)
         spent += found.steps
         if problem.reached(found) and problem.within(found):
@@ -152,7 +170,14 @@ def _approach(problem: InverseProblem, start: InverseState) -> tuple[InverseStat
     if near is not None and good is start:  # from there it has been sought
         return near, spent
     found = problem.nearest(good)
-    return found, spent + found.steps
+    spent += found.steps
+    if problem.redundant and problem.reached(found):
+        start = problem.down(found)
+        least = problem.solve(start)
+        spent += start.steps + least.steps
+        if problem.reached(least) and problem.within(least):
+            return least, spent
+    return found if problem.reached(found) or not met else problem.nearest(first), spent
 
 
 def _described(
@@ -166,6 +191,8 @@ def _described(
         code, message = Code.AT_LIMIT, 'the limits of this robot contradict each other'
     elif not problem.reached(best):
         code, message = Code.UNREACHABLE, ''
+    elif problem.redundant and not (best.settled or message):
+        message = 'another actuation may meet the target with less energy'
     at_limit = problem.touched(best) if code in (Code.NOT_CONVERGED, Code.AT_LIMIT) else ()
     status = replace(q.status, code=code, message=message, solve_time=time.perf_counter() - start)
     q = replace(q, status=replace(q.status, solve_time=status.solve_time))

@@ -39,7 +39,7 @@ STEP_RANGE = 0.3  # largest step of an actuator, in parts of its range
 SHORT = 1e-5  # way to a target, in lengths and rad, of which round-off is most of the lack
 SETTLED = 1e-5  # the same, of actuators more than the task has rows: the least energy is found
 ANGLES, RODS, MIDDLE = 0, 1, 2  # whose energy that is; the last: from the middle of the ranges
-LIFTS, LIFT = 14, 4.0  # of a tangent that is not positive: times, and by what each grows
+FIRM = 1e4  # of a squared task, so that only what it leaves free tells whether an energy is convex
 FIRST = 53  # row of the scratch from which assembly and elimination leave it free
 MAX_ACTUATORS = 48  # of a task: a row of it
 
@@ -61,6 +61,7 @@ class Aim(NamedTuple):
     range: NDArray  # (m,) of the actuators; at least as many as rows, none where they are held
     energy: int  # that more of them choose by: ANGLES, RODS or MIDDLE
     middle: NDArray  # (m,) what they drive there
+    bend: NDArray  # (m, m) what the task's own curvature adds to that energy's Hessian, or none
     path: NDArray  # of the start, see `foresee`, for all unknowns; receives the one of the end
     lanes: int  # LANES, see `integrate_lanes`
 
@@ -360,6 +361,8 @@ def _least_energy(s, x, state, w, aim, driven):
 
         (H  J^T) (da)   (-g)
         (J   0 ) (l ) = ( c )
+
+    Not where H is not convex in what the task leaves free: a step would lead to no minimum.
     """
     n, m, rows = w.matrix.shape[0], aim.range.shape[0], aim.rows
     end, da = m + rows, w.scratch[FIRST + 1]
@@ -370,7 +373,11 @@ def _least_energy(s, x, state, w, aim, driven):
         follow[i, m] = w.vector[i]
     if solve_in_place(system, n, follow, m + 1) == 0:
         return False
-    energy(s, x, state, w, aim, driven, follow, a)
+    most = energy(s, x, state, w, aim, driven, follow, a)
+    for i in range(m):
+        a[i, end] /= most
+        for j in range(m):
+            a[i, j] /= most
     most = 1e-300
     for i in range(rows):
         for j in range(m):
@@ -382,6 +389,13 @@ def _least_energy(s, x, state, w, aim, driven):
             a[i, j] /= most
             a[j, i] = a[i, j]
         a[i, end] /= most
+    h, work = a[:m, :m].copy(), np.empty((m, m))
+    for i in range(m):
+        for j in range(m):
+            for k in range(m, end):
+                h[i, j] += FIRM * a[k, i] * a[k, j]
+    if negative_pivots(h, m, work) > 0:
+        return False
     if solve_in_place(a, end, a[:, end:], 1) == 0:
         return False
     for k in range(m):
@@ -398,11 +412,11 @@ def _least_energy(s, x, state, w, aim, driven):
 def energy(s, x, state, w, aim, driven, follow, a):
     """Write the Hessian of the actuators' energy to a, its gradient, negative, to the last column.
 
-    In parts of the ranges and of the Hessian's largest entry; where the robot is near critical it
-    is not convex, and lifted: the gradient decides. `follow`, (n, m + 1), is K^-1 (P, r).
+    In parts of the ranges; returns the Hessian's largest entry. `follow`, (n, m + 1), is
+    K^-1 (P, r).
     """
     n, m, end = w.matrix.shape[0], aim.range.shape[0], a.shape[1] - 1
-    h, work, scale = np.zeros((m, m)), np.zeros((m, m)), aim.range.copy()
+    h, scale = np.zeros((m, m)), aim.range.copy()
     if aim.energy == ANGLES:
         motor_efforts(s, x, w)
     for j in range(m):
@@ -424,19 +438,12 @@ def energy(s, x, state, w, aim, driven, follow, a):
     for i in range(m):
         a[i, end] *= scale[i]
         for j in range(i + 1):
-            h[i, j] = h[j, i] = 0.5 * (h[i, j] + h[j, i]) * scale[i] * scale[j]
+            h[i, j] = 0.5 * (h[i, j] + h[j, i]) * scale[i] * scale[j]
+            if aim.bend.shape[0] > 0:
+                h[i, j] += aim.bend[i, j]
+            a[i, j] = a[j, i] = h[i, j]
             most = max(most, abs(h[i, j]))
-    lift = 1e-6 * most
-    for _ in range(LIFTS):
-        if negative_pivots(h, m, work) == 0:
-            break
-        for i in range(m):
-            h[i, i] += lift
-        lift *= LIFT
-    for i in range(m):
-        a[i, end] /= most
-        for j in range(m):
-            a[i, j] = h[i, j] / most
+    return most
 
 
 @kernel
