@@ -95,7 +95,7 @@ def gains_for(
 
 
 def lowered(gains: Gains, mode: Mode, dead_time: float, lag: float) -> Gains:
-    """Return what of the gains keeps -Re of the loop below `WORST` with a softer mode than was assumed.
+    """Return what of the gains keeps -Re of the loop below `WORST` with a softer mode.
 
     A real part above -1 suffices for stability. Pieces stay as they are: they would jump.
     """

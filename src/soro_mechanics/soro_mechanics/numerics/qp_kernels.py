@@ -232,6 +232,7 @@ def upper_of(h):
 
 @kernel
 def _add(x, factor, y):
+    """Write x + factor y to x, shapes (n,)."""
     for i in range(x.shape[0]):
         x[i] += factor * y[i]
 
