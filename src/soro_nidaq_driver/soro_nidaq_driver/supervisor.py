@@ -295,18 +295,24 @@ def _clear(reset: CardReset, again: bool) -> list[str]:
     return reset()
 
 
+def _favour_threads() -> None:
+    for thread in map(int, os.listdir('/proc/self/task')):
+        with contextlib.suppress(OSError):  # not allowed: as everybody else
+            if os.sched_getscheduler(thread) == os.SCHED_OTHER:
+                os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+
 def main() -> None:
     """Run the supervisor: address, cards, timeout, descriptors; bytes on standard input."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # it ends when the driver does
     address, cards, timeout, *descriptors = sys.argv[1:]
     held = [hold_inherited(int(descriptor)) for descriptor in descriptors]
-    if os.sched_getscheduler(0) == os.SCHED_OTHER:
-        with contextlib.suppress(OSError):  # not allowed: as everybody else
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
-    code = watch(CardReset(address, cards.split(',')), float(timeout), 0, answers)
+    reset = CardReset(address, cards.split(','))
+    _favour_threads()  # not before: what it loads would keep a core from control loops
+    code = watch(reset, float(timeout), 0, answers)
     for use in held:
         use.close()
     sys.exit(code)

@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -83,6 +86,35 @@ def watched(pipe, failures, wakes):
     os.close(heard)
     os.close(answers)
     return calls
+
+
+SCHEDULING = """
+import contextlib, json, os, sys, threading
+from soro_nidaq_driver import supervisor
+def seen():
+    return [os.sched_getscheduler(int(t)) for t in os.listdir('/proc/self/task')]
+def load(address, cards):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    return seen()
+supervisor.CardReset = load
+def watch(loading, *_):
+    watching = seen()
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(supervisor.PRIORITY))
+    print(json.dumps([loading, watching, os.sched_getscheduler(0)]), file=sys.stderr)
+    return 0
+supervisor.watch = watch
+sys.argv = ['', 'local', 'card', '1']
+supervisor.main()
+"""
+
+
+def test_it_loads_as_everybody_else_and_watches_before_all_others():
+    program = [sys.executable, '-c', SCHEDULING]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60.0, check=True)
+    loading, watching, allowed = json.loads(done.stderr)
+    assert set(loading) == {os.SCHED_OTHER}
+    assert set(watching) == {allowed}
 
 
 def test_a_failed_reset_is_tried_again_while_the_driver_is_frozen(pipe, capsys):
