@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time warm forward and inverse of every robot, and what part of them is outside kernels.
 
-Targets are tips of actuations on a small circle about a fifth of the range, a step of it after the
-other. Asked: an inverse in 1.3 of the robot's own forward, a third of the time outside kernels.
+Targets are tips of actuations on a small circle, a step of it after the other: about a fifth of
+the range of all actuators, and `apart`, where each has another part of it and the robot is bent.
+Asked: an inverse in 1.3 of the robot's own forward, a third of the time outside kernels.
 """
 
 from dataclasses import replace
@@ -22,6 +23,7 @@ ROBOTS = (
 )  # fmt: skip
 CALLS, PASSES = 200, 5
 RATIO, OUTSIDE = 1.3, 1.0 / 3.0
+GOLDEN = 0.6180339887
 
 
 class Timed:
@@ -73,12 +75,14 @@ def outside(call):
     return 1.0 - float(np.median(inside) / np.median(whole))
 
 
-def rows(name):
-    """Return the rows of one robot."""
+def rows(name, apart=False):
+    """Return the rows of one robot at one centre."""
     robot = load_robot(*name.split(':'))
     low, high = robot.limits.T
     rest = np.array([a.rest for a in robot.actuators])
-    centre = rest + 0.2 * (np.where(high - rest >= rest - low, high, low) - rest)
+    share = 0.05 + 0.45 * (GOLDEN * np.arange(1, len(rest) + 1) % 1.0) if apart else 0.2
+    centre = rest + share * (np.where(high - rest >= rest - low, high, low) - rest)
+    label = f'{name} apart' if apart else name
     size = (0.001 if name == 'pam_continuum' else 0.004) * (high - low)
     path = [
         centre + size * np.sin(2.0 * np.pi * k / CALLS + np.arange(len(rest)))
@@ -103,7 +107,7 @@ def rows(name):
     }
     found, own = [], 0.0  # processor time of a forward
     for what, call in calls.items():
-        row = measure(f'{name}: warm {what}', call, CALLS, RATIO * own or np.inf, warm_up=CALLS)
+        row = measure(f'{label}: warm {what}', call, CALLS, RATIO * own or np.inf, warm_up=CALLS)
         own = own or row.processor
         share = outside(call)
         late = ', missed' if share > OUTSIDE else ''
@@ -114,4 +118,4 @@ def rows(name):
 
 
 if __name__ == '__main__':
-    report([row for name in ROBOTS for row in rows(name)])
+    report([row for name in ROBOTS for apart in (False, True) for row in rows(name, apart)])
