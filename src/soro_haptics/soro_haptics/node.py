@@ -27,6 +27,7 @@ from soro_driver.driver_report import Status
 from soro_driver.endpoint import Endpoint
 from soro_driver.loop.control_loop import ControlLoop
 from soro_driver.loop.law import Law
+from soro_driver.loop.real_time import favour_threads
 from soro_driver.loop.tick import Tick
 from soro_driver.node import DriverNode
 from soro_driver.safety.command_gate import CommandGate
@@ -39,7 +40,7 @@ from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import rendering_status, sensor_status, timing_status
 from soro_haptics.haptic_setup import make_haptics
 from soro_haptics.motor_motion import MotorMotion
-from soro_haptics.real_time import favour_threads, lock_memory, SWITCH_INTERVAL
+from soro_haptics.real_time import lock_memory, SWITCH_INTERVAL
 from soro_haptics.stage_times import StageTimes, with_times
 from soro_haptics.streams import Streams
 from soro_haptics.topic_device import DRIVEN, TopicDevice

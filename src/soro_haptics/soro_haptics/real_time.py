@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import os
-from pathlib import Path
 
 # s: every kernel gives the interpreter away, and the loop waits as long for it each time while
 # another thread is at work (diagnostics: a millisecond every second).
@@ -22,16 +19,3 @@ def lock_memory() -> bool:
     """
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0)
-
-
-def favour_threads(priority: int) -> None:
-    """Run every thread of this process under SCHED_FIFO, where that is allowed.
-
-    The loop waits for whoever holds the interpreter or a lock of the middleware. A thread with
-    normal priority that holds one may be kept from giving it back by anybody else on the computer.
-    The loop sets its own priority, above this one; its scheduling note says what was refused.
-    """
-    wanted = os.sched_param(max(1, priority))
-    for thread in Path('/proc/self/task').iterdir():
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, wanted)

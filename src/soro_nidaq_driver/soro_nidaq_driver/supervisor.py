@@ -24,6 +24,7 @@ import time
 from typing import Any
 
 from soro_driver.device import DeviceError, DeviceLost
+from soro_driver.loop.real_time import favour_threads
 from soro_driver.safety.device_lock import DeviceLock, hold_inherited
 from soro_nidaq_driver.client import import_client, Link, RESET_TIMEOUT, translated
 
@@ -295,13 +296,6 @@ def _clear(reset: CardReset, again: bool) -> list[str]:
     return reset()
 
 
-def _favour_threads() -> None:
-    for thread in map(int, os.listdir('/proc/self/task')):
-        with contextlib.suppress(OSError):  # not allowed: as everybody else
-            if os.sched_getscheduler(thread) == os.SCHED_OTHER:
-                os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(PRIORITY))
-
-
 def main() -> None:
     """Run the supervisor: address, cards, timeout, descriptors; bytes on standard input."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -311,7 +305,8 @@ def main() -> None:
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     reset = CardReset(address, cards.split(','))
-    _favour_threads()  # not before: what it loads would keep a core from control loops
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        favour_threads(PRIORITY)  # now that everything is loaded
     code = watch(reset, float(timeout), 0, answers)
     for use in held:
         use.close()

@@ -14,7 +14,7 @@ a hand that pushes steadily moves at force over damping, whatever the rate and t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 import math
 
 import numpy as np
@@ -124,8 +124,8 @@ class VirtualEnvironment:
         frames = np.array([o.pose for o, _ in solid]).reshape(n, 4, 4)
         axes = np.eye(4) if neutral is None else pose_array('neutral', neutral)
         feel = ContactFeel() if feel is None else feel
-        felt = np.array(astuple(feel), float)
-        if not np.all(np.isfinite(felt)) or np.any(felt < 0.0):
+        felt = {name: float(value) for name, value in asdict(feel).items()}
+        if not all(math.isfinite(value) and value >= 0.0 for value in felt.values()):
             raise InvalidInput('feel', feel, 'finite numbers, zero or greater', Code.OUT_OF_RANGE)
         for key in ('default_damping', 'longest_lead', 'coupling'):
             if not getattr(feel, key) > 0.0:
@@ -142,7 +142,7 @@ class VirtualEnvironment:
             contact=np.zeros((n, 3)),
             proxy=np.zeros((n, 2)),
             seeded=np.zeros((n, 2), bool),
-            feel=kernels.Feel(**{name: float(x) for name, x in asdict(feel).items()}),
+            feel=kernels.Feel(**felt),
             neutral=axes,
         )
         self.live = LiveParts(self.objects, frames, self.compiled.contact, feel.coupling, drag)
