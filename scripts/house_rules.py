@@ -35,6 +35,7 @@ IN_TESTS = {
 }
 LINK = re.compile(r'\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)')
 INTERFACES = ('.msg', '.srv', '.action')
+SOURCE = re.compile(r'^Sources?: ', re.MULTILINE)  # of the formulas of kernels
 OWN_LAYOUT = re.compile(r'# fmt: ?(skip|off)$', re.MULTILINE)
 MAX_ARGUMENTS = 8  # by their places, of a function that is installed; kernels have no others
 MAX_OWN_LAYOUTS = (
@@ -77,16 +78,27 @@ def _check_python(file: Path, text: str) -> Iterator[str]:
         yield ': the name of the file does not say what is in it'
     parts = file.relative_to(ROOT).parts
     if parts[0] == 'src' and 'test' not in parts:
-        for node in ast.walk(ast.parse(text)):
-            if not isinstance(node, ast.FunctionDef):
-                continue
+        module = ast.parse(text)
+        functions = [n for n in ast.walk(module) if isinstance(n, ast.FunctionDef)]
+        for node in functions:
             if _positional(node.args) > MAX_ARGUMENTS:
                 yield f':{node.lineno}: {node.name} has more than {MAX_ARGUMENTS} arguments'
-            if 'kernels' in file.stem and _is_kernel(node) and not ast.get_docstring(node):
-                yield f':{node.lineno}: kernel {node.name} has no docstring'
+        if 'kernels' in file.stem:
+            yield from _check_kernels(module, [f for f in functions if _is_kernel(f)])
     if 'test' in parts:
         for number, line in enumerate(text.splitlines(), start=1):
             yield from (f':{number}: {why}' for rule, why in IN_TESTS.items() if rule.search(line))
+
+
+def _check_kernels(module: ast.Module, kernels: list[ast.FunctionDef]) -> Iterator[str]:
+    if kernels and not SOURCE.search(ast.get_docstring(module) or ''):
+        yield ':1: no line "Source: paper and equation, or how derived" in the docstring'
+    for kernel in kernels:
+        text = ast.get_docstring(kernel) or ''
+        names = (a.arg for a in kernel.args.args)
+        lacks = [n for n in names if not re.search(rf'(?<!\w){re.escape(n)}(?!\w)', text)]
+        if lacks or not text:
+            yield f':{kernel.lineno}: docstring of kernel {kernel.name} lacks {", ".join(lacks)}'
 
 
 def _is_kernel(function: ast.FunctionDef) -> bool:

@@ -14,6 +14,8 @@ HEADER = '\n'.join(house_rules.HEADER) + '\n'
 # Put together here so that these lines do not break the rule that they test.
 NAP = 'time.' + 'sleep(1)'
 MANY = 'def f(a, b, c, d, e, f, g, h, i):\n    return a\n'
+SOURCE = '"""Sums.\n\nSource: school.\n"""\n'
+KERNEL = '@kernel\ndef f(x, y):\n    """%s."""\n'
 REGISTRY = 'https://py' + 'pi.org/simple'
 
 
@@ -43,7 +45,8 @@ def tree(tmp_path, monkeypatch):
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
         ('src__a_kernels_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
         ('src__a_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
-        ('src__a_kernels_DOT_py', HEADER + '@kernel\ndef f(x):\n    pass\n', 'no docstring'),
+        ('src__a_kernels_DOT_py', HEADER + SOURCE + KERNEL % 'Add x', 'kernel f lacks y'),
+        ('src__a_kernels_DOT_py', HEADER + KERNEL % 'Add x to y', 'Source'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),
         ('README_DOT_md', 'see [this](docs/gone.md#part)', 'docs/gone.md leads nowhere'),
         ('README_DOT_md', '# Here\n[that](#there)', 'this page has no heading #there'),
@@ -62,6 +65,7 @@ def test_house_rules_let_good_files_pass(tree):
     files = tree(
         src__a_DOT_py='#!/usr/bin/env python3\n' + HEADER,
         src__loop_DOT_py=HEADER + NAP,
+        src__a_kernels_DOT_py=HEADER + SOURCE + KERNEL % 'Add x to y',
         src__long_DOT_py=HEADER + MANY.replace('f(', 'f(*, '),
         README_DOT_md='# `Here`, [it](src/a.py) is\n'
         '[up](#here-it-is), [there](src/a.py#line), [far](https://example.org/x#y)',
