@@ -13,6 +13,7 @@ import contextlib
 import os
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from soro_mechanics.compilation.first_calls import COMPILED
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
+from soro_mechanics.numerics.dense_kernels import convex, least_squares
+from soro_mechanics.numerics.lie_kernels import so3_log
 from soro_mechanics.robot import load_robot, Robot
 
 
@@ -73,18 +76,37 @@ def compile_robot(robot: Robot) -> None:
         lambda: robot.compliance_along(q, method='integral'),
         lambda: robot.inverse(q.tip[:3, 3]),
         lambda: _reach_too_far(robot, q),
+        _compile_small,
     ):
         with contextlib.suppress(SoroError):
             action()
     if robot.model == 'network':
-        from soro_mechanics.models.network.batch import compile_batch
-
-        compile_batch(robot.model_object.equilibrium(()))  # type: ignore[attr-defined]
+        _compile_network(robot.model_object, q)
     if 'haptic' in robot.description.structure:
         from soro_mechanics.haptics.loop import compile_haptics
 
         with contextlib.suppress(SoroError):
             compile_haptics(robot)
+
+
+def _compile_network(network: Any, q: Configuration) -> None:
+    from soro_mechanics.models.network.batch import compile_batch
+    from soro_mechanics.models.network.forward_network import on_cut
+    from soro_mechanics.models.network.relaxation import release
+
+    equilibrium = network.equilibrium(())
+    compile_batch(equilibrium)
+    linear = network.linearise(q)
+    linear.is_near_stable(linear.as_reference())
+    if not equilibrium.layout.holds_tendons:
+        release(*on_cut(q.state), equilibrium.tolerance, 1.0)
+
+
+def _compile_small() -> None:
+    """Compile the small kernels that only some searches call."""
+    so3_log(np.eye(3), np.empty(3))
+    convex(np.eye(2))
+    least_squares(np.eye(3), np.empty(2))
 
 
 def _reach_too_far(robot: Robot, q: Configuration) -> None:

@@ -33,6 +33,7 @@ except ModuleNotFoundError:
     FollowJointTrajectory = None
 MISSING = 'follow_joint_trajectory is not offered: control_msgs is missing; `make setup` builds it'
 FEEDBACK_LOOKS = 3  # looks at the stream between two feedbacks
+MAX_AHEAD = 600.0  # s, assumed: a goal holds the robot until its header.stamp
 GOAL_TIME = 1.0  # s, assumed: for the goal tolerance where a goal says zero
 
 
@@ -103,6 +104,9 @@ class FollowAction:
         late = lambda: 1e-9 * clock.now().nanoseconds - begin  # noqa: E731
         if begin and late() > seconds(trajectory.points[-1].time_from_start):
             raise GoalEnded('OLD_HEADER_TIMESTAMP', 'header.stamp: the trajectory is over')
+        if begin and late() < -MAX_AHEAD:
+            wanted = f'at most {MAX_AHEAD:g} s ahead, or 0 to begin at once'
+            raise InvalidInput('header.stamp', begin, wanted)
         generation = self._stream.begin_era(ends)
         try:
             if late() < 0.0:

@@ -185,6 +185,13 @@ def test_a_trajectory_of_the_past_is_refused(follower):
     assert follower.ends(goal) == (ABORTED, CODES.OLD_HEADER_TIMESTAMP)
 
 
+def test_a_trajectory_of_next_year_is_refused(follower):
+    goal = follower.goal((2.0 * follower.least, MIDDLE))
+    ahead = Duration(seconds=3.0e7)
+    goal.trajectory.header.stamp = (follower.scene.planner.get_clock().now() + ahead).to_msg()
+    assert follower.ends(goal) == (ABORTED, CODES.INVALID_GOAL)
+
+
 def test_a_trajectory_begins_at_its_stamp(follower):
     goal = follower.goal((2.0 * follower.least, MIDDLE))
     clock = follower.scene.planner.get_clock()
