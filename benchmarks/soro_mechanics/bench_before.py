@@ -4,10 +4,10 @@
 
 Before is a revision of this repository (SORO_BEFORE; as it is, the last one in which each model
 had an inverse of its own and two-node elements were of second order). Its library and today's run
-in a process each, in turn, around the same circle of actuations. All times are of the processor, those in columns
-of now.
-Errors of networks on their default meshes: stiffness and position of the tip of a bent, loaded
-shape against the other formulation on a mesh of 32 integrated pieces a rod part, computed now.
+in a process each, in turn, around the same circle of actuations. All times are of the processor,
+those in columns of now. Errors of networks on their default meshes: stiffness and position of the
+tip of a bent, loaded shape against the other formulation on a mesh of 32 integrated pieces a part
+of a rod, computed now.
 """
 
 import json

@@ -51,7 +51,7 @@ class Solves:
                 began = time.thread_time()
                 near = solve(aim, guess=near)
                 spent.append(time.thread_time() - began)
-                bad += near.status.code not in ('NONE', 'UNSTABLE')
+                bad += near.status.code.name not in ('NONE', 'UNSTABLE')
             found[name], lost[name] = spent[1:], bad
         return {'times': found, 'lost': lost}
 
