@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel of the strain that bending gives the outer fibres of a rod."""
+"""Kernel of the strain that bending gives the outer fibres of a rod.
+
+Source: Euler and Bernoulli's beam, radius times curvature; checked by an arc in
+test_strain_check.py.
+"""
 
 import math
 
@@ -12,7 +16,8 @@ from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 def outer_strain(poses, radii):
     """Return the largest radius times turn of the z axis over distance between two stations.
 
-    Poses (rods, n, 4, 4), radii (n,) [m] of each rod; and of which rod it is.
+    r 2 asin(|dz| / 2) / |dp|, no unit; poses (rods, n, 4, 4), radii (n,) [m] of each rod; and of
+    which rod it is.
     """
     worst, where = 0.0, 0
     for rod in range(poses.shape[0]):
