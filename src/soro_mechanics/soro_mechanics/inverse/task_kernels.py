@@ -19,7 +19,7 @@ from soro_mechanics.numerics.vector_kernels import column_at, cross, dot, in_axe
 
 @kernel
 def axis_turn(tip, target):
-    """Return the shortest turn of a tip's z axis to a target's [rad], base axes."""
+    """Return the shortest turn (3,) [rad] of a tip's z axis to a target's, base axes."""
     now, wanted = column_at(tip, 0, 2), column_at(target, 0, 2)
     axis = cross(now, wanted)
     sine = math.sqrt(dot(axis, axis))

@@ -249,7 +249,7 @@ def row_times(c, i, first, b, row):
 
 @fused_kernel
 def largest_part(x):
-    """Return the largest of some numbers x, signs apart; for few in a fifth of numpy's time."""
+    """Return the largest of numbers x (n,), signs apart; for few in a fifth of numpy's time."""
     worst = 0.0
     for i in range(x.shape[0]):
         worst = larger(worst, abs(x[i]))

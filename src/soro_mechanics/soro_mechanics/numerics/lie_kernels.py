@@ -104,7 +104,7 @@ def so3_exp(w, out):
 
 @kernel
 def so3_log(r, out):
-    """Write out (3,) of rotation r, angle in [0, pi]; goes by the quaternion's largest part."""
+    """Write rotation vector out (3,) of r, angle in [0, pi], by the quaternion's largest part."""
     trace = r[0, 0] + r[1, 1] + r[2, 2]
     x, y, z = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
     xy, xz, yz = r[0, 1] + r[1, 0], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1]

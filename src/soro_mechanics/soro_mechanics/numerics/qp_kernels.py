@@ -212,7 +212,7 @@ def _limited(rows, i, z):
 
 @kernel
 def step_bounds(rows, z, low, high, trust):
-    """Return low, high - rows z of `rows @ step`; the first rows are z itself, within `trust`."""
+    """Return low, high less rows z for `rows @ step`; the first rows, z itself, within `trust`."""
     least, most = np.empty(low.size), np.empty(low.size)
     for i in range(low.size):
         value, far = _limited(rows, i, z), trust if i < z.size else np.inf
@@ -291,7 +291,10 @@ def least_energy(energy, task, residual, within, x, force):
 
 @kernel
 def _climb(c):
-    """Add violated rows of c one by one, dropping those whose force would turn round."""
+    """Add violated rows one by one, dropping rows whose force would turn round.
+
+    A row a of c moves y by z = a - A^T r per force, A's by -r, r = (A A^T)^-1 A a; rows by sign.
+    """
     n, m = c.y.shape[0], c.rows.shape[0]
     count, iterations, limit = 0, 0, 20 * (n + m)
     factored = True
@@ -346,7 +349,10 @@ def _climb(c):
 
 @kernel
 def _settle(c, count):
-    """Recompute c's forces and point from count active rows, so that no rounding accumulates."""
+    """Recompute forces and point from the active rows, so that no rounding accumulates.
+
+    u = (A A^T)^-1 (b - A free), y = free + A^T u in c: A, b count active rows, bounds, signed.
+    """
     if not _factor_active(c, count - 1, count):
         return False
     for k in range(count):

@@ -54,10 +54,9 @@ def place_ends(nodes, structure, position, rotation):
 def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
     """Fill `rows` with gradient and Hessian of the energy (27) less the loads' work (30).
 
-    Of a weight w per element w / 2 acts on r and +-w L / 12 on x at its ends, of a force at X = t
-    L s_i(t) times it. The base row is not used. nodes, stretch, structure; leg_loads: weight of a
-    leg (3,) [N]; leg, element, t (k,), force (k, 3) [N]; scratch: flaw (6,), `work` of
-    `add_element`.
+    Weight w of an element acts as w / 2 on r, +-w L / 12 on x at its ends, a force at X = t L as
+    s_i(t) times it. The base row is not used. nodes, stretch, structure; leg_loads: weight of a
+    leg (3,) [N]; leg, element, t (k,), force (k, 3) [N]; scratch: flaw, (grad_b, grad_s, hess).
     """
     _, _, _, rigidity, rest = structure
     weight, at_leg, at_element, at_xi, at_force = leg_loads

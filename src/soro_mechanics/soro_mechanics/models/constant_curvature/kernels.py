@@ -98,7 +98,8 @@ def arc_to(pose, to_lengths, table):
 def actuation(lengths, table):
     """Return pressures (3,) that stretch free actuators so; NaN below the parabola's vertex.
 
-    reference P, linear P + quadratic P^2 = lengths - rest; `table`: rest, reference and so on.
+    P reference with linear P + quadratic P^2 = lengths (3,) - rest; `table`: rest [m], reference
+    [Pa], linear, quadratic [m].
     """
     rest, reference, linear, quadratic = table
     found = np.empty(3)
@@ -114,8 +115,7 @@ def actuation(lengths, table):
 def arc_jacobian(x):
     """Return (6, 3): tip twist, linear first, at the tip, base axes, per change of x = (u, v, s).
 
-    (dp, (1 + b W + c W^2) dw), the last factor the left Jacobian of w: (2) without its singular
-    point.
+    (dp, J dw), J = 1 + b W + c W^2 the left Jacobian of w: (2) without its singular point.
     """
     u, v, s = x[0], x[1], x[2]
     a, b, c, da, db, _ = arc_functions(u * u + v * v)
@@ -142,7 +142,7 @@ def arc_jacobian(x):
 def weight_force(x, weight):
     """Return (3,): the generalised force on x of a weight (3,) [N] spread evenly along the arc.
 
-    d(weight . s (c u, c v, b)) / dx: that is the mean of p along the arc.
+    d(weight . m) / dx, where m = s (c u, c v, b) is the mean place of the arc.
     """
     u, v, s = x[0], x[1], x[2]
     _, b, c, _, db, dc = arc_functions(u * u + v * v)

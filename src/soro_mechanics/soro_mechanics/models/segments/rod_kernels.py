@@ -173,10 +173,9 @@ def rod_rates(rod, weight, e, stage, y, cols, rates):
 
 @kernel
 def take_off_load(y, cols, offset, load, local, scale):
-    """Take scale times a load (6,) off y, cols: dead (base axes) or `local`, following it.
+    """Take scale times a load off y, cols: dead (base axes) or `local`, following the section.
 
-    It acts at p + offset R e3 [m]. Dead: dW = [0; (v + om x p) x f], local: dW = [om x f; v x f +
-    om x m].
+    load (6,) at p + offset R e3; dW = [0; (v + om x p) x f], or local [om x f; v x f + om x m].
     """
     p = plus(vector_at(y, 0, 1), times(offset, vector_at(y, 5, 3)))
     f, m = vector_at(load, 0, 1), vector_at(load, 3, 1)
