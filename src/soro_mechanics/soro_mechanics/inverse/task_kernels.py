@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a tip (4, 4) lacks of its target, and how actuations and steps change that.
 
-The number of a task's rows, 3, 5 or 6, says which task it is; `near` and `turn` are their units.
+The number of a task's rows, 3, 5 or 6, says which task it is; near [m], turn [rad]: their units.
+
+Source: derived here, rows checked by differences in test_inverse.py; Broyden (1965), Mathematics
+of Computation 19.
 """
 
 import math
@@ -16,7 +19,7 @@ from soro_mechanics.numerics.vector_kernels import column_at, cross, dot, in_axe
 
 @kernel
 def axis_turn(tip, target):
-    """Return the shortest turn of a tip's z axis to a target's [rad], base axes."""
+    """Return the shortest turn (3,) [rad] of a tip's z axis to a target's, base axes."""
     now, wanted = column_at(tip, 0, 2), column_at(target, 0, 2)
     axis = cross(now, wanted)
     sine = math.sqrt(dot(axis, axis))
@@ -28,7 +31,11 @@ def axis_turn(tip, target):
 
 @kernel
 def task_error(tip, target, near, turn, out):
-    """Write what the task lacks, in units; return errors of way and turn, and the size written."""
+    """Write what the task lacks, in units; return errors of way and turn, and the size written.
+
+    Rows: (target - tip) / near of places, then log(R_target R_tip^T) / turn, or `axis_turn` about
+    the tip's x and y; tip, target (4, 4); out (3,), (5,) or (6,). Errors in [m] and [rad].
+    """
     rows = out.shape[0]
     if rows == 6:
         pose_error(tip, target, out)
@@ -47,7 +54,10 @@ def task_error(tip, target, near, turn, out):
 
 @kernel
 def scaled_rows(tip, twist, near, turn, scale, out):
-    """Write what a task counts of twists (6, m), in units per scale (m,); whether it is finite."""
+    """Write what a task counts of twists (6, m), in units per scale (m,); whether it is finite.
+
+    out (rows, m): twist (6,), base axes, at tip, as in `task_error`, over near, turn; times scale.
+    """
     finite = True
     for j in range(scale.size):
         spin = column_at(twist, 3, j)
@@ -61,7 +71,10 @@ def scaled_rows(tip, twist, near, turn, scale, out):
 
 @kernel
 def secant(rows, step, before, after):
-    """Return rows with what a step has shown, residuals before and after it (Broyden)."""
+    """Return rows with what a step has shown, residuals before and after it (Broyden).
+
+    rows - (after - before + rows step) step^T / |step|^2, as a residual changes by -rows step.
+    """
     new, along = rows.copy(), 0.0
     for j in range(step.size):
         along += step[j] * step[j]

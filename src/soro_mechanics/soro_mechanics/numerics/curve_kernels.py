@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of monotone cubics through measured points x, y (n,), straight beyond the ends.
 
-Their slopes (n,) are those of `monotone_slopes`.
+Source: slopes (n,) of Fritsch and Butland (1984), see `monotone_slopes`, checked by scipy in
+test_monotone_curve.py; values and inverse in test_ancf.py.
 """
 
 from soro_mechanics.compilation.kernels import kernel
@@ -10,7 +11,7 @@ from soro_mechanics.compilation.kernels import kernel
 
 @kernel
 def curve_value(x, y, slopes, at):
-    """Return value and slope of a curve at a place."""
+    """Return value and slope of a curve x, y, slopes at a place."""
     last = x.shape[0] - 1
     if at <= x[0]:
         return y[0] + slopes[0] * (at - x[0]), slopes[0]
@@ -24,7 +25,7 @@ def curve_value(x, y, slopes, at):
 
 @kernel
 def curve_values(curves, first, at, found):
-    """Write values and slopes, found (2, n): a place of each of the curves (3, points) in turn."""
+    """Write found (2, n), `curve_value` at[k] of x, y, slopes = curves[:, first[k]:first[k+1]]."""
     for k in range(at.shape[0]):
         i, j = first[k], first[k + 1]
         found[:, k] = curve_value(curves[0, i:j], curves[1, i:j], curves[2, i:j], at[k])
@@ -32,7 +33,7 @@ def curve_values(curves, first, at, found):
 
 @kernel
 def _hermite(x, y, slopes, k, at):
-    """Return value and slope at a place in interval k of a cubic Hermite spline."""
+    """Return value and slope at a place in interval k of a cubic Hermite spline x, y, slopes."""
     width = x[k + 1] - x[k]
     t = (at - x[k]) / width
     rise = y[k + 1] - y[k]
@@ -46,7 +47,7 @@ def _hermite(x, y, slopes, k, at):
 
 @kernel
 def place_of(x, y, slopes, value):
-    """Return where a rising or falling curve has a value: Newton kept inside a bracket."""
+    """Return where a monotone curve x, y, slopes has a value: Newton kept inside a bracket."""
     last = x.shape[0] - 1
     sign = 1.0 if y[last] > y[0] else -1.0
     if sign * (value - y[0]) <= 0.0:

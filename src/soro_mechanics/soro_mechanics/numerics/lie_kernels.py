@@ -6,7 +6,9 @@ Twists are linear first, angular second. `out` must not share memory with an arg
 checked here; `soro_mechanics.numerics.lie` holds the checked wrappers with the same names.
 
 Every coefficient is one of Stumpff's functions c_n(x) = sum_k (-x)^k / (2k + n)!, x = angle^2,
-which have no singularity at zero.
+which have no singularity at zero. W = [w]x of a rotation vector w (3,) [rad]; g: pose (4, 4).
+
+Source: series of the exponential, summed here; checked by scipy's in test_lie.py.
 """
 
 import math
@@ -71,14 +73,14 @@ def inverse_jacobian_coefficient(x):
 
 @kernel
 def hat3(w, out):
-    """Write the cross-product matrix of w."""
+    """Write the cross-product matrix of w (3,), out (3, 3)."""
     out[:] = 0.0
     add_hat(out, 0, 0, w)
 
 
 @kernel
 def _quadratic(w, second, third, out):
-    """Write 1 + second * W + third * W^2 for W = hat(w)."""
+    """Write 1 + second * W + third * W^2 for W = hat(w), out (3, 3)."""
     x, y, z = w
     xx, yy, zz = x * x, y * y, z * z
     out[0, 0] = 1.0 - third * (yy + zz)
@@ -94,7 +96,7 @@ def _quadratic(w, second, third, out):
 
 @kernel
 def so3_exp(w, out):
-    """Write the rotation matrix of the rotation vector w (also into a (4, 4) or larger out)."""
+    """Write the rotation 1 + c1 W + c2 W^2 of w (also into a (4, 4) or larger out)."""
     turn = vector_at(w, 0, 1)
     _, c1, c2, _, _, _, _ = stumpff(dot(turn, turn))
     _quadratic(turn, c1, c2, out)
@@ -102,7 +104,7 @@ def so3_exp(w, out):
 
 @kernel
 def so3_log(r, out):
-    """Write the rotation vector of r, angle in [0, pi]; goes by the quaternion's largest part."""
+    """Write rotation vector out (3,) of r, angle in [0, pi], by the quaternion's largest part."""
     trace = r[0, 0] + r[1, 1] + r[2, 2]
     x, y, z = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
     xy, xz, yz = r[0, 1] + r[1, 0], r[0, 2] + r[2, 0], r[1, 2] + r[2, 1]
@@ -123,7 +125,7 @@ def so3_log(r, out):
 
 @kernel
 def pose_error(now, wanted, out):
-    """Write the motion (6,) from a pose (4, 4) to another one, base axes: way, then turn."""
+    """Write out (6,), motion from pose now to wanted, base axes: way, turn = log(R_w R_n^T)."""
     turn = np.empty((3, 3))
     for i in range(3):
         out[i] = wanted[i, 3] - now[i, 3]
@@ -133,14 +135,14 @@ def pose_error(now, wanted, out):
 
 @kernel
 def so3_right_jacobian_inverse(w, out):
-    """Write J_r^-1 for an angle below 2 pi."""
+    """Write J_r^-1 = 1 + W/2 + b W^2 of w, angle below 2 pi, out (3, 3)."""
     turn = vector_at(w, 0, 1)
     _quadratic(turn, 0.5, inverse_jacobian_coefficient(dot(turn, turn)), out)
 
 
 @kernel
 def se3_exp(xi, out):
-    """Write the pose (4, 4) of the twist xi."""
+    """Write the pose (4, 4) of the twist xi = (v, w), out: rotation exp(W), position J_l(w) v."""
     v, w = vector_at(xi, 0, 1), vector_at(xi, 3, 1)
     _, c1, c2, c3, _, _, _ = stumpff(dot(w, w))
     _quadratic(w, c1, c2, out)
@@ -155,7 +157,7 @@ def se3_exp(xi, out):
 
 @kernel
 def se3_log(g, out):
-    """Write the twist (6,) of the pose g, angle in [0, pi]."""
+    """Write the twist (6,) of the pose g, angle in [0, pi], out: (J_l^-1 p, log R)."""
     so3_log(g, out[3:6])
     w, p = vector_at(out, 3, 1), column_at(g, 0, 3)
     across = cross(w, p)
@@ -166,7 +168,7 @@ def se3_log(g, out):
 
 @kernel
 def adjoint(g, out):
-    """Write Ad_g = [[R, p^ R], [0, R]]."""
+    """Write Ad_g = [[R, p^ R], [0, R]], out (6, 6), of g = (R, p)."""
     for i in range(3):
         j = (i + 1) % 3
         k = (i + 2) % 3
@@ -178,7 +180,7 @@ def adjoint(g, out):
 
 @kernel
 def adjoint_inverse(g, out):
-    """Write Ad_g^-1 = [[R', -R' p^], [0, R']]: every block of Ad_g, transposed."""
+    """Write Ad_g^-1 = [[R', -R' p^], [0, R']] of g, out: every block of Ad_g, transposed."""
     for i in range(3):
         j = (i + 1) % 3
         k = (i + 2) % 3
@@ -190,7 +192,7 @@ def adjoint_inverse(g, out):
 
 @kernel
 def compose(a, b, out):
-    """Write the pose a b."""
+    """Write the pose a b, out (4, 4)."""
     for i in range(3):
         for j in range(3):
             out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]

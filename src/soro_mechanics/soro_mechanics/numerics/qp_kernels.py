@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernel of the small dense quadratic program of the haptic loop; wrapper and words in `qp`.
 
-Dual active set (Goldfarb and Idnani 1983) in the coordinates in which the objective is a distance.
-The Gram matrix of the active rows is factorised row by row: one that comes adds its own, one that
-goes renews those after it, so that no rounding accumulates.
+Dual active set in the coordinates y = L^T x, h = L L^T, in which the objective is a distance. The
+Gram matrix of the active rows is factorised row by row: one that comes adds its own, one that goes
+renews those after it, so that no rounding accumulates. c: Climb, `count` rows active.
+
+Source: Goldfarb and Idnani (1983), Mathematical Programming 27; checked by the conditions of
+optimality and cvxpy in test_qp.py.
 """
 
 from typing import NamedTuple
@@ -104,7 +107,7 @@ def _dot(a, b):
 
 @kernel
 def _factor_active(c, first, count):
-    """Write Gram matrix and factor of the active rows, from `first` on; whether definite."""
+    """Write Gram matrix and factor of c's count active rows, from `first` on; whether definite."""
     for i in range(first, count):
         for j in range(i + 1):
             dot = _dot(c.rows[c.active[i]], c.rows[c.active[j]])
@@ -114,7 +117,10 @@ def _factor_active(c, first, count):
 
 @kernel
 def _worst(c, count):
-    """Return the row violated most (its distance in the metric of the objective), and its side."""
+    """Return the row violated most (its distance in the metric of the objective), and its side.
+
+    The distance is (bound - row y) / |row|, c's count active rows left out; row -1 where none is.
+    """
     size = np.sqrt(_dot(c.y, c.y))
     worst = -1
     side = 1.0
@@ -137,26 +143,17 @@ def _worst(c, count):
 
 @kernel
 def workspace_size(n, m):
-    """Return the length of the workspace of `solve_qp`."""
+    """Return the length of the workspace of `solve_qp` of n unknowns, m rows."""
     return 3 * n * n + m * n + m + 6 * n
 
 
 @kernel
 def solve_qp(h, g, bounds, x, multiplier, work, index):
-    """Minimise 1/2 x.h.x + g.x subject to bounds.
+    """Minimise 1/2 x.h.x + g.x subject to bounds; return (status, iterations).
 
-    Parameters
-    ----------
-    h : (n, n) positive definite; g : (n,); bounds : Bounds
-    x : (n,), multiplier : (m,)
-        Results: ``h x + g = rows.T multiplier``, positive where `low` holds, negative where
-        `high`.
-    work : (workspace_size(n, m),) float64, index : (n,) int64
-        Scratch.
-
-    Returns
-    -------
-    status, iterations
+    h (n, n) positive definite; g (n,); bounds: Bounds; x (n,), multiplier (m,): out, ``h x + g =
+    rows.T multiplier``, positive where `low` holds, negative where `high`; work
+    (workspace_size(n, m),) float64, index (n,) int64: scratch.
     """
     c, low, high = bounds.rows, bounds.low, bounds.high
     n, m = g.shape[0], c.shape[0]
@@ -201,7 +198,7 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
 
 @kernel
 def solved(h, g, c, low, high):
-    """Return status, x and multiplier of `solve_qp`, in new arrays."""
+    """Return status, x, multiplier of `solve_qp` of h, g, Bounds(c, low, high), in new arrays."""
     x, multiplier, index = np.full(g.size, np.nan), np.zeros(low.size), np.zeros(g.size, np.int64)
     work = np.zeros(workspace_size(g.size, low.size))
     return solve_qp(h, g, Bounds(c, low, high), x, multiplier, work, index)[0], x, multiplier
@@ -215,7 +212,7 @@ def _limited(rows, i, z):
 
 @kernel
 def step_bounds(rows, z, low, high, trust):
-    """Return the bounds on `rows @ step` from z; the first rows are z itself, within `trust`."""
+    """Return low, high less rows z for `rows @ step`; the first rows, z itself, within `trust`."""
     least, most = np.empty(low.size), np.empty(low.size)
     for i in range(low.size):
         value, far = _limited(rows, i, z), trust if i < z.size else np.inf
@@ -239,9 +236,9 @@ def _add(x, factor, y):
 
 @kernel
 def _meeting(upper, g, task, residual, x, force):
-    """Write step and multipliers of independent rows; whether they alone say it.
+    """Write step x and multipliers force of independent rows; whether they alone say it.
 
-    `upper`: of the Hessian, see `upper_of`.
+    x = h^-1 (task^T force - g), task x = residual. `upper`: of the Hessian h, see `upper_of`.
     """
     n, count = g.size, residual.size
     gram, lower = np.empty((count, count)), np.empty((count, count))
@@ -272,11 +269,11 @@ def _meeting(upper, g, task, residual, x, force):
 @makes_arrays
 @kernel
 def least_energy(energy, task, residual, within, x, force):
-    """Write the step of least energy that meets a task within `step_bounds`, and its multipliers.
+    """Write the step x of least energy that meets a task within `step_bounds`, and multipliers.
 
-    Returns the status, how large the multipliers are, and whether the task alone says the step,
-    as it mostly does.
-    `energy`: Hessian, its `upper_of`, and rest: the slope is z - rest.
+    x.h.x / 2 + (z - rest).x least, task x = residual. `energy`: Hessian h, its `upper_of`, and
+    rest; within: arguments of `step_bounds`; force: multipliers. Returns the status, how large
+    they are, and whether the task alone says the step, as it mostly does.
     """
     (h, upper, rest), (rows, z, low, high, trust) = energy, within
     g = z - rest
@@ -294,7 +291,10 @@ def least_energy(energy, task, residual, within, x, force):
 
 @kernel
 def _climb(c):
-    """Add violated rows one by one, dropping rows whose force would turn round."""
+    """Add violated rows one by one, dropping rows whose force would turn round.
+
+    A row a of c moves y by z = a - A^T r per force, A's by -r, r = (A A^T)^-1 A a; rows by sign.
+    """
     n, m = c.y.shape[0], c.rows.shape[0]
     count, iterations, limit = 0, 0, 20 * (n + m)
     factored = True
@@ -349,7 +349,10 @@ def _climb(c):
 
 @kernel
 def _settle(c, count):
-    """Recompute forces and point from the active rows, so that no rounding accumulates."""
+    """Recompute forces and point from the active rows, so that no rounding accumulates.
+
+    u = (A A^T)^-1 (b - A free), y = free + A^T u in c: A, b count active rows, bounds, signed.
+    """
     if not _factor_active(c, count - 1, count):
         return False
     for k in range(count):

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of the 24-coordinate beam element of Huang 2022: gradient and Hessian of eq (27).
 
-A node has the coordinates (r, x, y, z) = (r, r_X, r_Y, r_Z) of eq (1). Bending and stretch depend
-on d = (r2 - r1) / L, x1 and x2 only, torsion on the y and z of both nodes, and the constraints
-(24) on one node each, so that the 24 x 24 Hessian is never formed.
+A node has the coordinates q (12,) = (r, x, y, z) = (r, r_X, r_Y, r_Z) of eq (1), r [m], base axes.
+Bending and stretch depend on d = (r2 - r1) / L, x1 and x2 only, torsion on the y and z of both
+nodes, and the constraints (24) on one node each, so that the 24 x 24 Hessian is never formed. A
+node's row (12, 26): its own 12 columns of the Hessian, the next node's, gradient, its d/dL.
+
+Source: Huang (2022), IEEE Trans. Robotics, eqs (5), (7), (24)-(27); derivatives derived here,
+checked by differences in test_ancf_element.py.
 """
 
 import numpy as np
@@ -37,10 +41,12 @@ _BENDING = np.array([[12.0, -6.0, -6.0], [-6.0, 4.0, 2.0], [-6.0, 2.0, 4.0]])
 
 @kernel
 def centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess):
-    """Bending and stretch in a = (d, x1, x2).
+    """Write gradients and Hessian [N m] of bending and stretch by a = (d, x1, x2).
 
-    Writes the gradients (3, 3) of both energies and the Hessian (3, 3, 3, 3) of their sum,
-    hess[a, b] being a symmetric 3 x 3 block; only a <= b is written.
+    Energy EI / (2 L) a^T _BENDING a + EA L / 2 sum_k _WEIGHT_k e_k^2, e = (v . v - 1) / 2 (26)
+    with v = r_X = sum_m _SLOPE_mk a_m at Gauss point k. q1, q2 (12,): nodes; length: L [m]; ei: EI
+    [N m^2]; ea: EA [N]; grad_b, grad_s (3, 3): out, of bending, of stretch, rows by a; hess
+    (3, 3, 3, 3): out, of both, hess[m, n] a symmetric 3 x 3 block, m <= n only.
     """
     way = minus(vector_at(q2, 0, 1), vector_at(q1, 0, 1))
     d, x1, x2 = times(1.0 / length, way), vector_at(q1, 3, 1), vector_at(q2, 3, 1)
@@ -73,18 +79,12 @@ def centreline(q1, q2, length, ei, ea, grad_b, grad_s, hess):
 
 @kernel
 def add_element(q1, q2, length, rigidity, first, second, work):
-    """Add one element to the rows of its two nodes.
+    """Add bending, stretch and torsion, eq (27) without alpha, of one element to its nodes' rows.
 
-    Parameters
-    ----------
-    rigidity : tuple
-        Bending, torsional, axial.
-    first : ndarray, shape (12, 26)
-        Row of node 1: its 12 columns, the 12 columns of node 2, gradient, d gradient / d length.
-    second : ndarray, shape (12, 26)
-        Row of node 2, in the same layout; only its own 12 columns and the last two change.
-    work : tuple
-        Scratch: grad_b (3, 3), grad_s (3, 3), hess (3, 3, 3, 3).
+    The gradient by r2 is g_d / L, that by r1 its opposite; d/dL moves d too. q1, q2 (12,): nodes;
+    length: L [m]; rigidity: EI, GI [N m^2], EA [N]; first, second (12, 26): rows of the nodes, of
+    `second` its own columns and the last two only; work: scratch grad_b, grad_s (3, 3), hess
+    (3, 3, 3, 3).
     """
     ei, gi, ea = rigidity
     grad_b, grad_s, hess = work
@@ -132,10 +132,10 @@ def add_element(q1, q2, length, rigidity, first, second, work):
 
 @kernel
 def _add_torsion(q1, q2, length, gi, first, second):
-    """Torsion GI / 2 k_t^2 L with k_t = (z1.y2 - z2.y1) / (2 L).
+    """Add torsion GI / 2 k_t^2 L with k_t = (z1.y2 - z2.y1) / (2 L): gi; rest as `add_element`.
 
-    This is the skew part of R^T R' in eq (25) for the linear interpolation of (5); it is
-    constant along the element.
+    This is the skew part of R^T R' in eq (25) for the linear interpolation of (5); it is constant
+    along the element (q1, q2, length, first, second).
     """
     y1, z1 = vector_at(q1, 6, 1), vector_at(q1, 9, 1)
     y2, z2 = vector_at(q2, 6, 1), vector_at(q2, 9, 1)
@@ -158,7 +158,7 @@ def _add_torsion(q1, q2, length, gi, first, second):
 
 @kernel
 def constraints(q, out):
-    """Write F of eq (24) for one node: y.y - 1, z.z - 1, y.z, y x z - x."""
+    """Write F (6,) of eq (24) of a node q (12,) to out: y.y - 1, z.z - 1, y.z, y x z - x."""
     y, z = vector_at(q, 6, 1), vector_at(q, 9, 1)
     out[0], out[1], out[2] = dot(y, y) - 1.0, dot(z, z) - 1.0, dot(y, z)
     put_vector(out, 3, 1, minus(cross(y, z), vector_at(q, 3, 1)))
@@ -166,7 +166,11 @@ def constraints(q, out):
 
 @kernel
 def add_constraints(q, length, alpha, row, flaw):
-    """Add the penalty alpha L |F|^2 of an interior node: half from each of its two elements."""
+    """Add the penalty alpha L |F|^2 of an interior node: half from each of its two elements.
+
+    Gradient 2 alpha L J^T F, Hessian 2 alpha L (J^T J + sum_i F_i d2F_i), J = dF/dq. q (12,);
+    length: L; alpha [N]; row: added to; flaw: out, F.
+    """
     constraints(q, flaw)
     y, z, h = vector_at(q, 6, 1), vector_at(q, 9, 1), vector_at(flaw, 3, 1)
     c = 2.0 * alpha * length

@@ -3,9 +3,14 @@
 """Equilibrium of legs of ANCF elements between a base and one rigid platform (Huang 2022).
 
 Every leg is a chain of 12-coordinate nodes; it is eliminated node by node towards the platform, so
-that Newton's step (35) needs one 6 x 6 system. Layout of a node's row, shape (12, 26): its own
-12 columns, the 12 of the next node, the gradient, and the gradient's derivative by the element
-length. Unknowns of the platform: position, then rotation increment in base axes.
+that Newton's step (35) needs one 6 x 6 system. Unknowns of the platform: position of the tip [m],
+then rotation increment in base axes [rad]. Arguments: nodes (legs, n, 12), their rows
+(legs, n, 12, 26) of blocks D (own columns) and C (of the next node), gradient g [N, N m] and dg/ds
+by the stretch (legs,) s; position (3,) [m], rotation (3, 3) of the tip, base axes; structure: of
+`make_structure`; tangent (6, 6), gradient (6,), by_stretch (6, legs): of the platform.
+
+Source: Huang (2022), IEEE Trans. Robotics, eqs (14), (30), (32), (35); elimination and tangent
+derived here, checked by differences and by the full matrix in test_ancf.py.
 """
 
 import math
@@ -33,7 +38,7 @@ from soro_mechanics.numerics.vector_kernels import (
 
 @kernel
 def place_ends(nodes, structure, position, rotation):
-    """Write the coordinates of the nodes on the platform, q_c of the paper."""
+    """Write the last of nodes: q_c = (p + R point, R frame) of structure, position, rotation."""
     _, points, frames, _, _ = structure
     last = nodes.shape[1] - 1
     for leg in range(nodes.shape[0]):
@@ -47,7 +52,12 @@ def place_ends(nodes, structure, position, rotation):
 @makes_arrays
 @kernel
 def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
-    """Fill `rows` (legs, nodes, 12, 26) with gradient and Hessian; the base row is not used."""
+    """Fill `rows` with gradient and Hessian of the energy (27) less the loads' work (30).
+
+    Weight w of an element acts as w / 2 on r, +-w L / 12 on x at its ends, a force at X = t L as
+    s_i(t) times it. The base row is not used. nodes, stretch, structure; leg_loads: weight of a
+    leg (3,) [N]; leg, element, t (k,), force (k, 3) [N]; scratch: flaw, (grad_b, grad_s, hess).
+    """
     _, _, _, rigidity, rest = structure
     weight, at_leg, at_element, at_xi, at_force = leg_loads
     flaw, element_work = scratch
@@ -92,7 +102,7 @@ def linearise(nodes, stretch, structure, leg_loads, rows, scratch):
 
 @merged_kernel
 def _arm(end, part, position):
-    """Return how a part of an end's coordinates moves with the platform's turns: its arm."""
+    """Return the part-th vector of an end, r less position: a turn om moves it by om x arm."""
     arm = vector_at(end, 3 * part, 1)
     return minus(arm, vector_at(position, 0, 1)) if part == 0 else arm
 
@@ -101,9 +111,10 @@ def _arm(end, part, position):
 def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradient, ends):
     """Write the platform's own part: external wrenches and the geometric terms of the leg ends.
 
-    Call before `eliminate`, which changes the end rows: `ends` (legs, 12) keeps their gradient.
-    The tangent is that of the residual
-    itself (rotation increments on the left), so it is not symmetric under dead moments.
+    The tangent is that of the residual itself (rotation increments on the left), so it is not
+    symmetric under dead moments; terms: `_add_force`. nodes, position, rotation, rows: before
+    `eliminate`, which changes the end rows; body_loads: points (k, 3) [m] in the tip's axes,
+    wrenches (k, 6), local (k,): turn along; tangent, gradient, ends (legs, 12), their g: out.
     """
     points, wrenches, local = body_loads
     tangent[:] = gradient[:] = 0.0
@@ -131,7 +142,10 @@ def platform_system(nodes, position, rotation, rows, body_loads, tangent, gradie
 
 @kernel
 def _add_force(arm, force, sign, follows, tangent, gradient):
-    """Add the moment arm x force and its derivative by a rotation, of the force if it follows."""
+    """Add sign arm x force (3,) to the gradient and its derivative by a rotation to the tangent.
+
+    sign (a f^T - (a . f) 1), where the force `follows` sign (a f^T - f a^T), a = arm, f = force.
+    """
     moment = times(sign, cross(arm, force))
     put_vector(gradient, 3, 1, plus(vector_at(gradient, 3, 1), moment))
     inner = dot(arm, force)
@@ -146,7 +160,10 @@ def _add_force(arm, force, sign, follows, tangent, gradient):
 
 @kernel
 def scaled_residual(rows, gradient, rigidity, rest, elements):
-    """Return the norm of all generalised forces over EI / L^2; slopes and moments over L_e."""
+    """Return the norm of all generalised forces over EI / L^2; slopes and moments over L_e.
+
+    rows: before `eliminate`, without ends; gradient; EI: rigidity[0]; L_e: rest; L: elements rest.
+    """
     total = 0.0
     for leg in range(rows.shape[0]):
         for n in range(1, elements):
@@ -162,7 +179,10 @@ def scaled_residual(rows, gradient, rigidity, rest, elements):
 
 @kernel
 def eliminate(rows):
-    """Eliminate the interior nodes of every leg, base to platform; return the negative pivots."""
+    """Eliminate the interior nodes of every leg, base to platform; return the negative pivots.
+
+    rows, in place: D_(n+1) -= C_n^T D_n^-1 C_n, g and dg/ds alike; D upper triangular then.
+    """
     negative = 0
     last = rows.shape[1] - 1
     for leg in range(rows.shape[0]):
@@ -191,9 +211,9 @@ def eliminate(rows):
 
 @kernel
 def condense(nodes, position, rows, ends, tangent, gradient, by_stretch):
-    """Add the eliminated legs: tangent (6, 6), gradient (6,), by_stretch (6, legs).
+    """Add the eliminated legs: M^T D M to tangent, M^T (g - ends) to gradient; write by_stretch.
 
-    `gradient` enters with the uncondensed forces; the legs' change of it by elimination is added.
+    by_stretch = M^T dg/ds, M: `end_motion` of nodes, position; rows: eliminated; ends: g before.
     """
     last = nodes.shape[1] - 1
     motion = np.empty((12, 6))
@@ -228,7 +248,7 @@ def condense(nodes, position, rows, ends, tangent, gradient, by_stretch):
 
 @kernel
 def end_motion(end, position, motion):
-    """Write d(end coordinates) / d(platform position, rotation): (12, 6)."""
+    """Write d(end (12,)) / d(position (3,), rotation) to motion (12, 6): -[arm]x, for r also 1."""
     motion[:] = 0.0
     for part in range(4):
         add_hat(motion, 3 * part, 3, times(-1.0, _arm(end, part, position)))
@@ -238,9 +258,10 @@ def end_motion(end, position, motion):
 
 @kernel
 def back_substitute(nodes, position, rows, step, stretch_step, with_force, out):
-    """Write the change (legs, nodes, 12) of the nodes for a platform step and stretch steps.
+    """Write the nodes' change, out (legs, n, 12), by step (6,) [m, rad] and stretch_step ds.
 
-    `with_force` is 1 for a Newton step, 0 for a pure sensitivity.
+    D dq_n = -with_force g - dg/ds ds - C dq_(n+1), `with_force` 1 for a Newton step, 0 for a pure
+    sensitivity; nodes, position; rows: eliminated.
     """
     last = nodes.shape[1] - 1
     motion = np.empty((12, 6))
@@ -265,7 +286,7 @@ def back_substitute(nodes, position, rows, step, stretch_step, with_force, out):
 @makes_arrays
 @kernel
 def turn(rotation, increment, scratch):
-    """Rotate in place by a rotation vector in base axes."""
+    """Turn in base axes, rotation <- exp([increment]x) rotation (3, 3); scratch (2, 3, 3)."""
     so3_exp(increment, scratch[0])
     for i in range(3):
         for j in range(3):

@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of poses along a leg, eqs (5) and (13), with the project's local z along the rod."""
+"""Kernels of poses along a leg, eqs (5) and (13), with the project's local z along the rod.
+
+Source: Huang (2022), IEEE Trans. Robotics, eqs (5), (7) (s_2 ends in X^3 / L^2, not 2 X^3 / L^2 as
+printed), (13); twists derived here, checked by differences in test_ancf_element.py. q1, q2: nodes.
+"""
 
 import math
 
@@ -12,7 +16,7 @@ from soro_mechanics.numerics.vector_kernels import cross, dot, minus, plus, time
 
 @merged_kernel
 def shapes(t, length):
-    """Return the shape functions of (r1, x1, r2, x2) at X = t L, eq (7), and their slopes."""
+    """Return the shape functions of (r1, x1, r2, x2) at X = t length, eq (7), and their d/dX."""
     s1 = 1.0 - 3.0 * t * t + 2.0 * t**3
     c0 = 6.0 * t * (1.0 - t) / length
     slopes = -c0, 1.0 - 4.0 * t + 3.0 * t * t, c0, 3.0 * t * t - 2.0 * t
@@ -21,7 +25,7 @@ def shapes(t, length):
 
 @merged_kernel
 def _blended(weights, q1, q2):
-    """Return the sum of (r1, x1, r2, x2), each with its weight."""
+    """Return weights[0] r1 + weights[1] x1 + weights[2] r2 + weights[3] x2 of q1, q2 (12,)."""
     first = plus(times(weights[0], vector_at(q1, 0, 1)), times(weights[1], vector_at(q1, 3, 1)))
     last = plus(times(weights[2], vector_at(q2, 0, 1)), times(weights[3], vector_at(q2, 3, 1)))
     return plus(first, last)
@@ -29,9 +33,9 @@ def _blended(weights, q1, q2):
 
 @kernel
 def station(q1, q2, length, t, pose):
-    """Write the pose (4, 4) at X = t L of an element, t in [0, 1].
+    """Write the pose (4, 4) at X = t length of q1, q2; return |r_X|, and Y across it and along.
 
-    Returns how long r_X is, and how long Y is across it and along.
+    z = r_X / |r_X|, x = Y less its part along z, normalised, y = z x x; Y = (1 - t) y1 + t y2.
     """
     weights, slopes = shapes(t, length)
     position, slope = _blended(weights, q1, q2), _blended(slopes, q1, q2)
@@ -52,7 +56,7 @@ def station(q1, q2, length, t, pose):
 
 @kernel
 def leg_poses(nodes, stretch, rest, per_element, poses):
-    """Write poses (legs, elements * per_element + 1, 4, 4) along every leg."""
+    """Write poses (legs, k, 4, 4): per_element stations of nodes' elements, L = stretch rest."""
     elements = nodes.shape[1] - 1
     for leg in range(nodes.shape[0]):
         length = stretch[leg] * rest
@@ -65,7 +69,11 @@ def leg_poses(nodes, stretch, rest, per_element, poses):
 
 @kernel
 def station_motion(q1, q2, length, t, motion):
-    """Write the twist (6, 24) of a station, linear first, base axes, per element coordinate."""
+    """Write motion (6, 24): twist of `station` (q1, q2, length, t) by q, linear first, base axes.
+
+    v = sum s_i dq_i; om = z x dz + z (dx . y), dz = (1 - z z^T) dr_X / |r_X|, dx . y = (dY -
+    (Y . z) dz) . y over how long Y is across z.
+    """
     pose = np.empty((4, 4))
     speed, across, along = station(q1, q2, length, t, pose)
     shape, slopes = shapes(t, length)

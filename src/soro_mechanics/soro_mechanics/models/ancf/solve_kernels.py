@@ -3,7 +3,12 @@
 """Newton's method for forward and inverse of Huang 2022: eqs (33)-(35), Algorithms 1-3.
 
 Forward and inverse are the same iteration with knowns and unknowns swapped: stretches are given
-and the platform's position is free, or the other way round.
+and the platform's position is free, or the other way round. Arguments as in `kernels`; state:
+(nodes, stretch, position, rotation), changed in place; mode: FORWARD or INVERSE; target: stretches
+(legs,), or the position (3,) [m].
+
+Source: Huang (2022), IEEE Trans. Robotics, eqs (33)-(35), Algorithms 1-3; sensitivities derived
+here, checked by differences in test_ancf.py.
 """
 
 import math
@@ -31,7 +36,7 @@ _HOPELESS = 1e9  # scaled residual: the iteration has left the basin of attracti
 
 @kernel
 def make_work(legs, nodes):
-    """Return the scratch arrays of `newton` for a robot of this size."""
+    """Return the scratch arrays of `newton` for so many legs of so many nodes."""
     element = (np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3, 3, 3)))
     return (
         np.empty((legs, nodes, 12, 26)),
@@ -47,7 +52,10 @@ def make_work(legs, nodes):
 
 @kernel
 def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step):
-    """Solve the platform's six equations; `move` is the known change of stretches or position."""
+    """Solve the platform's tangent step + by_stretch stretch_step = -gradient; False if singular.
+
+    move: what the mode knows, stretch_step (legs,) or step[:3] [m]; step (6,), stretch_step: out.
+    """
     legs = by_stretch.shape[1]
     right = np.empty((6, 1))
     matrix = np.empty((6, 6))
@@ -81,7 +89,10 @@ def _platform_step(mode, tangent, gradient, by_stretch, move, step, stretch_step
 
 @kernel
 def _apply(state, structure, step, stretch_step, changes, scratch):
-    """Take a step, scaled down where it turns the platform too far; return by how much."""
+    """Take a step of a state, scaled down where it turns the platform too far; return by how much.
+
+    structure; step (6,), stretch_step (legs,), changes (legs, n, 12): of all; scratch (2, 3, 3).
+    """
     nodes, stretch, position, rotation = state
     size = math.sqrt(step[3] ** 2 + step[4] ** 2 + step[5] ** 2)
     scale = 1.0 if size <= _MAX_TURN else _MAX_TURN / size
@@ -101,7 +112,10 @@ def _apply(state, structure, step, stretch_step, changes, scratch):
 
 @kernel
 def predict(state, sensitivity, structure, mode, target):
-    """Move a converged state along its own linearisation towards new stretches or a position."""
+    """Move a converged state of structure along its own linearisation to the target of mode.
+
+    sensitivity: of `sensitivity_of`; nothing moves where its d(position) / d(stretch) is singular.
+    """
     nodes, stretch, position, rotation = state
     by_nodes, by_platform = sensitivity
     legs = nodes.shape[0]
@@ -133,9 +147,9 @@ def predict(state, sensitivity, structure, mode, target):
 def newton(state, structure, loads, mode, target, tolerance, limit, work):
     """Iterate to equilibrium; return (converged, iterations, scaled residual, negative pivots).
 
-    `state` = (nodes, stretch, position, rotation) is changed in place; the target is reached in
-    full unless the iteration fails. After success `work` holds the eliminated rows and the
-    platform's tangent and stretch columns at the solution.
+    state, structure; loads: leg_loads, body_loads; mode; target: reached in full unless the
+    iteration fails; tolerance: of `scaled_residual`; limit: of iterations; work: of `make_work`,
+    with the eliminated rows, the platform's tangent and by_stretch at the solution after success.
     """
     nodes, stretch, position, rotation = state
     rows, ends, scratch, tangent, gradient, by_stretch, changes, rotations = work
@@ -179,7 +193,10 @@ def newton(state, structure, loads, mode, target, tolerance, limit, work):
 
 @kernel
 def sensitivity_of(nodes, position, rows, tangent, by_stretch):
-    """Return d(nodes) / d(stretch), (legs, legs, nodes, 12), and d(platform), (6, legs)."""
+    """Return d(nodes) / d(stretch) (legs, legs, n, 12), d(platform) = -tangent^-1 by_stretch.
+
+    nodes, position; rows: eliminated; zeros where the tangent is singular.
+    """
     legs = nodes.shape[0]
     by_platform = -by_stretch.copy()
     by_nodes = np.zeros((legs, legs, nodes.shape[1], 12))
@@ -196,7 +213,10 @@ def sensitivity_of(nodes, position, rows, tangent, by_stretch):
 
 @kernel
 def increment(good, structure, loads, mode, target, tolerance, limit):
-    """Solve from an `AncfState`, which stays; return what is found like it, and how that ended."""
+    """Solve from an `AncfState`, which stays; return what is found like it, and how that ended.
+
+    good: the state; structure, loads, mode, target, tolerance, limit: as of `newton`.
+    """
     nodes, stretch = good[0].copy(), good[1].copy()
     position, rotation = good[2].copy(), good[3].copy()
     state = nodes, stretch, position, rotation

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of the constant-curvature arc in the coordinates x = (u, v, s).
 
-u = theta cos(phi), v = theta sin(phi), s = arc length. Every quantity is a power series in
-q = u^2 + v^2, so the straight pose is an ordinary point. The kernels are generic in the type of
-`x`: compiled for complex numbers they give complex-step derivatives.
+u = theta cos(phi), v = theta sin(phi) [rad], s = arc length [m]. Every quantity is a power series
+in q = u^2 + v^2 (a, b, c: `arc_functions`), so the straight pose is an ordinary point: rotation R
+= 1 + a W + b W^2, W = [w]x, w = (-v, u, 0), place p = s (b u, b v, a). The kernels are generic in
+the type of `x`: compiled for complex numbers they give complex-step derivatives.
+
+Source: Akbari (2021), Amirkabir J. Mech. Eng. 53, eqs (1), (2); loads derived here. Checked by the
+printed equations and by differences in test_constant_curvature.py.
 """
 
 import math
@@ -28,7 +32,7 @@ def arc_functions(q):
 
 @kernel
 def arc_pose(u, v, s, pose):
-    """Write the (4, 4) tip pose of an arc: eq (1) of Akbari 2021 times Rz(-phi)."""
+    """Write the (4, 4) tip pose of an arc u, v, s: eq (1) of Akbari 2021 times Rz(-phi)."""
     q = u * u + v * v
     a, b, _, _, _, _ = arc_functions(q)
     pose[0, 0] = 1.0 - b * u * u
@@ -49,7 +53,7 @@ def arc_pose(u, v, s, pose):
 
 @kernel
 def arc_poses(u, v, s, poses):
-    """Write poses (n, 4, 4) evenly along an arc, from the base to the tip."""
+    """Write poses (n, 4, 4) evenly along an arc u, v, s, from the base to the tip."""
     for i in range(poses.shape[0]):
         part = i / (poses.shape[0] - 1.0)
         arc_pose(part * u, part * v, part * s, poses[i])
@@ -57,9 +61,10 @@ def arc_poses(u, v, s, poses):
 
 @kernel
 def arc_through(px, py, pz):
-    """Return (u, v, s) of the arc, tangent to z at the origin, that ends at a point.
+    """Return (u, v, s) of the arc, tangent to z at the origin, that ends at (px, py, pz) [m].
 
-    The point itself must not be the origin; theta is in [0, 2 pi).
+    theta = 2 atan2(rho, pz) in [0, 2 pi), u, v = px, py theta / rho, s = theta |p|^2 / (2 rho);
+    rho = hypot(px, py). The point itself must not be the origin.
     """
     rho2 = px * px + py * py
     chord2 = rho2 + pz * pz
@@ -81,7 +86,7 @@ def arc_through(px, py, pz):
 
 @kernel
 def arc_to(pose, to_lengths, table):
-    """Return x and `actuation` (3,) of the arc that ends at a pose's point."""
+    """Return x, and `actuation` by table of lengths = to_lengths x (3,), of the arc to a pose."""
     x, lengths = np.empty(3), np.empty(3)
     x[0], x[1], x[2] = arc_through(pose[0, 3], pose[1, 3], pose[2, 3])
     for i in range(3):
@@ -93,7 +98,8 @@ def arc_to(pose, to_lengths, table):
 def actuation(lengths, table):
     """Return pressures (3,) that stretch free actuators so; NaN below the parabola's vertex.
 
-    `table`: length at rest and what a pressure map knows.
+    P reference with linear P + quadratic P^2 = lengths (3,) - rest; `table`: rest [m], reference
+    [Pa], linear, quadratic [m].
     """
     rest, reference, linear, quadratic = table
     found = np.empty(3)
@@ -107,7 +113,10 @@ def actuation(lengths, table):
 
 @kernel
 def arc_jacobian(x):
-    """Return (6, 3): tip twist, linear first, at the tip, base axes, per change of (u, v, s)."""
+    """Return (6, 3): tip twist, linear first, at the tip, base axes, per change of x = (u, v, s).
+
+    (dp, J dw), J = 1 + b W + c W^2 the left Jacobian of w: (2) without its singular point.
+    """
     u, v, s = x[0], x[1], x[2]
     a, b, c, da, db, _ = arc_functions(u * u + v * v)
     jacobian = np.zeros((6, 3), dtype=x.dtype)
@@ -131,7 +140,10 @@ def arc_jacobian(x):
 
 @kernel
 def weight_force(x, weight):
-    """Return (3,): the generalised force on x of a weight (3,) spread evenly along the arc."""
+    """Return (3,): the generalised force on x of a weight (3,) [N] spread evenly along the arc.
+
+    d(weight . m) / dx, where m = s (c u, c v, b) is the mean place of the arc.
+    """
     u, v, s = x[0], x[1], x[2]
     _, b, c, _, db, dc = arc_functions(u * u + v * v)
     along = weight[0] * u + weight[1] * v
@@ -145,9 +157,10 @@ def weight_force(x, weight):
 
 @kernel
 def load_force(x, fractions, wrenches, local, weight):
-    """Return (3,): generalised force on x of weight and of wrenches at fractions of the arc.
+    """Return (3,): generalised force on x of weight and of wrenches at fractions f of the arc.
 
-    A wrench is (6,), force first; base axes, or the axes of the section where `local`.
+    `weight_force` + sum f J(f x)^T wrench, J: `arc_jacobian`; a wrench is (6,), force first; base
+    axes, or the axes of the section where `local`.
     """
     total = weight_force(x, weight)
     pose = np.empty((4, 4), dtype=x.dtype)

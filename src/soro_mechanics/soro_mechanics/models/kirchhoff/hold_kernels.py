@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The condensed system of a rod whose muscles bend its modules.
 
-Unknowns per module: z = (rho, F), the vector from disk to disk and its multiplier. Unknowns per
-disk: y = (eta, mu), its body rotation increment and the multipliers of the two bends of the module
-below it. Interior nodes are eliminated per module, then z, then disk by disk to the tip.
+Stationary is E(q) - F . (sum weight R e3 - rho) + mu . (c - wanted) - give / 2 mu . mu. Unknowns
+per module t: z = (rho, F), the vector from disk to disk and its multiplier. Unknowns per disk: y =
+(eta, mu), its body rotation increment and the multipliers of the two bends of the module below it.
+Interior nodes are eliminated per module, then z, then disk by disk to the tip.
+
+Source: derived here from the energy of Chen (2022), see `rod_kernels`; checked by differences and
+by the inertia of the full system in test_kirchhoff_tangent.py. hold: HoldWork.
 """
 
 from typing import NamedTuple
@@ -48,7 +52,7 @@ class HoldWork(NamedTuple):
 
 @kernel
 def make_hold_work(modules):
-    """Return the scratch of the module systems."""
+    """Return the scratch of the systems of so many modules."""
     return HoldWork(
         np.zeros((modules, 6, 6)),
         np.zeros((modules, 6, 6)),
@@ -64,7 +68,10 @@ def make_hold_work(modules):
 
 @kernel
 def _interior_balance(gradient, diagonal, per, pivots, right_e):
-    """Hand the disks their own blocks; return the squared moments of the interior nodes."""
+    """Hand the disks their own blocks; return the squared moments of the interior nodes.
+
+    gradient, diagonal: of RodWork, those of every per-th node to right_e and pivots of HoldWork.
+    """
     balance = 0.0
     for n in range(1, gradient.shape[0]):
         if n % per != 0:
@@ -79,7 +86,7 @@ def _interior_balance(gradient, diagonal, per, pivots, right_e):
 
 @kernel
 def _fill_module(t, matrix, slope, second, hold):
-    """Write one module's blocks: local, ends, and the direct parts of pivots and couplings."""
+    """Write module t's blocks in hold, of matrix (9, 9), bends' slope (2, 9), second (9, 9)."""
     pivots, across = hold.pivots, hold.across
     a, b = hold.local[t], hold.ends[t]
     for i in range(3):
@@ -105,7 +112,7 @@ def _fill_module(t, matrix, slope, second, hold):
 
 @kernel
 def _reduce_module(t, hold):
-    """Eliminate z of one module; False when its local matrix is singular."""
+    """Eliminate z of module t of hold, reduced = local^-1 ends; False when local is singular."""
     inverse, pivots, across = hold.inverse, hold.pivots, hold.across
     b, x = hold.ends[t], hold.reduced[t]
     inverse[t] = 0.0
@@ -132,22 +139,11 @@ def _reduce_module(t, hold):
 def hold_system(state, rod_data, dead, body, wanted, rod, hold):
     """Assemble and condense everything onto the disks.
 
-    Parameters
-    ----------
-    state : tuple
-        Quaternions, forces, and the multipliers mu (m, 2) [N] of the bends.
-    wanted : ndarray, shape (m, 2)
-        Commanded bends [m].
-    rod_data : tuple
-        (stiffness, element, muscle radius, give of a bend per mu [m/N], `combine` of all modules):
-        c = wanted + give mu.
-    body : ndarray, shape (3,) [N m]
-        Dead tip moment in the tip's axes.
-
-    Returns
-    -------
-    tuple
-        (singular, negative interior pivots, squared moments, squared bend errors)
+    state: quaternions, forces, and the multipliers mu (m, 2) [N] of the bends; rod_data:
+    (stiffness, element, muscle radius, give of a bend per mu [m/N], `combine` of all modules), c =
+    wanted + give mu; dead: see `rod_system`; body (3,) [N m]: dead tip moment in the tip's axes;
+    wanted (m, 2): commanded bends [m]; rod: RodWork; hold: HoldWork, out. Returns (singular,
+    negative interior pivots, squared moments, squared bend errors).
     """
     stiffness, h, radius, give, combine = rod_data
     q, force, bend = state
@@ -204,7 +200,7 @@ def hold_system(state, rod_data, dead, body, wanted, rod, hold):
 
 @kernel
 def hold_solve(hold, body, sign, right_z, right_e, disk_pivots):
-    """Solve the condensed system in place for right sides (m, 6, k) and (m + 1, 5, k).
+    """Solve hold's condensed system in place for right_z (m, 6, k) and right_e (m + 1, 5, k).
 
     `sign` is 1, or -1 for the transposed system (a dead moment `body` makes them differ).
     `disk_pivots` (m + 1, 5, 5) receives the pivot blocks as they are eliminated; the inertia of

@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Forward kinematics from muscle lengths: rod and muscles of least energy."""
+"""Forward kinematics from muscle lengths: rod and muscles of least energy.
+
+Source: Newton's method on `hold_kernels`, derived here; checked by a general optimiser in
+test_kirchhoff.py and by differences in test_kirchhoff_tangent.py.
+"""
 
 import math
 
@@ -16,7 +20,10 @@ from soro_mechanics.numerics.vector_kernels import in_axes
 
 @kernel
 def _apply(q, force, bend, right_z, right_e, factor, step):
-    """Take a Newton step, scaled down where it would turn a node too far; False when absurd."""
+    """Take a Newton step, scaled down where it would turn a node too far; False when absurd.
+
+    q, force, bend: state; right_z, right_e: solved; factor: of RodWork; step (n, 3): scratch.
+    """
     modules = force.shape[0]
     per = (q.shape[0] - 1) // modules
     for t in range(modules):
@@ -33,11 +40,12 @@ def _apply(q, force, bend, right_z, right_e, factor, step):
 
 @kernel
 def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
-    """Solve from a shape (q, F, mu), which stays.
+    """Solve from a shape (q, F, mu), start, which stays.
 
     Returns shape, muscle lengths (m, 3) [m], `tip_response` (zero where it has not converged) and
     (converged, iterations, residual, negative eigenvalues). The residual is the norm of moments
-    over A / L and of missed bends over the disk radius.
+    over A / L and of missed bends over the disk radius, below tolerance; limit: of iterations.
+    rod_data, wanted: as of `hold_system`; loads: dead, tip moment (3,) [N m], base axes.
     """
     state = q, force, bend = start[0].copy(), start[1].copy(), start[2].copy()
     rod, hold = make_rod_work(q.shape[0]), make_hold_work(force.shape[0])
@@ -74,16 +82,11 @@ def hold_newton(start, rod_data, loads, wanted, tolerance, limit):
 
 @kernel
 def tip_response(q, moment, modules, scratch):
-    """Return what a unit tip wrench (base axes) does.
+    """Return what a unit tip wrench (base axes) does: compliance, by_bend, below.
 
-    Returns
-    -------
-    compliance : ndarray, shape (6, 6)
-        Tip twist per tip wrench.
-    by_bend : ndarray, shape (6, m, 2)
-        Tip twist per commanded bend.
-    below : int
-        Negative eigenvalues of the pivot blocks: with the interior ones they are the inertia.
+    compliance (6, 6): tip twist per tip wrench; by_bend (6, m, 2): tip twist per commanded bend,
+    by the transposed system; below: negative eigenvalues of the pivot blocks: with the interior
+    ones they are the inertia. q; moment (3,): dead [N m]; modules: m; scratch: HoldWork.
     """
     rotation, disk_pivots = np.empty((3, 3)), np.empty((modules + 1, 5, 5))
     rotation_of(q[q.shape[0] - 1], rotation)
@@ -120,7 +123,7 @@ def tip_response(q, moment, modules, scratch):
 
 @kernel
 def _negative_pairs(local):
-    """Count the negative eigenvalues of a module's symmetric matrix, by inertia; it is destroyed.
+    """Count the negative eigenvalues of a module's symmetric local, by inertia; it is destroyed.
 
     A pivot is a pair of rho and F: alone neither has one in a straight module without load.
     """

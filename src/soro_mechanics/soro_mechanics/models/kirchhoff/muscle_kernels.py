@@ -6,6 +6,10 @@ Muscle i of a module joins points at the same radius and angle beta_i on the dis
 the module (`MuscleBackbone.muscle_angles`). Three lengths over-determine the two bends of an
 inextensible backbone, so that two combinations constrain the shape: c1 = 2/3 sum l_i cos(beta_i),
 c2 = 2/3 sum l_i sin(beta_i); their mean is free. `combine` (2, 3) holds these factors of a module.
+start, end (3, 3): rotations of its disks; rho (3,): the vector between them [m], base axes.
+
+Source: Chen (2022), Front. Mech. Eng. 17(2), eqs (52)-(54); bends and derivatives derived here,
+checked by differences in test_kirchhoff_rod.py.
 """
 
 import math
@@ -28,7 +32,7 @@ from soro_mechanics.numerics.vector_kernels import (
 
 @merged_kernel
 def _muscle(rho, start, end, x, y):
-    """Return the vector along a muscle at (x, y) of disks with rotations `start` and `end`."""
+    """Return rho + (end - start) u, u = (x, y, 0) [m]: the vector along a muscle, base axes."""
     along_x = minus(column_at(end, 0, 0), column_at(start, 0, 0))
     along_y = minus(column_at(end, 0, 1), column_at(start, 0, 1))
     return plus(plus(vector_at(rho, 0, 1), times(x, along_x)), times(y, along_y))
@@ -36,7 +40,7 @@ def _muscle(rho, start, end, x, y):
 
 @kernel
 def muscle_lengths(rho, start, end, combine, radius, lengths):
-    """Write three lengths for disk rotations `start`, `end` and the vector rho between them."""
+    """Write three lengths |`_muscle`| [m], u = 1.5 radius combine[:, i], of rho, start, end."""
     for i in range(3):
         d = _muscle(rho, start, end, 1.5 * radius * combine[0, i], 1.5 * radius * combine[1, i])
         lengths[i] = math.sqrt(dot(d, d))
@@ -44,7 +48,7 @@ def muscle_lengths(rho, start, end, combine, radius, lengths):
 
 @kernel
 def shape_lengths(q, h, radius, combine, lengths):
-    """Write the muscle lengths (modules, 3) of a shape, eqs (52)-(54); combine (modules, 2, 3)."""
+    """Write the muscle lengths (m, 3) of q, h, radius, eqs (52)-(54); combine (m, 2, 3)."""
     modules = lengths.shape[0]
     per = (q.shape[0] - 1) // modules
     rho, start, end = np.empty((modules, 3)), np.empty((3, 3)), np.empty((3, 3))
@@ -57,13 +61,13 @@ def shape_lengths(q, h, radius, combine, lengths):
 
 @kernel
 def bends_of(lengths, combine):
-    """Return (c1, c2) of three lengths."""
+    """Return (c1, c2) of three lengths, combine lengths."""
     return dot(row_at(combine, 0, 0), lengths), dot(row_at(combine, 1, 0), lengths)
 
 
 @kernel
 def by_lengths(by_bend, combine, out):
-    """Write what lengths (3 modules,) change, given what bends (modules, 2) do, row by row."""
+    """Write out (n, 3 m) = by_bend (n, m, 2) combine (m, 2, 3): what lengths change."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             bends, factors = by_bend[i, j // 3], combine[j // 3]
@@ -74,9 +78,9 @@ def by_lengths(by_bend, combine, out):
 def bend_constraints(rho, start, end, combine, radius, multiplier, lengths, out):
     """Write lengths (3,), d(c1, c2) (2, 9) and sum of multiplier times second derivatives (9, 9).
 
-    The latter two are `out`.
-
-    Variables: rho in base axes, then the body increments of the first and of the last disk.
+    The latter two are `out`. Variables: rho in base axes, then the body increments of the first
+    and of the last disk (start, end). D = dd, d = `_muscle`: dl = d . D / l, d2l = (D^T D - dl^T
+    dl + d . d2d) / l. combine; radius [m]; multiplier (2,) [N].
     """
     gradient, hessian = out
     gradient[:] = hessian[:] = 0.0
@@ -113,7 +117,10 @@ def bend_constraints(rho, start, end, combine, radius, multiplier, lengths, out)
 
 @kernel
 def _add_turn(hessian, at, rotation, d, x, y, weight):
-    """Add d2 of d . R exp(eta) u: (m u^T + u m^T) / 2 - (m . u) I with m = R^T d."""
+    """Add weight ((m u^T + u m^T) / 2 - m . u) at hessian's `at`, m = rotation^T d, u = (x, y, 0).
+
+    This is d2 of d . R exp(eta) u.
+    """
     m0, m1, m2 = in_axes(rotation, d)
     hessian[at, at] -= weight * m1 * y
     hessian[at + 1, at + 1] -= weight * m0 * x

@@ -3,7 +3,10 @@
 """The rod of least energy through a prescribed end point, and attitude where asked (Chen 2022).
 
 The reaction at the end point is a multiplier, so that equilibrium holds exactly; the end position
-is row (48), the attitude rows are (49).
+is row (48), the attitude rows are (49). Arguments: see `rod_kernels`.
+
+Source: Chen (2022), Front. Mech. Eng. 17(2), eqs (48)-(49); solved by Newton's method instead of
+(51), checked by rods of scipy in test_kirchhoff_inverse.py.
 """
 
 import math
@@ -64,7 +67,10 @@ def make_rod_work(nodes):
 
 @kernel
 def _attitude_error(rotation, wanted, attitude, out):
-    """Write the body rotation vector that is missing; return how many rows are prescribed."""
+    """Write the body rotation vector that is missing, out; return how many rows are prescribed.
+
+    FULL attitude: log(rotation^T wanted), (3, 3); AXIS: the shortest turn of z, about x and y.
+    """
     out[:] = 0.0
     if attitude == FREE:
         return 0
@@ -85,7 +91,12 @@ def _attitude_error(rotation, wanted, attitude, out):
 
 @kernel
 def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
-    """Write the 6 x 6 system of (end increment, dF); return (rows prescribed, squared errors)."""
+    """Write the 6 x 6 system of (end increment, dF): matrix (6, 6), right (6, 1).
+
+    Rows: end moment = that of goal: Goal, or increment = `_attitude_error`; rho (1, 3) = target.
+    Returns (rows prescribed, squared errors of turn and moment). q; matrix9, right9: of
+    `eliminate_module`; work: RodWork.
+    """
     gradient, diagonal = work.gradient, work.diagonal
     last = q.shape[0] - 1
     rotation = np.empty((3, 3))
@@ -120,8 +131,9 @@ def _end_system(q, matrix9, right9, work, goal, rho, matrix, right):
 def reach_newton(q, force, rod, dead, goal, tolerance, limit, work):
     """Iterate in place; return (converged, iterations, residual, negative pivots, matrix (6, 6)).
 
-    The residual is the norm of moments over A / L, of the missed distance over L and of the
-    missed angle. The matrix is the last end system, before it was solved.
+    The residual is the norm of moments over A / L, of the missed distance over L and of the missed
+    angle. The matrix is the last end system, before it was solved. q, force (1, 3); rod:
+    stiffness, h; dead: see `rod_system`; goal; tolerance; limit; work: RodWork.
     """
     stiffness, h = rod
     gradient, factor, step = work.gradient, work.factor, work.step

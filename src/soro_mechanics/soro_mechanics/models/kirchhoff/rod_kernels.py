@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of the inextensible rod of Chen 2022: energy in unit quaternions, scalar first.
 
-Curvature of an element by the finite difference w = 2 vec(q* q') at its middle, which for nodes
-a, b is 2 vec(a* b) / h; positions by Simpson's rule along R e3, eqs (46)-(47). Rotations change by
+Curvature of an element by the finite difference w = 2 vec(q* q') at its middle, which for nodes a,
+b is 2 vec(a* b) / h; positions by Simpson's rule along R e3, eqs (46)-(47). Rotations change by
 increments in the body frame, q <- q exp(eta / 2), so that every quaternion keeps its norm (39).
 
 The rod is cut into modules between constraint disks. Multipliers F, one vector per module, hold
 rho = sum weight R e3, the vector from disk to disk: they are the internal force that acts beside
 the known loads. A module's interior nodes are eliminated onto (first node, last node, F).
+Arguments: q (n, 4); h: of an element [m]; stiffness (3,): A, B, C [N m^2]; force (m, 3): F [N].
+
+Source: Chen (2022), Front. Mech. Eng. 17(2), eqs (39), (42), (46)-(47); derivatives and
+elimination derived here, checked by differences and the dense system in test_kirchhoff_rod.py.
 """
 
 import math
@@ -52,7 +56,7 @@ class RodWork(NamedTuple):
 
 @kernel
 def rotation_of(q, out):
-    """Write the rotation matrix of a unit quaternion."""
+    """Write the rotation matrix of a unit quaternion q (4,), eq (42), to out (3, 3) or larger."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     out[0, 0] = 1.0 - 2.0 * (y * y + z * z)
     out[0, 1] = 2.0 * (x * y - w * z)
@@ -67,14 +71,14 @@ def rotation_of(q, out):
 
 @merged_kernel
 def axis_of(q, n):
-    """Return R e3 of node n."""
+    """Return R e3 of node n of q (nodes, 4)."""
     w, x, y, z = q[n, 0], q[n, 1], q[n, 2], q[n, 3]
     return 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
 
 
 @kernel
 def turn_quaternion(q, turn):
-    """Apply the body rotation vector `turn` (3,) to q in place and normalise."""
+    """Apply the body rotation vector `turn` (3,) to q in place and normalise: q exp(turn / 2)."""
     half = 0.5 * math.sqrt(dot(turn, turn))
     c = math.cos(half)
     p = times(0.5 * (math.sin(half) / half if half > 1e-8 else 1.0), turn)
@@ -87,7 +91,7 @@ def turn_quaternion(q, turn):
 
 @kernel
 def turn_nodes(q, step):
-    """Turn all nodes by a step, by less where it is too long; return its part, 0 where absurd."""
+    """Turn all nodes of q by a step, by less where too long; return its part, 0 where absurd."""
     largest = 0.0
     for n in range(1, q.shape[0]):
         turn = row_at(step, n, 0)
@@ -109,7 +113,7 @@ def simpson_weight(place):
 
 @kernel
 def module_vectors(q, h, modules, rho):
-    """Write rho (modules, 3): the Simpson sums of R e3 over every module."""
+    """Write rho (modules, 3), h / 3 sum w R e3 of q over every module, w = 1, 4, 2, ... 4, 1."""
     per = (q.shape[0] - 1) // modules
     for t in range(modules):
         total = 0.0, 0.0, 0.0
@@ -122,7 +126,11 @@ def module_vectors(q, h, modules, rho):
 
 @kernel
 def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
-    """Add one element's bending and torsion: gradient and exact Hessian in body increments."""
+    """Add 2 / h v . S v, S = diag(stiffness), v = vec(a* b), to gradient and Hessian (exact).
+
+    Body increments: dv = M eta_b - M^T eta_a, M = (p + [v]x) / 2, p the scalar of a* b. a, b:
+    nodes e, e + 1; gradient (n, 3), diagonal (n, 3, 3): added to; coupling (n, 3, 3): out at e.
+    """
     start, end = vector_at(a, 1, 1), vector_at(b, 1, 1)
     p = a[0] * b[0] + dot(start, end)
     v = minus(minus(times(a[0], end), times(b[0], start)), cross(start, end))
@@ -150,14 +158,10 @@ def _add_element(a, b, stiffness, h, e, gradient, diagonal, coupling):
 
 @kernel
 def rod_system(q, stiffness, h, dead, force, work):
-    """Fill gradient, Hessian blocks, couplings and d gradient / d F of `RodWork`.
+    """Fill gradient, Hessian blocks, couplings and d gradient / d F of `RodWork`, work.
 
-    Parameters
-    ----------
-    dead : ndarray, shape (n, 3) [N m]
-        Known loads: Simpson weight times the force beyond a node.
-    force : ndarray, shape (modules, 3) [N]
-        Multipliers F.
+    Elements, and -p . R e3 of nodes with p = dead + weight F; gradient (R^T p) x e3. q, stiffness,
+    h, force; dead (n, 3) [N m]: known loads, Simpson weight times the force beyond a node.
     """
     gradient, diagonal, coupling, lever, _, _ = work
     count = q.shape[0]
@@ -195,7 +199,7 @@ def rod_system(q, stiffness, h, dead, force, work):
 
 @kernel
 def _inverse3(p, out):
-    """Write the inverse of a symmetric 3 x 3 matrix; return the number of negative eigenvalues."""
+    """Write the inverse of symmetric p (3, 3), out; return the number of negative eigenvalues."""
     a, b, c = row_at(p, 0, 0), row_at(p, 1, 0), row_at(p, 2, 0)
     x, y, z = cross(b, c), cross(c, a), cross(a, b)
     det = dot(a, x)
@@ -207,17 +211,17 @@ def _inverse3(p, out):
 
 @merged_kernel
 def _inner(a, i, b, j):
-    """Return the product of two columns of three numbers."""
+    """Return a[:, i] . b[:, j], columns of three numbers."""
     return dot(column_at(a, 0, i), column_at(b, 0, j))
 
 
 @kernel
 def eliminate_module(first, per, work, matrix, right):
-    """Eliminate a module's interior nodes onto (first node, last node, F).
+    """Eliminate a module's interior nodes onto (first node, last node, F) of `RodWork`, work.
 
     Writes matrix (9, 9) and right (9,), which hold what elimination adds to the three blocks and
     the direct couplings, but not the end nodes' own diagonal blocks, and `factor` of the interior
-    nodes. Returns the negative pivots.
+    nodes; first: of nodes; per: elements. Returns the negative pivots.
     """
     gradient, diagonal, coupling, lever, factor, _ = work
     matrix[:] = right[:] = 0.0
@@ -280,7 +284,11 @@ def eliminate_module(first, per, work, matrix, right):
 
 @kernel
 def back_substitute(first, per, factor, start, end, force, out):
-    """Write the increments (n, 3) of a module's interior nodes for known ends and dF."""
+    """Write the increments out (n, 3) of a module's interior nodes for known ends and dF.
+
+    out_n = -factor_n (start, force, out_(n+1), 1); first, per, factor: as of `eliminate_module`;
+    start, end (3,).
+    """
     for j in range(3):
         out[first + per, j] = end[j]
     for k in range(per - 1, 0, -1):
@@ -295,7 +303,7 @@ def back_substitute(first, per, factor, start, end, force, out):
 
 @kernel
 def station_poses(q, h, every, poses):
-    """Write the poses (stations, 4, 4) of every so many nodes."""
+    """Write the poses (stations, 4, 4) of every so many nodes of q, h."""
     points = np.empty((q.shape[0], 3))
     positions(q, h, points)
     for k in range(poses.shape[0]):
@@ -308,7 +316,7 @@ def station_poses(q, h, every, poses):
 
 @kernel
 def positions(q, h, out):
-    """Write node positions (n, 3): Simpson over pairs of elements, its half-step rule between."""
+    """Write node positions out (n, 3) by q, h: Simpson over pairs, its half-step rule between."""
     out[0] = 0.0
     for n in range(0, q.shape[0] - 2, 2):
         a, b, c = axis_of(q, n), axis_of(q, n + 1), axis_of(q, n + 2)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actuation stage of the Cosserat models: pressure and self-weight, ramped in increments.
 
-Body-frame equilibrium of a chain of segments per unloaded length x (Shi 2023, (8)-(9)), with
-gamma = R' g (gravity in the section's axes) and M the transmitted moment, m(x) the mass beyond x:
+Body-frame equilibrium of a chain of segments per unloaded length x, with gamma = R' g (gravity in
+the section's axes) and M the transmitted moment, m(x) the mass beyond x:
 
     gamma' = -k x gamma,    M' = -k x M - lambda v x (m gamma),    k = lambda u.
 
@@ -12,7 +12,13 @@ variational columns integrated in the same RK4, M = 0 at the tip.
 
 A section's record `f` (12): stretch, N, M (3), u (3), Q (2), shear (2): stretch, total section
 force and moment (pressure included), curvature and shear strain per current length. `record`
-(elements, 3, 12) holds it at the start, the middle and the end of every element.
+(elements, 3, 12) holds it at the start, the middle and the end of every element. `taken`:
+Increment; e, point: of a section; y (6,): (gamma, M); columns: their variations by M(0), then by
+the parameters.
+
+Source: Shi (2023), Int. J. Robotics Research, eqs (8)-(9), (24)-(26), (31)-(38); EXACT and
+variations derived here, checked by many published increments and by differences in
+test_segment_models.py.
 """
 
 from typing import Any, NamedTuple
@@ -68,8 +74,10 @@ class Increment(NamedTuple):
 def law_factors(old, old_force, force, c_axial, rule):
     """Return stretch, its derivatives, and the bending and shear factors with theirs.
 
-    stretch' by (old stretch, force, old force); bending factor and its derivatives by (old
-    stretch, stretch); shear factor likewise. NaN where the section stretches without bound.
+    PUBLISHED: stretch = old (1 + old c_axial (force - old_force)), factors old^2 and old; EXACT:
+    1 / (1 - c_axial force), factors old stretch, (old + stretch) / 2. stretch' by (old stretch,
+    force, minus old force); factors' by (old stretch, stretch). c_axial: 1 / EA [1/N]; rule:
+    PUBLISHED or EXACT. NaN where the section stretches without bound.
     """
     if rule == EXACT:
         # d lambda = lambda^2 dN / EA0 integrates to this; the integral of lambda^2 dM over a
@@ -88,9 +96,10 @@ def law_factors(old, old_force, force, c_axial, rule):
 def section_changes(taken, e, point, old_slopes, count, changes):
     """Write how the parameters change the section itself: `changes`, 12 LANES for every block.
 
-    `old_slopes`: of the stretch by the old one, the force and the old force. Rows: stretch, old
-    stretch, bending and torsion (3), shear (2) by the change of the wrench, curvature (3), shear
-    strain (2). The parameters are the last ``d_record.shape[3]`` of `count` columns.
+    `old_slopes`: of the stretch by the old one, the force and (minus) the old force. Rows:
+    stretch, old stretch, bending and torsion (3), shear (2) by the change of the wrench, curvature
+    (3), shear strain (2). The parameters are the last ``d_record.shape[3]`` of `count` columns;
+    taken, e, point: see above.
     """
     d_record, d_press = taken.d_record, taken.d_press
     i = taken.chain.segments[e]
@@ -118,9 +127,11 @@ def section_changes(taken, e, point, old_slopes, count, changes):
 def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
     """Write d/dx of y = (gamma, M) and of its variations at [stage] of `rates`.
 
-    `columns` (size,) and ``rates[1]`` (4, size) hold the variations in blocks of LANES columns,
-    (6, LANES) each, so that the compiler turns their loop into vector instructions; `changes`: see
-    `section_changes`. The columns before those of the parameters vary M(0) only.
+    u = u_0 + b c (press + M - M_0), shear likewise, b of `law_factors`, 0: of the record.
+    `columns` (size,) and ``rates[1]`` (4, size) hold the variations, count of them, in blocks of
+    LANES columns, (6, LANES) each, so that the compiler turns their loop into vector instructions;
+    `changes`: see `section_changes`. The columns before those of the parameters vary M(0) only.
+    taken, e: see above; stage: 0-3 of RK4.
     """
     record, press = taken.record, taken.press
     dy, d_columns = rates
@@ -167,9 +178,10 @@ def ramp_rates(taken, e, stage, y, columns, count, changes, rates):
 
 @kernel
 def cross_link(y, columns, length, link_mass, mass_after):
-    """Carry (gamma, M) and blocks of its variations (size,) over a rigid link of a `length` [m].
+    """Carry y and blocks of columns (size,) over a rigid link of a `length` [m].
 
-    `link_mass` is in its middle, `mass_after` behind it [kg].
+    M += length (mass_after + link_mass / 2) gamma x e3: `link_mass` is in its middle, `mass_after`
+    behind it [kg].
     """
     arm = length * mass_after + 0.5 * length * link_mass
     y[3] += arm * y[1]
@@ -182,7 +194,7 @@ def cross_link(y, columns, length, link_mass, mass_after):
 
 @merged_kernel
 def _keep(columns, d_at):
-    """Write blocks of columns (size,) as (6, columns)."""
+    """Write blocks of columns (size,) as d_at (6, columns)."""
     for c in range(d_at.shape[1]):
         first = c // LANES * BLOCK + c % LANES
         for r in range(6):
@@ -191,7 +203,7 @@ def _keep(columns, d_at):
 
 @fused_kernel
 def ramp_pass(taken, y, cols, at, d_at):
-    """Integrate all elements by RK4 from y, cols (overwritten with the tip's values).
+    """Integrate all elements of taken by RK4 from y, cols (overwritten with the tip's values).
 
     `at` (elements, 3, 6) and `d_at` (elements, 3, 6, columns) receive the state at the start, the
     middle (third-order dense output) and the end of every element.
@@ -239,7 +251,10 @@ def ramp_pass(taken, y, cols, at, d_at):
 
 @kernel
 def shoot(taken, start, at, d_at):
-    """Return the tip's state (6,) and its variations by M(0), a guess (3,), and the parameters."""
+    """Return the tip's state (6,) and its variations by M(0), a guess (3,), and the parameters.
+
+    start: M(0); taken, at, d_at: see `ramp_pass`.
+    """
     y = np.empty(6)
     cols = np.zeros((6, d_at.shape[3]))
     y[:3] = taken.gravity
@@ -252,7 +267,7 @@ def shoot(taken, start, at, d_at):
 
 @merged_kernel
 def put_wrench(press, mass, y, f):
-    """Write the wrench of a section under pressure, a mass beyond it [kg] and a state y (6,)."""
+    """Write the wrench of a section, f, under press (3,), a mass beyond it [kg] and a state y."""
     f[1] = press[0] + mass * y[2]
     f[2], f[3], f[4] = press[1] + y[3], press[2] + y[4], y[5]
     f[8], f[9] = mass * y[0], mass * y[1]
@@ -260,7 +275,7 @@ def put_wrench(press, mass, y, f):
 
 @kernel
 def update_record(taken, at, d_at):
-    """Replace the record (and its variations) by that of the states `at`, `d_at` (parameters)."""
+    """Replace taken's record (and variations) by that of the states `at`, `d_at` (parameters)."""
     lengths, segments, sections, masses, _, _ = taken.chain
     record, d_record, press, d_press = taken.record, taken.d_record, taken.press, taken.d_press
     parameters = d_record.shape[3]
@@ -307,9 +322,10 @@ def update_record(taken, at, d_at):
 def solve_increment(taken, scale, start, linear_below, at, d_at, parameter_at):
     """Shoot for M(0) of one increment and apply the last Newton step to the whole solution.
 
-    `start` (3,) is the guess and receives M(0). Once the scaled residual is below `linear_below`
-    the correction is applied through the variational columns, which leaves an error of the order
-    of its square. Returns (passes, predicted residual); NaN where it failed.
+    `start` (3,) is the guess and receives M(0). Once |M(tip)| / scale is below `linear_below` the
+    correction is applied through the variational columns, which leaves an error of the order of
+    its square. taken; at, d_at, parameter_at: out, states, by M(0), by the parameters. Returns
+    (passes, predicted residual); NaN where it failed.
     """
     parameters = taken.d_record.shape[3]
     a = np.empty((3, 3))
@@ -343,9 +359,9 @@ def solve_increment(taken, scale, start, linear_below, at, d_at, parameter_at):
 
 @kernel
 def _apply_last_step(at, d_at, b, parameter_at):
-    """Move the strains (elements, 3, 6) by the last step b[:, 0], their derivatives by b[:, 1:].
+    """Move the states (elements, 3, 6) by the last step b[:, 0], their derivatives by b[:, 1:].
 
-    ``at += d_at b``, and by parameter k: ``d_at[3 + k] + d_at b_k``.
+    ``at += d_at b``, and by parameter k: ``d_at[3 + k] + d_at b_k``, to parameter_at.
     """
     parameters = parameter_at.shape[3]
     for e in range(at.shape[0]):
@@ -366,9 +382,9 @@ def _apply_last_step(at, d_at, b, parameter_at):
 def cosserat_ramp(whole, parts, scale, linear_below, starts, warm):
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
-    parts : fractions of the load at the end of every increment, the last one 1.
-    starts : (increments, 3), M(0) of every increment; a guess where `warm`, always written.
-    Returns (passes, largest predicted residual).
+    whole: Increment at the full load; parts: fractions of it at the end of every increment, the
+    last one 1; scale [N m], linear_below: see `solve_increment`; starts (increments, 3): M(0) of
+    each; a guess where `warm`, always written. Returns (passes, largest predicted residual).
     """
     record, d_record = whole.record, whole.d_record
     elements = whole.chain.lengths.shape[0]

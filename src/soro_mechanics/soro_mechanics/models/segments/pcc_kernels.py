@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actuation stage of the constant-curvature models: one arc per segment and increment.
 
-Each segment has one stretch and one curvature vector (Shi 2023, (27)-(30)), driven by the mean of
-the section wrench over its unloaded length: the pressure's, and the mean of the weight's, which is
-the balance of virtual work for a constant strain. The states come from the same pass as the
-Cosserat ramp, with sections that do not give way.
+Each segment has one stretch and one curvature vector, driven by the mean of the section wrench
+over its unloaded length: the pressure's, and the mean of the weight's, which is the balance of
+virtual work for a constant strain. The states come from the same pass as the Cosserat ramp, with
+sections that do not give way. `x` (segments, 3): stretch and curvatures; at, d_at: `ramp_pass`.
+
+Source: Shi (2023), Int. J. Robotics Research, eqs (24)-(30); means of the weight and variations
+derived here, checked by differences in test_segment_models.py.
 """
 
 import numpy as np
@@ -25,7 +28,7 @@ from soro_mechanics.numerics.vector_kernels import column_at
 
 @kernel
 def _place_strains(chain, x, record, d_record):
-    """Write the strains x (segments, 3) and their unit variations into the record."""
+    """Write the strains x (segments, 3) of chain and their unit variations to record, d_record."""
     segments = chain.segments
     record[:] = d_record[:] = 0.0
     for e in range(segments.shape[0]):
@@ -40,7 +43,7 @@ def _place_strains(chain, x, record, d_record):
 
 @kernel
 def _means(chain, at, d_at, mean, d_mean):
-    """Write the means of (N, Mx, My) of the weight over every segment, by Simpson's rule."""
+    """Write mean, d_mean of the weight's (N, Mx, My) over chain's segments: Simpson, at, d_at."""
     lengths, segments, _, masses, _, _ = chain
     whole = np.zeros(mean.shape[0])
     mean[:] = d_mean[:] = 0.0
@@ -66,10 +69,11 @@ def _means(chain, at, d_at, mean, d_mean):
 def _fill_system(whole, part, arcs, tip, d_tip, a, b):
     """Write Newton's matrix a and right sides b: residual first, then one per parameter.
 
-    Unknowns: M(0) (3), then (stretch, two curvatures) of every segment, under `part` of the
-    pressure. Returns the largest residual of the law. `arcs`: x (segments, 3), stretch and two
-    curvatures; old (segments, 6): N, Mx, My, stretch, two curvatures of the increment before;
-    d_old by the parameters; mean (segments, 3): N, Mx, My of the weight; d_mean by the unknowns.
+    Rows: M = 0 of tip, d_tip; x = the stretch of `law_factors`, old curvatures + factor / EI (part
+    press + mean - old moments). Unknowns: M(0) (3), then x, under `part` of the pressure of whole:
+    Increment. Returns the largest residual of the law. `arcs`: x; old (segments, 6): N, Mx, My,
+    stretch, two curvatures of the increment before; d_old by the parameters; mean (segments, 3):
+    N, Mx, My of the weight; d_mean by the unknowns.
     """
     x, old, d_old, mean, d_mean = arcs
     sections = whole.chain.sections
@@ -118,7 +122,8 @@ def _fill_system(whole, part, arcs, tip, d_tip, a, b):
 def pcc_ramp(whole, parts, scale, tolerance, starts):
     """Ramp pressure and weight; write the final record and its variations by the parameters.
 
-    starts : (increments, 3) receives M(0) of every increment. Returns (passes, residual).
+    whole, parts, scale, starts (out): as of `cosserat_ramp`; tolerance: of the residual. Returns
+    (passes, residual).
     """
     chain, _, _, press, d_press, gravity, _, _ = whole
     elements = chain.lengths.shape[0]
@@ -197,7 +202,7 @@ def pcc_ramp(whole, parts, scale, tolerance, starts):
 
 @kernel
 def _final_record(whole, x, at, d_at, b):
-    """Write the strains of the arcs with the local wrench that they stand under."""
+    """Write strains x of whole's arcs, the wrench at their sections; variations by d_at and b."""
     chain, record, d_record, press, d_press = whole[:5]
     segments, masses = chain.segments, chain.masses
     parameters = d_record.shape[3]

@@ -3,14 +3,21 @@
 """Loading stage: equilibrium of a chain with fixed sections, its poses and its compliance.
 
 The actuation stage left a section record (see `cosserat_kernels`); here external loads act on
-those sections, and the strain answers linearly from there. State: position p, rotation R, and the
-transmitted wrench F = (n, m_o) about the base origin, so that a rigid link changes nothing. The
-columns are the exact variations (spatial twist eta, dF), per unloaded length x:
+those sections, and the strain answers linearly from there. State y (18,): position p, rotation R,
+and the transmitted wrench F = (n, m_o) about the base origin, so that a rigid link changes
+nothing. The columns, cols (12, columns), are the exact variations (spatial twist eta, dF), per
+unloaded length x:
 
+    p' = lambda R v,   R' = lambda R [u]x,   n' = -w,   m_o' = -p x w,
+    (v, u) = (v, u)_0 + c (Ad^T F + press - F_0),   0: of the record,
     eta' = C (dF + B(F) eta),   dF' = [0; w x (v - p x om)],   C = lambda Ad c Ad^T,
 
-and C itself, integrated, is the published compliance (4), (11). A load of wrench W at a point
-takes W off F and S eta off dF.
+and C itself, integrated (total), is the published compliance (4), (11). A load of wrench W at a
+point takes W off F and S eta off dF.
+
+Source: Shi (2023), Int. J. Robotics Research, eqs (4), (8)-(11), (52); variations and stability
+derived here, checked by differences, solve_bvp in test_segment_models.py,
+test_cosserat_references.py.
 """
 
 from typing import Any, NamedTuple
@@ -81,17 +88,17 @@ class Nodes(NamedTuple):
 
 @merged_kernel
 def _rotation(y):
-    """Return the rotation of a state, row by row."""
+    """Return the rotation of a state y, row by row."""
     return vector_at(y, 3, 1) + vector_at(y, 6, 1) + vector_at(y, 9, 1)
 
 
 @merged_kernel
 def rod_rates(rod, weight, e, stage, y, cols, rates):
-    """Write d/dx of the state and of the columns, at [stage], and of the compliance.
+    """Write d/dx of y and of cols, at [stage], and of the compliance C, in element e of rod: Rod.
 
-    `rates`: state (4, 18), columns (4, 12, columns), compliance (6, 6), scratch (6, 6). The
-    variations by the parameters belong to the last columns. Arrays are indexed, not sliced: a
-    slice costs more here than the arithmetic.
+    `rates`: state (4, 18), columns (4, 12, columns), compliance (6, 6), scratch (6, 6); weight w
+    (3,) [N/m]. The variations by the parameters belong to the last columns. Arrays are indexed,
+    not sliced: a slice costs more here than the arithmetic.
     """
     record, d_record, press, d_press = rod.record, rod.d_record, rod.press, rod.d_press
     dy, d_cols, flow, spread = rates
@@ -166,7 +173,10 @@ def rod_rates(rod, weight, e, stage, y, cols, rates):
 
 @kernel
 def take_off_load(y, cols, offset, load, local, scale):
-    """Take one load off the transmitted wrench: dead (base axes) or following the section."""
+    """Take scale times a load off y, cols: dead (base axes) or `local`, following the section.
+
+    load (6,) at p + offset R e3; dW = [0; (v + om x p) x f], or local [om x f; v x f + om x m].
+    """
     p = plus(vector_at(y, 0, 1), times(offset, vector_at(y, 5, 3)))
     f, m = vector_at(load, 0, 1), vector_at(load, 3, 1)
     if local:
@@ -191,9 +201,9 @@ def take_off_load(y, cols, offset, load, local, scale):
 
 @fused_kernel
 def rod_pass(rod, scale, y, cols, total, nodes):
-    """Integrate all elements by RK4; y, cols, total are overwritten with the tip's values.
+    """Integrate all elements of rod by RK4; y, cols, total are overwritten with the tip's values.
 
-    Ramped loads are multiplied by `scale`.
+    Ramped loads are multiplied by `scale`; nodes: Nodes, out.
     """
     chain, loads = rod.chain, rod.loads
     count = cols.shape[1]
@@ -248,7 +258,7 @@ def rod_pass(rod, scale, y, cols, total, nodes):
 @makes_arrays
 @kernel
 def _keep(nodes, node, y, cols, total):
-    """Write state, columns and integral of the chain at a node."""
+    """Write state y, columns cols and integral total of the chain at a node of nodes."""
     nodes.state[node] = y
     nodes.columns[node] = cols
     nodes.integral[node] = total
@@ -257,7 +267,7 @@ def _keep(nodes, node, y, cols, total):
 @makes_arrays
 @kernel
 def begin(start, y, cols, total):
-    """Set the clamped base: identity pose, transmitted wrench `start`, six wrench columns."""
+    """Set the clamped base: y of identity pose and wrench `start`, six wrench cols, no total."""
     y[:] = 0.0
     y[3] = y[7] = y[11] = 1.0
     y[12:] = start
@@ -269,12 +279,12 @@ def begin(start, y, cols, total):
 
 @kernel
 def solve_loaded(rod, units, tolerance, rest, start, nodes):
-    """Shoot for the base wrench `start` (6,) until no wrench is left beyond the tip.
+    """Shoot for the base wrench `start` (6,) of rod until no wrench is left beyond the tip.
 
-    rest : base wrench without the ramped loads. units : force and moment that make the residual
-    dimensionless. A start that does not converge is followed by load stepping from the unloaded
-    chain, the step halved at every failure; where nothing is ramped, one try from there is all.
-    Returns (passes, residual).
+    rest: base wrench without the ramped loads; units: force and moment that make the residual
+    dimensionless, below tolerance; nodes: out. A start that does not converge is followed by load
+    stepping from the unloaded chain, the step halved at every failure; where nothing is ramped,
+    one try from there is all. Returns (passes, residual).
     """
     least = 1.0 / 256.0 if np.any(rod.loads.ramped) else 0.5
     trial = start.copy()
@@ -303,8 +313,8 @@ def solve_loaded(rod, units, tolerance, rest, start, nodes):
 def _newton(rod, scale, units, tolerance, start, nodes):
     """Solve ``wrench beyond the tip = 0`` for the base wrench `start` (6,) by Newton's method.
 
-    `scale`: of the ramped loads; the others as of `solve_loaded`. Returns (passes, residual),
-    the residual infinite where it diverges or the system is singular.
+    `scale`: of the ramped loads; rod, units, tolerance, nodes: as of `solve_loaded`. Returns
+    (passes, residual), the residual infinite where it diverges or the system is singular.
     """
     y = np.empty(STATE)
     cols = np.empty((12, nodes.columns.shape[2]))
@@ -376,9 +386,9 @@ def without_conjugate_point(node_cols, node_total):
 
 @kernel
 def tip_compliance(states, columns, out):
-    """Write the compliance (6, 6) of the last node about itself, base axes; NaN where none is.
+    """Write the compliance out (6, 6) of the last node about itself, base axes; NaN where none is.
 
-    states (n, STATE), columns (n, 12, 6) as of `rod_pass`: twists there by wrenches there.
+    X eta dF^-1 X^T, X = [[1, -[p]x], [0, 1]]; states (n, STATE), columns (n, 12, 6): of `Nodes`.
     """
     last = states.shape[0] - 1
     a = np.empty((6, 6))
@@ -420,7 +430,7 @@ def place_nodes(states, poses):
 
 @merged_kernel
 def _nearer_rotation(r):
-    """Return R after a Newton step of its polar decomposition: nearer to a rotation."""
+    """Return r after a Newton step of its polar decomposition: (3 - R R^T) R / 2."""
     a, b, c = r[0:3], r[3:6], r[6:9]
     ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)
     aa, bb, cc = 1.5 - 0.5 * dot(a, a), 1.5 - 0.5 * dot(b, b), 1.5 - 0.5 * dot(c, c)
@@ -431,7 +441,7 @@ def _nearer_rotation(r):
 
 @merged_kernel
 def _gap(r):
-    """Return the largest number of R R^T - 1, NaN where one is."""
+    """Return the largest number of R R^T - 1, r row by row, NaN where one is."""
     a, b, c = r[0:3], r[3:6], r[6:9]
     far = larger(abs(dot(a, a) - 1.0), larger(abs(dot(b, b) - 1.0), abs(dot(c, c) - 1.0)))
     return larger(far, larger(abs(dot(a, b)), larger(abs(dot(a, c)), abs(dot(b, c)))))
@@ -439,7 +449,7 @@ def _gap(r):
 
 @kernel
 def rotation_gap(y):
-    """Return how far the integrated rotation of a state (STATE,) is from one."""
+    """Return how far the integrated rotation of a state y (STATE,) is from one, see `_gap`."""
     return _gap(_rotation(y))
 
 
