@@ -98,6 +98,7 @@ class Search:
         self._limits, self._aim = model.limits, target  # what a point is judged by
         self._asked, self._size = (target.task, target.tolerances), target.size
         self._count = spent
+        self._stands: Point | None = None  # on the target, stable, of the least energy so far
         self._began = time.perf_counter()
 
     def solve(self, guess: Guess) -> InverseSolution:
@@ -124,6 +125,8 @@ class Search:
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
                 best, settled = found, well
+        if self._stands is not None and (not best.met or best.q.status.code is not Code.NONE):
+            best = self._stands  # no step to less energy gives up what stands on the target
         if best.met:
             return self._solution(self._refined(best))
         if not best.q.status.converged:
@@ -228,6 +231,8 @@ class Search:
                 return point, True
             if not point.q.status.converged:
                 return point, False
+            if point.met and point.q.status.code is Code.NONE and limits is self._limits:
+                self._stands = point
             if (point.met and not redundant) or self._repeats(point):
                 return point, True
             if rows is None:
