@@ -264,6 +264,29 @@ def test_the_next_inverse_takes_the_iterations_of_a_forward(robot, pose, number)
     np.testing.assert_allclose(far.actuation, robot.inverse(moved(0.01)).actuation, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ('task', 'numbers'),
+    [(Task.POSITION, (19, 73, 168)), (Task.POSITION_AND_AXIS, (0, 12, 19, 23, 35, 47))],
+)
+def test_no_step_to_less_energy_gives_up_what_stands_on_the_target(robot, task, numbers):
+    actuations = list(sample_actuations(robot, 200))
+    for number in numbers:
+        q = robot.forward(actuations[number])
+        found = robot.inverse(q.tip, guess=q, task=task)
+        assert q.status.code is found.status.code is Code.NONE, number
+
+
+def test_targets_near_the_guess_are_reached(robot):
+    """Straight to the least energy 4 of these 45 searches go astray."""
+    rng, (low, high) = np.random.default_rng(7), robot.limits.T
+    for number, actuation in enumerate(sample_actuations(robot, 45)):
+        away = 0.1 * (high - low) * rng.uniform(-1.0, 1.0, low.size)
+        q = robot.forward(actuation)
+        target = robot.forward(np.clip(actuation + away, low, high), guess=q)
+        found = robot.inverse(target.tip, guess=q, task=Task.POSITION_AND_AXIS)
+        assert found.status.code is Code.NONE, number
+
+
 def test_published_moduli_make_a_chain(robot):
     printed = load_robot('pam_continuum', model='kirchhoff_published')
     model = printed._model

@@ -98,6 +98,7 @@ class Search:
         self._limits, self._aim = model.limits, target  # what a point is judged by
         self._asked, self._size = (target.task, target.tolerances), target.size
         self._count = spent
+        self._stands: Point | None = None  # on the target, stable, of the least energy so far
         self._began = time.perf_counter()
 
     def solve(self, guess: Guess) -> InverseSolution:
@@ -115,15 +116,26 @@ class Search:
             rest, names = self._at(limits.rest, None), limits.names[limits.rest.size :]
             return self._solution(rest, Code.AT_LIMIT, message, names)
         best, settled = self._search(limits, start)
-        alone = not (best.met or self.target.ends)
-        middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4)) if alone else None
+        redundant = start.z.size > self._size
+        alone = not self.target.ends
+        lost = self._stands is None and start.q.status.converged
+        if guess is not None and redundant and alone and lost:
+            # The way to less energy has led astray: there by the least change, then down.
+            self._avoid(best, settled)
+            found, _ = self._search(replace(limits, rest=start.z), start)
+            if found.met:
+                best, settled = self._search(limits, found)
+        middle = None
+        if alone and not best.met:
+            middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
         if middle is not None:  # before a target counts as unreachable
-            if settled:
-                self._known, self._ends = best.size, (limits.actuation(best.z),)
+            self._avoid(best, settled)
             found, well = self._search(limits, self._at(middle, None))
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
                 best, settled = found, well
+        if self._stands is not None and (not best.met or best.q.status.code is not Code.NONE):
+            best = self._stands  # no step to less energy gives up what stands on the target
         if best.met:
             return self._solution(self._refined(best))
         if not best.q.status.converged:
@@ -131,6 +143,11 @@ class Search:
             return self._solution(best, Code.NOT_CONVERGED, why)
         code = Code.UNREACHABLE if settled else Code.NOT_CONVERGED
         return amended(self._solution(best, code), unexplained=True)
+
+    def _avoid(self, end: Point, settled: bool) -> None:
+        """Let the next search give up where it goes to the end of this one."""
+        if settled:
+            self._known, self._ends = end.size, (self._limits.actuation(end.z),)
 
     def follow(self, guess: Configuration) -> InverseSolution | None:
         """Return the solution next to a guess, None where a few steps do not lead to one."""
@@ -228,6 +245,8 @@ class Search:
                 return point, True
             if not point.q.status.converged:
                 return point, False
+            if point.met and point.q.status.code is Code.NONE and limits.low is self._limits.low:
+                self._stands = point
             if (point.met and not redundant) or self._repeats(point):
                 return point, True
             if rows is None:
