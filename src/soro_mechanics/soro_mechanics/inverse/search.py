@@ -88,6 +88,11 @@ class Point:
     size: float  # of the residual
     known: Known = NOTHING
 
+    @property
+    def stands(self) -> bool:
+        """Whether the robot would stay there, on the target."""
+        return self.met and self.q.status.code is Code.NONE
+
 
 class Search:
     """One target of one model, and the iterations spent on it, `spent` of them before."""
@@ -118,7 +123,7 @@ class Search:
         best, settled = self._search(limits, start)
         redundant = start.z.size > self._size
         alone = not self.target.ends
-        lost = self._stands is None and start.q.status.converged
+        lost = not (best.stands or self._stands) and start.q.status.converged
         if guess is not None and redundant and alone and lost:
             # The way to less energy has led astray: there by the least change, then down.
             self._avoid(best, settled)
@@ -134,7 +139,7 @@ class Search:
             solved = found.q.status.converged and not best.q.status.converged
             if found.met or solved or found.size < best.size:
                 best, settled = found, well
-        if self._stands is not None and (not best.met or best.q.status.code is not Code.NONE):
+        if self._stands is not None and not best.stands:
             best = self._stands  # no step to less energy gives up what stands on the target
         if best.met:
             return self._solution(self._refined(best))
@@ -245,7 +250,7 @@ class Search:
                 return point, True
             if not point.q.status.converged:
                 return point, False
-            if point.met and point.q.status.code is Code.NONE and limits.low is self._limits.low:
+            if point.stands and limits.low is self._limits.low:
                 self._stands = point
             if (point.met and not redundant) or self._repeats(point):
                 return point, True

@@ -206,7 +206,7 @@ def _inverse3(p, out):
     put_vector(out[0], 0, 1, times(1.0 / det, x))
     put_vector(out[1], 0, 1, times(1.0 / det, y))
     put_vector(out[2], 0, 1, times(1.0 / det, z))
-    return (a[0] < 0.0) + (z[2] * a[0] < 0.0) + (det * z[2] < 0.0)
+    return int(a[0] < 0.0) + int(z[2] * a[0] < 0.0) + int(det * z[2] < 0.0)
 
 
 @merged_kernel
