@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, Load, load_robot, Task
+from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.inverse.steps import least_energy
 from soro_mechanics.models.network.forward_network import MAX_SOLVERS
 from soro_mechanics.models.network.guard import Guard
@@ -244,3 +245,20 @@ def test_elements_follow_a_path_by_newton_s_method():
         found = robot.inverse(target, guess=found, task=Task.POSITION_AND_AXIS)
         assert found.status.code is Code.NONE
         assert found.status.iterations <= (3 if k else 5)
+
+
+@pytest.mark.parametrize(
+    'task', [Task.POSITION, Task.POSITION_AND_AXIS, Task.POSE], ids=lambda task: task.name
+)
+def test_targets_near_the_guess_are_reached(stewart, task):
+    """From a tenth of the ranges away, also where straight ahead a limit or fold is in the way."""
+    rng, (low, high), reached = np.random.default_rng(5), stewart.limits.T, []
+    for actuation in sample_actuations(stewart, 61):
+        q = stewart.forward(actuation)
+        if q.status.code is Code.NONE:
+            away = 0.1 * (high - low) * rng.uniform(-1.0, 1.0, low.size)
+            there = stewart.forward(np.clip(actuation + away, low, high), guess=q)
+            if there.status.code is Code.NONE:
+                reached.append(stewart.inverse(there.tip, guess=q, task=task).status.code)
+    assert len(reached) > 50
+    assert set(reached) == {Code.NONE}

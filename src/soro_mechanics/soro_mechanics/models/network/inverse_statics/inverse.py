@@ -146,12 +146,10 @@ def _approach(
             spent += found.steps
     if problem.reached(found) and problem.within(found):
         return found, spent
-    near: InverseState | None = None
-    if not problem.limited:  # the nearest pose is mostly the target, and found in fewer steps
-        near = problem.nearest(replace(start))
-        spent += near.steps
-        if problem.reached(near):
-            return near, spent
+    near = problem.nearest(replace(first))  # by the least change: mostly it is the target
+    spent += near.steps
+    if problem.reached(near):
+        return _lowered(problem, near, spent)
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
@@ -167,17 +165,23 @@ def _approach(
             part = 0.5 * (goal - at)
     if at >= 1.0:
         return good, spent
-    if near is not None and good is start:  # from there it has been sought
+    if good is start:  # from there it has been sought
         return near, spent
     found = problem.nearest(good)
     spent += found.steps
-    if problem.redundant and problem.reached(found):
-        start = problem.down(found)
-        least = problem.solve(start)
-        spent += start.steps + least.steps
-        if problem.reached(least) and problem.within(least):
-            return least, spent
-    return found if problem.reached(found) or not met else problem.nearest(first), spent
+    if problem.reached(found):
+        return _lowered(problem, found, spent)
+    return near if met else found, spent
+
+
+def _lowered(problem: InverseProblem, found: InverseState, spent: int) -> tuple[InverseState, int]:
+    """Go from a point on the target to the least energy where there is a choice."""
+    if not (problem.redundant and problem.limited):
+        return found, spent
+    start = problem.down(found)
+    least = problem.solve(start)
+    good = problem.reached(least) and problem.within(least)
+    return least if good else found, spent + start.steps + least.steps
 
 
 def _described(
