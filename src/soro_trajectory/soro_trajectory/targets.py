@@ -127,7 +127,7 @@ def extent_of_workspace(robot: Robot) -> float:
         corners = np.array(np.meshgrid(*[[0.0, 1.0]] * count)).reshape(count, -1).T
     else:
         corners = np.random.default_rng(0).integers(0, 2, (256, count)).astype(float)
-    rest = np.array([a.rest for a in robot.actuators])
+    rest = robot.description.rest
     ways = [nearest_feasible(robot, low + c * (high - low)) - rest for c in corners]
     points = np.zeros((0, 3))
     for share in SHARES:

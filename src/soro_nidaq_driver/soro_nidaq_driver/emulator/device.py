@@ -47,7 +47,7 @@ class NidaqEmulator(DeviceEmulator):
                 read_optional(section, 'sensor', AnalogProperties),
                 read_optional(section, 'relay', RelayProperties) if wiring.heartbeat else None,
             )
-        span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
+        span = context.robot.maximum - context.robot.minimum
         names = tuple(c.actuator for c in wiring.channels)
         monitors = wiring.columns['feedback_scale'], wiring.columns['feedback_zero']
         self._bench = PneumaticBench(
