@@ -27,10 +27,6 @@ _told: set[str] = set()
 class RepairedCache(FunctionCache):  # type: ignore[misc]
     """Drops what it cannot load, and goes on without a cache that cannot be written."""
 
-    def repair_index(self) -> None:
-        """Drop an index that cannot be read, too; saving reads it as well."""
-        self._cache_file.__class__ = _IndexFile
-
     def load_overload(self, *asked: Any) -> Any:
         """Return a compiled kernel, None where there is none that could be used."""
         try:
@@ -51,7 +47,9 @@ class RepairedCache(FunctionCache):  # type: ignore[misc]
             )
 
 
-class _IndexFile(IndexDataCacheFile):  # type: ignore[misc]
+class RepairedIndex(IndexDataCacheFile):  # type: ignore[misc]
+    """Drops an index that it cannot read; saving reads it, too."""
+
     def _load_index(self) -> dict[Any, str]:
         try:
             found = super()._load_index()

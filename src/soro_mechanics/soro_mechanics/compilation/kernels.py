@@ -32,7 +32,11 @@ import sys
 import time
 from typing import Any, IO
 
-from soro_mechanics.compilation.kernel_cache_repair import FunctionCache, RepairedCache
+from soro_mechanics.compilation.kernel_cache_repair import (
+    FunctionCache,
+    RepairedCache,
+    RepairedIndex,
+)
 from soro_mechanics.compilation.numba_start import import_numba
 
 import_numba()
@@ -282,9 +286,9 @@ def _as_kernel(dispatcher: Any) -> Any:
         dispatcher._compiler.__class__ = _Compiler
         dispatcher._compiler.kernel = dispatcher
         if isinstance(dispatcher._cache, FunctionCache):
-            dispatcher._cache.__class__ = _Cache
-            dispatcher._cache.repair_index()
-            dispatcher._cache.options = dispatcher.targetoptions
+            cache = dispatcher._cache
+            cache.__class__, cache._cache_file.__class__ = _Cache, RepairedIndex
+            cache.options = dispatcher.targetoptions
     return dispatcher
 
 
