@@ -89,9 +89,9 @@ class Bench:
         self._law, self._ticks, self._settings = BenchLaw(), deque[Tick](maxlen=1), settings
         gate = CommandGate(self._robot.actuators, self._robot.coupled_limits)
         self._loop = ControlLoop(self._device, self._law, gate, settings, self._ticks.append)
-        self._rest = np.array([a.rest for a in self._robot.actuators])
-        span = np.array([a.maximum - a.minimum for a in self._robot.actuators])
-        room = np.array([a.maximum - a.rest for a in self._robot.actuators])
+        self._rest = self._robot.rest
+        span = self._robot.maximum - self._robot.minimum
+        room = self._robot.maximum - self._rest
         self._steps = part * span * np.where(room >= part * span, 1.0, -1.0)
         self._time = SETTLE + part * float(max(span / [a.rate for a in self._robot.actuators]))
 

@@ -54,7 +54,7 @@ class OfflineMechanics(OnlineMechanics):
         if model not in self._robots:
             robot = self._loaded.with_model(model) if model else self._loaded
             # Once: the times shown are of solving, not of loading.
-            self._rests[model] = robot.forward([a.rest for a in self.actuators])
+            self._rests[model] = robot.forward(self.description.rest)
             self._robots[model] = robot
         return self._robots[model]
 

@@ -45,7 +45,7 @@ class Seen(NamedTuple):
 
 def postures(robot: Robot, count: int, amplitude: float) -> Array:
     """Return random actuations (count, m), always the same, a part of the way to the limits."""
-    random, rest = np.random.default_rng(0), np.array([a.rest for a in robot.actuators])
+    random, rest = np.random.default_rng(0), robot.description.rest
     low, high = rest + amplitude * (robot.limits.T - rest)
     tried = low + random.random((100 * count, len(rest))) * (high - low)
     found = [target for target in tried if not robot.violations(target)]

@@ -11,8 +11,6 @@ import os
 import time
 from typing import Any
 
-import numpy as np
-
 from soro_emulation.body_time import BodyTime
 from soro_emulation.device_emulator import Array
 from soro_emulation.perturbation import NETWORK
@@ -56,7 +54,7 @@ def serve(robot_file: str, device: str, questions: Connection, answers: Connecti
     robot = read_robot_file(robot_file)
     properties = read_emulator_settings(robot, device).body
     body = EmulatedBody(robot, properties)
-    body.configuration(np.array([a.rest for a in robot.actuators]))
+    body.configuration(robot.rest)
     loading = None  # its kernels compile for minutes the first time: in equilibrium until then
     if properties.plant == 'dynamic':
         loading = ThreadPoolExecutor(1).submit(MovingBody, robot, properties)

@@ -7,13 +7,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from soro_driver.endpoint import Endpoint
 from soro_emulation.body_time import BodyTime
 from soro_emulation.event_log import EventLog
 from soro_mechanics.actuator_models.motor import PositionDrive
 from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.errors import UnknownName
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_mechanics.robot_file.section import Section
 
@@ -39,6 +40,7 @@ class DeviceEmulator(ABC):
     executor; the wire is served by threads of the emulator's own.
     """
 
+    faults: ClassVar[tuple[str, ...]]  #: what can be injected, 'none' among it
     axes: Sequence[PositionDrive] = ()  #: in the order of the actuators, of a device with motors
     body_time: BodyTime | None = None  #: of a device with a moving body of its own
 
@@ -58,13 +60,19 @@ class DeviceEmulator(ABC):
     def actuation(self, now: float) -> Array:
         """Return what the actuators really do, shape (m,) [SI]; no sensor's opinion."""
 
-    @abstractmethod
     def inject(self, fault: str, values: dict[str, Any]) -> None:
         """Break something; fault 'none' repairs everything.
 
         InvalidInput, UnknownName: with the faults that this device knows, or the value that is
         wrong.
         """
+        if fault not in self.faults:
+            raise UnknownName('fault', fault, self.faults)
+        self._break(fault, values)
+
+    @abstractmethod
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
+        """Break something, one of `faults`, or repair everything ('none')."""
 
     def load(self, wrench: Array) -> Array:
         """Take the wrench on the tip that comes from outside, and return all that acts on it.

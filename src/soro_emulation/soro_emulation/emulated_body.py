@@ -57,8 +57,8 @@ class EmulatedBody:
 
     def __init__(self, description: RobotDescription, properties: BodyProperties) -> None:
         self.robot: Robot = perturbed_robot(description, properties)
-        span = np.array([a.maximum - a.minimum for a in description.actuators])
-        rest = np.array([a.rest for a in description.actuators])
+        span = description.maximum - description.minimum
+        rest = description.rest
         law = properties.law or self.usual_law
         self._hysteresis = hysteresis(law, span, rest, properties.hysteresis)
         self.friction = TendonFriction(self.robot, properties.tendon_friction)

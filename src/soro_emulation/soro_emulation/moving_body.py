@@ -41,7 +41,7 @@ class MovingBody(EmulatedBody):
             None,
             Options(p.elements, p.retardation, drag=p.drag, incompressible=p.incompressible),
         )
-        self._felt = np.array([a.rest for a in description.actuators])
+        self._felt = description.rest
         self._clock = BodyClock(p.step)
         self._restarts = 0
         self._advance(self._felt)  # compiles, and sets the code

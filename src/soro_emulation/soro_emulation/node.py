@@ -34,7 +34,7 @@ from soro_emulation.injected_fault import parse_fault
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_msgs.msg import Configuration as ConfigurationMessage
-from soro_node.conversions import configuration_to_message, pose_to_message, wrench_to_message
+from soro_node.conversions import configuration_to_message, stamped_pose, wrench_to_message
 from soro_node.diagnostics import Diagnostics, Level
 from soro_node.executor.clock_watch import steady_timer
 from soro_node.frames import frames_for
@@ -175,8 +175,7 @@ class EmulatorNode(Node):
             self._wrenches.publish(WrenchStamped(header=header, wrench=wrench))
         for seen in () if self._tracker is None else self._tracker.due(now):
             frame_id = seen.frame_id or self._frames.base_link
-            header = Header(frame_id=frame_id, stamp=seen.stamp)
-            self._poses.publish(PoseStamped(header=header, pose=pose_to_message(seen.pose)))
+            self._poses.publish(stamped_pose(seen.pose, frame_id, seen.stamp))
 
     def _tick(self) -> None:
         step, last = self._values['step'], time.monotonic()

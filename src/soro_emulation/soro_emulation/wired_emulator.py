@@ -15,9 +15,8 @@ from soro_mechanics.core.errors import InvalidInput, UnknownName
 
 
 class WiredEmulator(DeviceEmulator):
-    """A subclass sets `wire`, lists its `faults`, and has them break."""
+    """A subclass sets `wire`, lists its `faults` with those of the wire, and has its own break."""
 
-    faults: ClassVar[tuple[str, ...]]  # with those of the wire
     claims: ClassVar[tuple[str, ...]] = ()  # that only an emulated board can be told to make
     wire: SerialPty | EmulatedBus
     _board: Any = None  # of a device that has one; a board to `close` runs reference firmware
@@ -48,10 +47,6 @@ class WiredEmulator(DeviceEmulator):
         if fault not in self.wire.faults:
             with self._lock:
                 self._break(fault, values)
-
-    def _break(self, fault: str, values: dict[str, Any]) -> None:
-        """Break the device, or repair it ('none')."""
-        raise NotImplementedError
 
     def _hear(self, frame: Any, now: float) -> list[Any]:
         with self._lock:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 import numpy as np
 
 from soro_driver.device import Array
@@ -48,13 +48,6 @@ def estimate_message(
     message.header.stamp, message.header.frame_id = stamp, frames.base_link
     message.pose.pose = pose_to_message(sensing.pose)
     message.pose.covariance = (sensing.pose_covariance + UNSENSED_TURN**2 * unsensed).ravel()
-    return message
-
-
-def tip_message(pose: Array, frames: Frames, stamp: Time) -> PoseStamped:
-    """Return the pose of the tip."""
-    message = PoseStamped(pose=pose_to_message(pose))
-    message.header.stamp, message.header.frame_id = stamp, frames.base_link
     return message
 
 

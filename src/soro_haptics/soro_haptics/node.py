@@ -35,7 +35,7 @@ from soro_driver.safety.not_allowed import NotAllowed
 from soro_driver.settings import DriverSettings, read_driver_settings, RELEASE
 from soro_haptics.environment_messages import objects_from_messages, words_of
 from soro_haptics.haptic_control import HapticControl, Haptics
-from soro_haptics.haptic_messages import estimate_message, tip_message, wrench_message
+from soro_haptics.haptic_messages import estimate_message, wrench_message
 from soro_haptics.haptic_parameters import PARAMETERS, TOPICS
 from soro_haptics.haptic_report import rendering_status, sensor_status, timing_status
 from soro_haptics.haptic_setup import make_haptics
@@ -51,7 +51,7 @@ from soro_mechanics.haptics.virtual_environment import VirtualEnvironment
 from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.msg import ActuatorCommand, ActuatorState, FlexState, TipEstimate
 from soro_msgs.srv import SetVirtualEnvironment
-from soro_node.conversions import command_message
+from soro_node.conversions import command_message, stamped_pose
 from soro_node.diagnostics import Level, PERIOD
 from soro_node.executor.any_publisher import AnyPublisherSubscription
 from soro_node.executor.worker_queue import WorkerQueue
@@ -257,7 +257,7 @@ class HapticRenderer(DriverNode):
             sensing = haptics.loop.law.sensing
             if followed(self._tip):
                 stamp = self._stamps.stamp(tick.time)
-                self._tip.publish(tip_message(sensing.pose, self._frames, stamp))
+                self._tip.publish(stamped_pose(sensing.pose, self._frames.base_link, stamp))
             # A hand that is not felt is no measured zero.
             if haptics.guard.rank > 0 and followed(self._wrench):
                 stamp = self._stamps.stamp(tick.time)

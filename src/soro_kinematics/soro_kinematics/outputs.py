@@ -13,7 +13,7 @@ from tf2_msgs.msg import TFMessage
 import tf_transformations
 
 from soro_mechanics.core.configuration import Array, Configuration
-from soro_node.conversions import HasActuators, pose_to_message, transform_to_message
+from soro_node.conversions import HasActuators, stamped_pose, transform_to_message
 from soro_node.frames import Frames
 
 JOINTS = 'angle', 'length'  # what sensor_msgs/JointState calls a position: [rad], [m]
@@ -21,8 +21,7 @@ JOINTS = 'angle', 'length'  # what sensor_msgs/JointState calls a position: [rad
 
 def tip_pose_message(q: Configuration, frames: Frames, stamp: Time) -> PoseStamped:
     """Return the pose of the tip in base_link."""
-    header = Header(frame_id=frames.base_link, stamp=stamp)
-    return PoseStamped(header=header, pose=pose_to_message(q.tip))
+    return stamped_pose(q.tip, frames.base_link, stamp)
 
 
 def transforms_message(q: Configuration, frames: Frames, stamp: Time) -> TFMessage:

@@ -25,6 +25,7 @@ from soro_node.conversions import (
     configuration_to_message,
     loads_from_messages,
     pose_from_message,
+    task_from_message,
     wrench_from_message,
 )
 from soro_node.inputs.actuator_feedback import LatestFeedback
@@ -150,10 +151,7 @@ class Services:
         return fill_code(response, status.code, status.message or status.doubt)
 
     def _target(self, request: Any) -> tuple[Array, Task]:
-        if request.task not in list(Task):
-            choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
-            raise InvalidInput('task', request.task, choices)
-        task = Task(request.task)
+        task = task_from_message(request.task)
         pose = pose_from_message(request.target.pose, 'target.pose', task is not Task.POSITION)
         return self.to_base(request.target.header, 'target.header') @ pose, task
 

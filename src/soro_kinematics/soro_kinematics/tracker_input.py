@@ -20,7 +20,7 @@ from soro_mechanics.identification.offsets import body_length
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.sensor_sections import Tracker
 from soro_msgs.msg import TrackerState
-from soro_node.conversions import marker_message, pose_from_message, pose_to_message
+from soro_node.conversions import marker_message, pose_from_message, pose_to_message, stamped_pose
 from soro_node.diagnostics import Level
 from soro_node.frames import Frames
 from soro_node.inputs.actuator_feedback import NANOSECONDS
@@ -150,5 +150,4 @@ class TrackerInput:
         tip = self._tracker.take(seen, to_base, self._model_tip(), now, arrival)
         if tip is None:
             return
-        header = Header(frame_id=self._base, stamp=message.header.stamp)
-        self._measured.publish(PoseStamped(header=header, pose=pose_to_message(tip)))
+        self._measured.publish(stamped_pose(tip, self._base, message.header.stamp))

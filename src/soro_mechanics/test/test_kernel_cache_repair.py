@@ -12,11 +12,16 @@ import numba
 import pytest
 
 PROGRAM = """
-import soro_mechanics
 import small_kernels
 print(small_kernels.twice(21.0))
 """
-KERNELS = 'import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return x + x\n'
+KERNELS = """
+from soro_mechanics.compilation.kernels import kernel
+
+@kernel
+def twice(x):
+    return x + x
+"""
 
 
 class Program:
@@ -92,7 +97,7 @@ def test_after_all_that_they_are_mended(program):
     assert program.run() == ''
 
 
-def test_a_program_that_imports_numba_drops_them_too(program):
+def test_a_program_that_imports_everything_anew_drops_them_too(program):
     (file,) = program.files('nbc')
     file.write_bytes(b'')
     said = program.start()

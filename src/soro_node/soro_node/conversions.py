@@ -14,11 +14,12 @@ from typing import Any, Protocol
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose, PoseArray, PoseStamped, Transform, Twist, Vector3, Wrench
 import numpy as np
+from std_msgs.msg import Header
 import tf_transformations
 
 from soro_mechanics.core.actuators import Actuator
 from soro_mechanics.core.array_input import finite_array
-from soro_mechanics.core.configuration import Array, Configuration, Load, LoadAxes
+from soro_mechanics.core.configuration import Array, Configuration, Load, LoadAxes, Task
 from soro_mechanics.core.errors import InvalidInput, UnknownName
 from soro_mechanics.core.status import Code, SolverStatus
 from soro_msgs.msg import ActuatorCommand, Backbone
@@ -54,6 +55,12 @@ def _vector(values: Iterable[float]) -> Vector3:
 def pose_to_message(pose: Array) -> Pose:
     """Return a Pose of a (4, 4) pose."""
     return poses_to_messages(pose[None])[0]
+
+
+def stamped_pose(pose: Array, frame_id: str, stamp: Time) -> PoseStamped:
+    """Return a PoseStamped of a (4, 4) pose in a frame."""
+    header = Header(frame_id=frame_id, stamp=stamp)
+    return PoseStamped(header=header, pose=pose_to_message(pose))
 
 
 def transform_to_message(pose: Array) -> Transform:
@@ -131,6 +138,14 @@ def pose_from_message(message: Pose, field: str = 'pose', oriented: bool = False
         pose = np.ascontiguousarray(tf_transformations.quaternion_matrix(quaternion / norm))
     pose[:3, 3] = position
     return pose
+
+
+def task_from_message(task: int, field: str = 'task') -> Task:
+    """Return what of a target counts; InvalidInput: it is none of the constants."""
+    if task not in list(Task):
+        choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
+        raise InvalidInput(field, task, choices)
+    return Task(task)
 
 
 def marker_message(message: PoseStamped | PoseArray, index: int) -> PoseStamped:

@@ -76,7 +76,7 @@ def read_wiring(section: Section, robot: RobotDescription) -> Stm32Wiring:
             pairing=_read_pairing(section, robot),
             per_module=per_module,
             dead_time=(inflate, deflate),
-            rest=np.array([a.rest for a in robot.actuators]),
+            rest=robot.rest,
             curves=_read_curves(section, names),
         )
 

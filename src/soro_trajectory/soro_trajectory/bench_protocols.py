@@ -41,7 +41,7 @@ def reach(robot: Robot, goal: Any) -> tuple[Array, Array]:
     for name in ('settle_time', 'duration', 'lowest_frequency', 'highest_frequency'):
         if not 0.0 <= getattr(goal, name) < 1e6:
             raise InvalidInput(name, getattr(goal, name), 'zero (the default) or more')
-    rest = np.array([a.rest for a in robot.actuators])
+    rest = robot.description.rest
     moving = np.array([not goal.actuator_name or name in goal.actuator_name for name in known])
     down, up = (robot.limits - rest[:, None]).T
     return rest, rest + moving * (goal.amplitude or 0.5) * np.where(up > 0.999 * -down, up, down)

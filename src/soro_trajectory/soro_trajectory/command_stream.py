@@ -126,7 +126,7 @@ class CommandStream:
         self._correction: Array | None = None
         self._lead = 0.0
         properties = robot.description.structure.get('history')
-        rest = np.array([a.rest for a in robot.actuators])
+        rest = robot.description.rest
         self._history = None if properties is None else ActuatorHistory(properties, rest)
         self._felt = rest
         self._undoes = False  # creep goes on while the robot holds

@@ -18,7 +18,7 @@ def nearest_feasible(robot: Robot, actuation: Array) -> Array:
     """
     low, high = robot.limits.T
     inside = np.clip(actuation, low, high)
-    rest = np.array([a.rest for a in robot.actuators])
+    rest = robot.description.rest
     for limit in robot.description.coupled_limits:
         total, at_rest = float(limit.coefficients @ inside), float(limit.coefficients @ rest)
         if total > limit.maximum:

@@ -25,7 +25,7 @@ from soro_mechanics.core.configuration import Array, Configuration, Task
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_node.conversions import pose_from_message
+from soro_node.conversions import pose_from_message, task_from_message
 from soro_node.inputs.external_wrench import WrenchAt
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 
@@ -135,9 +135,7 @@ def check_goal(goal: Any) -> None:
     if goal.control not in (goal.DEFAULT, goal.FEEDFORWARD, goal.FEEDBACK):
         expected = 'DEFAULT (0), FEEDFORWARD (1) or FEEDBACK (2)'
         raise InvalidInput('control', goal.control, expected)
-    if goal.task not in list(Task):
-        choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
-        raise InvalidInput('task', goal.task, choices)
+    task_from_message(goal.task)
 
 
 def _check_duration(seconds: float, speed: float) -> None:

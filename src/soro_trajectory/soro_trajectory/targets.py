@@ -14,7 +14,7 @@ from soro_mechanics.core.configuration import Array, Configuration, InverseSolut
 from soro_mechanics.core.errors import InvalidInput, SoroError
 from soro_mechanics.core.status import Code
 from soro_mechanics.robot import Robot
-from soro_node.conversions import actuation_from_names
+from soro_node.conversions import actuation_from_names, task_from_message
 from soro_node.inputs.external_wrench import WrenchAt
 from soro_trajectory.inverse_under_load import InverseUnderLoad
 from soro_trajectory.nearest_feasible import nearest_feasible
@@ -99,9 +99,7 @@ def task_of(target: Any) -> Task:
     Raises InvalidInput: it is no task, or the target asks for a velocity or a wrench, which no
     controller here follows yet (UNSUPPORTED).
     """
-    if target.task not in list(Task):
-        choices = ', '.join(f'{t.name} ({t.value})' for t in Task)
-        raise InvalidInput('tip_target.task', target.task, choices)
+    task = task_from_message(target.task, 'tip_target.task')
     for field, first, second in (('velocity', 'linear', 'angular'), ('wrench', 'force', 'torque')):
         part = getattr(target, field)
         for name in (first, second):
@@ -111,7 +109,7 @@ def task_of(target: Any) -> Task:
                 raise InvalidInput(
                     f'tip_target.{field}.{name}', given, 'zero: not followed yet', Code.UNSUPPORTED
                 )
-    return Task(target.task)
+    return task
 
 
 def extent_of_workspace(robot: Robot) -> float:
@@ -127,7 +125,7 @@ def extent_of_workspace(robot: Robot) -> float:
         corners = np.array(np.meshgrid(*[[0.0, 1.0]] * count)).reshape(count, -1).T
     else:
         corners = np.random.default_rng(0).integers(0, 2, (256, count)).astype(float)
-    rest = np.array([a.rest for a in robot.actuators])
+    rest = robot.description.rest
     ways = [nearest_feasible(robot, low + c * (high - low)) - rest for c in corners]
     points = np.zeros((0, 3))
     for share in SHARES:

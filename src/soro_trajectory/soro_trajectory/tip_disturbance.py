@@ -42,7 +42,7 @@ class TipDisturbance:
 
     def __init__(self, robot: Robot, longest: float, swing: float = 0.0) -> None:
         self._longest, self._slowness = longest, swing
-        self._rest = np.array([a.rest for a in robot.actuators])
+        self._rest = robot.description.rest
         self._half = 0.5 * (robot.limits[:, 1] - robot.limits[:, 0])
         count = len(self._rest)
         self._forces = np.diag([1.0] * 3 + [0.0] * count)  # what is alike of forces, of gains

@@ -23,7 +23,7 @@ from soro_mechanics.robot_file.reader import RobotDescription
 from soro_msgs.action import AnalyzeWorkspace
 from soro_msgs.msg import ActuatorCommand, TipTarget
 from soro_msgs.srv import ComputeCompliance, SolveForward, SolveInverse
-from soro_node.conversions import command_message, pose_to_message, wrench_to_message
+from soro_node.conversions import command_message, stamped_pose, wrench_to_message
 from soro_node.frames import Frames
 from soro_node.qos import NEWEST
 from soro_visualization.drawing.shape import Array, Shape, shape_from_message
@@ -290,9 +290,8 @@ class RobotRequests:
         self._publish(self._actuation, message, order)
 
     def _send_pose(self, pose: Array, task: str | None, follow: bool, order: int) -> None:
-        target = PoseStamped(pose=pose_to_message(pose))
-        target.header.frame_id = self._frames.base_link
-        target.header.stamp = self._node.get_clock().now().to_msg()
+        now = self._node.get_clock().now().to_msg()
+        target = stamped_pose(pose, self._frames.base_link, now)
         self._planner.refresh()
         publisher, message = self._pose, target
         if task is not None:

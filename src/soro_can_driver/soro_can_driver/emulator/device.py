@@ -79,7 +79,7 @@ class CanEmulator(WiredEmulator):
         boot = int(self._random.integers(1, 0xFFFF))
         self._board = BOARDS[brain](boot, serial, self._counts, now, motors, inputs)
         scale = wiring.direction * COUNT / wiring.ratio * np.ones(motors)
-        rest = (np.array([a.rest for a in context.robot.actuators]) - wiring.zero) / scale
+        rest = (context.robot.rest - wiring.zero) / scale
         self._board.place(rest)
         if motor is not None:
             places = zip(rest.tolist(), scale.tolist(), strict=True)

@@ -39,7 +39,7 @@ class Cia402Emulator(WiredEmulator):
         self._started = list[int]()
         self._angles = w.mode.goal is co.GOAL
         self._per_count = w.per_count if self._angles else RATED * w.per_count
-        rest = np.array([a.rest for a in context.robot.actuators]) - w.zero
+        rest = context.robot.rest - w.zero
         places = (rest / self._per_count if self._angles else 0.0 * rest).tolist()
         speeds = np.array([2.0 * a.rate for a in context.robot.actuators]) / abs(self._per_count)
         rows = zip(places, speeds.tolist(), w.per_count.tolist(), strict=True)

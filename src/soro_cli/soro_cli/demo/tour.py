@@ -204,7 +204,6 @@ def _is_recorded(session: RosSession) -> bool:
 def _visit(tour: Tour, robot: RunningRobot) -> None:
     player, watch = Player(robot), MotionWatch(robot)
     mechanics = OnlineMechanics(robot)
-    rest = np.array([a.rest for a in tour.robot.actuators])
     try:
         for share in SHARES:
             _go(tour, robot, player, watch, _posture(tour.robot, share, lopsided=True))
@@ -217,7 +216,7 @@ def _visit(tour: Tour, robot: RunningRobot) -> None:
                 break
         else:
             raise UserError(f'the device is lost again and again: {"; ".join(watch.reasons())}')
-        _go(tour, robot, player, watch, rest)
+        _go(tour, robot, player, watch, tour.robot.rest)
     finally:
         watch.close()
 
@@ -238,9 +237,7 @@ def _ask(tour: Tour, robot: RunningRobot, mechanics: OnlineMechanics, watch: Mot
 
 def _posture(robot: RobotDescription, share: float, lopsided: bool) -> Array:
     """Return a posture away from rest: all actuators alike, or one after the other less."""
-    rest = np.array([a.rest for a in robot.actuators])
-    high = np.array([a.maximum for a in robot.actuators])
-    low = np.array([a.minimum for a in robot.actuators])
+    rest, low, high = robot.rest, robot.minimum, robot.maximum
     two_sided = np.any(rest > low + 1e-9 * (high - low))
     threes = len(rest) > MODULE_BY_MODULE
     if two_sided and not lopsided and not threes:

@@ -215,7 +215,7 @@ def check_ancf(robot: RobotDescription) -> Iterator[Finding]:
         model = Ancf(robot)
     except SoroError:  # said by the check of the models
         return
-    ends = [[a.minimum for a in robot.actuators], [a.maximum for a in robot.actuators]]
+    ends = [robot.minimum, robot.maximum]
     found = [leg for end in ends for leg in model.axial_stiffness(end)]
     written = model.legs.tension
     low, high = (pick(leg.effective for leg in found) for pick in (min, max))

@@ -85,8 +85,7 @@ def _loads(robot: RobotDescription, spec: NetworkSpec) -> Iterator[Finding]:
 
 
 def _rest(model: Robot) -> Iterator[Finding]:
-    rest = np.array([a.rest for a in model.actuators])
-    q = model.forward(rest)
+    q = model.forward(model.description.rest)
     if not q.status.converged:
         yield fail('rest', 'no equilibrium', 'do the rods fit between their bodies?')
         return

@@ -76,13 +76,10 @@ def actuators(robot: RobotDescription) -> Iterator[Finding]:
 
 def coupled_limits(robot: RobotDescription) -> Iterator[Finding]:
     """Limits that never act, or that forbid the rest position."""
-    rest = np.array([a.rest for a in robot.actuators])
-    low = np.array([a.minimum for a in robot.actuators])
-    high = np.array([a.maximum for a in robot.actuators])
     for limit in robot.coupled_limits:
         c = limit.coefficients
-        largest = float(np.where(c > 0.0, c * high, c * low).sum())
-        if float(c @ rest) > limit.maximum:
+        largest = float(np.where(c > 0.0, c * robot.maximum, c * robot.minimum).sum())
+        if float(c @ robot.rest) > limit.maximum:
             yield fail(limit.name, 'forbids the rest position', 'raise it, or move the rest')
         elif largest <= limit.maximum:
             yield warn(limit.name, 'can never be exceeded', 'remove it, or lower it')

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         if pose is not None:
             return _move_to_pose(robot, arguments, pose, tolerance)
         if arguments.rest:
-            target = [a.rest for a in robot.description.actuators]
+            target = robot.description.rest.tolist()
         else:
             target = display_units.feasible_actuation(arguments.actuation, robot.description)
         return _move_to_actuation(robot, arguments, target)

@@ -177,7 +177,7 @@ def _input(arguments: argparse.Namespace, robot: RobotDescription) -> tuple[floa
     if not arguments.actuation:
         raise UserError('write an actuation to go to, or --bag BAG', 2)
     duration = asked or 2.0
-    rest = np.array([a.rest for a in robot.actuators])
+    rest = robot.rest
     rate = np.array([a.rate for a in robot.actuators])
     way = np.array(feasible_actuation(arguments.actuation, robot)) - rest
     rise = _above_zero(arguments.rise or '0.5s', 's', '--rise')

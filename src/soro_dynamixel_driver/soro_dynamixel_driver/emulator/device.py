@@ -36,7 +36,7 @@ class DynamixelEmulator(WiredEmulator):
             motor = read_motor(section, context.robot.actuators)
         self._wiring = w = read_wiring(context.wiring, context.robot)
         rates = np.array([2.0 * a.rate for a in context.robot.actuators]) / np.abs(w.per_count)
-        rest = w.counts(np.array([a.rest for a in context.robot.actuators]))
+        rest = w.counts(context.robot.rest)
         rows = zip(rest.tolist(), rates.tolist(), w.per_count.tolist(), strict=True)
         self.axes = [PositionDrive(at, rate, LAG, motor, per) for at, rate, per in rows]
         self.servos = {n: Servo(n, axis, now) for n, axis in zip(w.ids, self.axes, strict=True)}

@@ -34,8 +34,7 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     returned with their status. Absence proves nothing.
     """
     rng = np.random.default_rng(seed)
-    low = np.array([a.minimum for a in model.description.actuators])
-    high = np.array([a.maximum for a in model.description.actuators])
+    of = model.description
     length, load = extent(q), PUSH * load_scale(model)
     found = [q]
 
@@ -46,7 +45,7 @@ def solutions(model: Model, q: Configuration, starts: int, seed: int = 0) -> lis
     for other in model.released(q):
         keep(other)
     for _ in range(starts):
-        actuation = rng.uniform(low, high)
+        actuation = rng.uniform(of.minimum, of.maximum)
         wrench = load * rng.normal(size=6)
         away = model.forward(actuation, replace(q.load, wrench=wrench), q)
         if not away.status.converged:
@@ -62,8 +61,7 @@ def load_scale(model: Model) -> Array:
 
     By its compliance at rest, without weight: force and moment each in their softest direction.
     """
-    rest = np.array([a.rest for a in model.description.actuators])
-    q = model.forward(rest, LoadCase(), None)
+    q = model.forward(model.description.rest, LoadCase(), None)
     compliance = model.compliance(q, 'tangent')
     force = extent(q) / (3.0 * float(np.linalg.norm(compliance[:3, :3], 2)))
     moment = 1.0 / float(np.linalg.norm(compliance[3:, 3:], 2))
@@ -93,8 +91,7 @@ def limit_distance(model: Model, q: Configuration, actuation: Array, wrench: Arr
 
 def examined(model: Model, q: Configuration) -> Configuration:
     """Return q with what one solve does not tell in its status; see `Robot.examine`."""
-    rest = np.array([a.rest for a in model.description.actuators])
-    limit = limit_distance(model, q, q.actuation - rest, q.wrench)
+    limit = limit_distance(model, q, q.actuation - model.description.rest, q.wrench)
     status = replace(q.status, limit_distance=limit)
     if 0.0 < limit < NEAR:
         text = f'{limit:.1%} more actuation and load, counted from rest, make it unstable'

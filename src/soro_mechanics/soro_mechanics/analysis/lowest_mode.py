@@ -50,7 +50,7 @@ def lowest_mode(robot: Robot) -> Mode | None:
     is that of the file's ``control.damping``, else of an assumed retardation.
     """
     weighed = Robot(robot.description, robot.model)
-    rest, falls, q = [a.rest for a in robot.actuators], [], None
+    rest, falls, q = robot.description.rest, [], None
     try:
         for push in STEP * np.concatenate([np.eye(3), -np.eye(3)]):
             weighed.gravity = robot.gravity + push

@@ -101,7 +101,7 @@ def sample_actuations(robot: Sampled, count: int, seed: int = 0) -> Array:
     """
     if count < 1:
         raise InvalidInput('count', count, 'at least 1')
-    low, high = np.array([[a.minimum, a.maximum] for a in robot.description.actuators]).T
+    low, high = robot.description.minimum, robot.description.maximum
     shift = np.random.default_rng(seed).random(len(low))
     block = max(count, BLOCK) if robot.description.coupled_limits else count
     found, drawn = np.empty((0, len(low))), 0

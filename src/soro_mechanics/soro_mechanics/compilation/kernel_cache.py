@@ -16,8 +16,6 @@ from pathlib import Path
 import sys
 import tempfile
 
-from soro_mechanics.compilation.kernel_cache_repair import repair_broken_caches
-
 
 def kernel_hash() -> str:
     """Return a hash over all kernel sources (files named *kernels*.py) of this package."""
@@ -64,4 +62,3 @@ def use_kernel_cache() -> None:
     numba = sys.modules.get('numba')
     if numba is not None and not numba.config.CACHE_DIR:  # read when it was imported, before us
         numba.config.CACHE_DIR = os.environ['NUMBA_CACHE_DIR']
-    repair_broken_caches()

@@ -9,85 +9,36 @@ a file that cannot be read, or not be used here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 import contextlib
-import functools
 from glob import escape
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 import sys
-from types import ModuleType
 from typing import Any
 
-CACHING = 'numba.core.caching'
+from soro_mechanics.compilation.numba_start import import_numba
+
+import_numba()
+
+from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: E402
+
 _told: set[str] = set()
 
 
-def repair_broken_caches() -> None:
-    """Have Numba drop cached kernels that it cannot load, as soon as it is imported."""
-    if CACHING in sys.modules:
-        _install(sys.modules[CACHING])
-    elif not any(isinstance(finder, _Watch) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Watch())
+class RepairedCache(FunctionCache):  # type: ignore[misc]
+    """Drops what it cannot load, and goes on without a cache that cannot be written."""
 
-
-class _Watch(MetaPathFinder):
-    """Waits for Numba's cache: importing it for this would cost those who need no kernel."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name != CACHING:
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            run = spec.loader.exec_module
-
-            def run_and_install(module: ModuleType) -> None:
-                run(module)
-                _install(module)
-
-            spec.loader.exec_module = run_and_install  # type: ignore[method-assign]
-        return spec
-
-
-def _install(caching: Any) -> None:
-    if getattr(caching, 'soro_repairs', False):
-        return
-    caching.soro_repairs = True
-    cache, files = caching.Cache, caching.IndexDataCacheFile
-    cache.load_overload = _dropping(cache.load_overload, lambda self: self._cache_file, None)
-    cache.save_overload = _unless_full(cache.save_overload)
-    # Saving reads the index too.
-    files._load_index = _dropping(files._load_index, lambda self: self, {})
-
-
-def _dropping(load: Callable[..., Any], file_of: Callable[[Any], Any], nothing: Any) -> Any:
-    """Return `load` that drops a broken file and returns as if there were none."""
-
-    @functools.wraps(load)
-    def loaded(self: Any, *arguments: Any) -> Any:
+    def load_overload(self, *asked: Any) -> Any:
+        """Return a compiled kernel, None where there is none that could be used."""
         try:
-            found = load(self, *arguments)
-            if nothing is not None and not isinstance(found, type(nothing)):
-                raise TypeError(f'it holds {type(found).__name__}')
-            return found
+            return super().load_overload(*asked)
         except Exception as error:  # noqa: BLE001 - bytes that are no pickle can raise anything
-            _drop(file_of(self), error)
-            return None if nothing is None else type(nothing)()
+            _drop(self._cache_file, error)
+            return None
 
-    return loaded
-
-
-def _unless_full(save: Callable[..., Any]) -> Any:
-    """Return `save` that goes on without the cache where it cannot be written (disk full)."""
-
-    @functools.wraps(save)
-    def saved(self: Any, *arguments: Any) -> None:
+    def save_overload(self, *given: Any) -> None:
+        """Keep a compiled kernel where that is possible (disk full)."""
         try:
-            save(self, *arguments)
+            super().save_overload(*given)
         except OSError as error:
             _say(
                 self.cache_path,
@@ -95,7 +46,19 @@ def _unless_full(save: Callable[..., Any]) -> Any:
                 f'({error}); they are compiled again in every program',
             )
 
-    return saved
+
+class RepairedIndex(IndexDataCacheFile):  # type: ignore[misc]
+    """Drops an index that it cannot read; saving reads it, too."""
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            found = super()._load_index()
+            if not isinstance(found, dict):
+                raise TypeError(f'it holds {type(found).__name__}')
+            return found
+        except Exception as error:  # noqa: BLE001 - as above
+            _drop(self, error)
+            return {}
 
 
 def _drop(file: Any, error: Exception) -> None:

@@ -32,13 +32,17 @@ import sys
 import time
 from typing import Any, IO
 
+from soro_mechanics.compilation.kernel_cache_repair import (
+    FunctionCache,
+    RepairedCache,
+    RepairedIndex,
+)
 from soro_mechanics.compilation.numba_start import import_numba
 
 import_numba()
 
 from numba import njit  # noqa: E402
 from numba.core import imputils, types  # noqa: E402
-from numba.core.caching import FunctionCache  # noqa: E402
 from numba.core.codegen import ll as llvm  # noqa: E402
 from numba.core.compiler_lock import global_compiler_lock  # noqa: E402
 from numba.core.dispatcher import _FunctionCompiler  # noqa: E402
@@ -70,7 +74,7 @@ def _after_fork() -> None:
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
-class _Cache(FunctionCache):  # type: ignore[misc]
+class _Cache(RepairedCache):
     """Keeps a kernel with what Python calls it by, and without, apart."""
 
     options: dict[str, Any]  # of its kernel
@@ -282,8 +286,9 @@ def _as_kernel(dispatcher: Any) -> Any:
         dispatcher._compiler.__class__ = _Compiler
         dispatcher._compiler.kernel = dispatcher
         if isinstance(dispatcher._cache, FunctionCache):
-            dispatcher._cache.__class__ = _Cache
-            dispatcher._cache.options = dispatcher.targetoptions
+            cache = dispatcher._cache
+            cache.__class__, cache._cache_file.__class__ = _Cache, RepairedIndex
+            cache.options = dispatcher.targetoptions
     return dispatcher
 
 

@@ -72,14 +72,12 @@ class Limits:
 
 def limits_of(robot: RobotDescription) -> Limits:
     """Return the limits of a robot."""
-    actuators = robot.actuators
-    low = np.array([a.minimum for a in actuators])
-    scale = np.array([a.maximum - a.minimum for a in actuators])
-    rest = (np.array([a.rest for a in actuators]) - low) / scale
-    coupled = robot.coupled_limits
+    low, coupled = robot.minimum, robot.coupled_limits
+    scale = robot.maximum - low
+    rest = (robot.rest - low) / scale
     weights = [c.coefficients * scale for c in coupled]
     high = [c.maximum - float(c.coefficients @ low) for c in coupled]
-    names = tuple(a.name for a in actuators) + tuple(c.name for c in coupled)
+    names = tuple(x.name for x in (*robot.actuators, *coupled))
     # rows of coupled limits in units of their own size, so that TOUCHING means the same for all
     sizes = [np.abs(w).max() for w in weights]
     return Limits(
@@ -95,16 +93,14 @@ def limits_of(robot: RobotDescription) -> Limits:
 
 def extremes(description: RobotDescription) -> dict[str, Array]:
     """Return the actuations that matter: rest, all limits, one actuator at a time."""
-    rest = np.array([a.rest for a in description.actuators])
-    low = np.array([a.minimum for a in description.actuators])
-    high = np.array([a.maximum for a in description.actuators])
-    cases = {'rest': rest, 'all at minimum': low, 'all at maximum': high}
-    for i, a in enumerate(description.actuators):
+    d = description
+    rest = d.rest
+    cases = {'rest': rest, 'all at minimum': d.minimum, 'all at maximum': d.maximum}
+    for i, a in enumerate(d.actuators):
         for end, value in (('minimum', a.minimum), ('maximum', a.maximum)):
             cases[f'{a.name} at {end}'] = np.where(np.arange(len(rest)) == i, value, rest)
-    limits = description.coupled_limits
     return {
         name: value
         for name, value in cases.items()
-        if not limit_violations(description.actuators, limits, value)
+        if not limit_violations(d.actuators, d.coupled_limits, value)
     }

@@ -175,7 +175,7 @@ class _Problem:
             if name not in UNKNOWNS:
                 raise UnknownName('history', name, UNKNOWNS)
         self._robot, self._data = robot, data
-        self._rest = np.array([a.rest for a in robot.actuators])
+        self._rest = robot.description.rest
         self._span = span = np.ptp(robot.limits, axis=1)
         drives, m, k = [a.name for a in robot.actuators], len(span), len(THRESHOLDS)
         plays = THRESHOLDS < 0.4 * np.ptp(data.actuation / span, axis=0)[:, None]

@@ -83,7 +83,7 @@ def body_length(robot: Robot) -> float:
 
     Raises InvalidInput: the robot has no extent.
     """
-    q: Configuration = robot.forward([a.rest for a in robot.actuators])
+    q: Configuration = robot.forward(robot.description.rest)
     length = max(
         float(np.linalg.norm(np.diff(line[:, :3, 3], axis=0), axis=1).sum())
         for line in q.backbones

@@ -58,6 +58,21 @@ class RobotDescription:
     # parts of the family sections -> where the file states them
     paths: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """All actuators at rest, shape (m,) [SI]."""
+        return np.array([a.rest for a in self.actuators])
+
+    @property
+    def minimum(self) -> NDArray[np.float64]:
+        """All actuators at their lower limits, shape (m,) [SI]."""
+        return np.array([a.minimum for a in self.actuators])
+
+    @property
+    def maximum(self) -> NDArray[np.float64]:
+        """All actuators at their upper limits, shape (m,) [SI]."""
+        return np.array([a.maximum for a in self.actuators])
+
     def written_path(self, path: str) -> str:
         """Return where in the file a part of a family section stands."""
         return written_path(self.paths, path)

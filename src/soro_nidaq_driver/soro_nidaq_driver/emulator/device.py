@@ -16,7 +16,7 @@ from soro_emulation.injected_fault import actuator_index, finite
 from soro_emulation.pneumatic_bench import BenchProperties, CHANNEL_FAULTS, PneumaticBench
 from soro_emulation.safety_relay import RelayProperties
 from soro_mechanics.actuator_models.regulator import read_regulator
-from soro_mechanics.core.errors import InvalidInput, MissingPackage, UnknownName
+from soro_mechanics.core.errors import InvalidInput, MissingPackage
 from soro_mechanics.core.missing_package import how_to_install
 from soro_mechanics.robot_file.record import read_optional
 from soro_nidaq_driver.device import supervised
@@ -32,11 +32,11 @@ except ImportError as error:
         f"the emulated NI card needs NI-DAQmx's client: {error}; {hint}"
     ) from None
 
-FAULTS = ('none', *CHANNEL_FAULTS, 'supply', 'error', 'silent', 'late')
-
 
 class NidaqEmulator(DeviceEmulator):
     """Serves the nidaqmx client; see docs/hardware/nidaq.md for what can be broken."""
+
+    faults = ('none', *CHANNEL_FAULTS, 'supply', 'error', 'silent', 'late')
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -47,7 +47,7 @@ class NidaqEmulator(DeviceEmulator):
                 read_optional(section, 'sensor', AnalogProperties),
                 read_optional(section, 'relay', RelayProperties) if wiring.heartbeat else None,
             )
-        span = np.array([a.maximum - a.minimum for a in context.robot.actuators])
+        span = context.robot.maximum - context.robot.minimum
         names = tuple(c.actuator for c in wiring.channels)
         monitors = wiring.columns['feedback_scale'], wiring.columns['feedback_zero']
         self._bench = PneumaticBench(
@@ -79,10 +79,7 @@ class NidaqEmulator(DeviceEmulator):
         """Take how much air the chambers hold."""
         self._bench.fill(reaction, within)
 
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break something."""
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
         if fault == 'none':
             self._bench.clear_faults()
             self._service.inject_error('', 0)

@@ -19,7 +19,6 @@ from std_msgs.msg import Float64MultiArray
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import block
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
-from soro_mechanics.core.errors import UnknownName
 from soro_node.executor.polled_subscriptions import PolledSubscriptions
 from soro_node.process.log_files import NO_LOG_FILES
 from soro_node.qos import NEWEST
@@ -29,7 +28,6 @@ from soro_ros2_control_driver.wiring import read_wiring
 TIME_CONSTANT = 0.03  # s, assumed: a position-controlled servo
 STREAM = 0.2  # s; commands that are no farther apart are a stream
 PERIOD = 0.01  # s, the default update rate of a controller manager
-FAULTS = ('none', 'blocked', 'silent', 'stranger')
 
 
 class Ros2ControlEmulator(DeviceEmulator):
@@ -37,6 +35,8 @@ class Ros2ControlEmulator(DeviceEmulator):
 
     Faults: ``blocked`` (actuator), ``silent`` (no joint states), ``stranger`` (who commands too).
     """
+
+    faults = ('none', 'blocked', 'silent', 'stranger')
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -78,10 +78,7 @@ class Ros2ControlEmulator(DeviceEmulator):
         self.advance(now)
         return self.values.copy()
 
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break something."""
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
         with self._lock:
             block(self.axes, fault, values, tuple(a.name for a in self._actuators))
             if fault == 'none':

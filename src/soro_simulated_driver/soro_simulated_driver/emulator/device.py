@@ -19,7 +19,7 @@ from soro_driver.endpoint import make_private
 from soro_emulation.device_emulator import Array, DeviceEmulator, EmulatorContext
 from soro_emulation.injected_fault import block, finite, whole_number
 from soro_mechanics.actuator_models.motor import PositionDrive, read_motor
-from soro_mechanics.core.errors import InvalidInput, UnknownName
+from soro_mechanics.core.errors import InvalidInput
 from soro_simulated_driver.emulator.bank import SimulatedBank
 from soro_simulated_driver.protocol import LONGEST, PacketError, State, unpack
 from soro_simulated_driver.transport import resource
@@ -28,7 +28,6 @@ TIME_CONSTANT = 0.05  # s, assumed: that of a brisk drive
 RATE = 250.0  # states per second
 MAX_GARBAGE = 10**5  # packets at once
 MAX_NOTED = 100  # malformed packets in the log
-FAULTS = ('none', 'blocked', 'silent', 'disconnect', 'reboot', 'garbage')
 
 
 class SimulatedEmulator(DeviceEmulator):
@@ -37,6 +36,8 @@ class SimulatedEmulator(DeviceEmulator):
     Faults: ``blocked`` (actuator), ``silent`` (duration [s]: nothing is read or sent),
     ``disconnect``, ``reboot`` (disconnects, all at rest), ``garbage`` (count).
     """
+
+    faults = ('none', 'blocked', 'silent', 'disconnect', 'reboot', 'garbage')
 
     def __init__(self, context: EmulatorContext, now: float) -> None:
         super().__init__(context, now)
@@ -85,11 +86,8 @@ class SimulatedEmulator(DeviceEmulator):
             self._bank.advance(now)
             return self._bank.values.copy()
 
-    def inject(self, fault: str, values: dict[str, Any]) -> None:
-        """Break something."""
+    def _break(self, fault: str, values: dict[str, Any]) -> None:
         now = time.monotonic()
-        if fault not in FAULTS:
-            raise UnknownName('fault', fault, FAULTS)
         with self._lock:
             block(self.axes, fault, values, self._names)
             if fault == 'none':

@@ -159,17 +159,15 @@ def _tendons(
     if not drives:
         return []
     reach = max(float(np.linalg.norm(d.hole)) for d in drives)
-    lines, values = [], []
+    lines = []
     for drive in drives:
-        rod, actuator = rods[structure.rods[drive.rod].name], actuators[drive.actuator]
+        rod = rods[structure.rods[drive.rod].name]
         along = _stations(rod, _within(rod, *drive.span))
         radius = TENDON_RADIUS * (reach or float(rod.radius[0]))
         lines.append(_line(along.beside(drive.hole), radius))
-        pulled = shape.actuation.get(actuator.name, np.nan) / size_of(actuator)
-        values.append(np.full(len(lines[-1].positions), pulled))
     pulling = [actuators[d.actuator] for d in drives]
     title = 'tendons: ' + ('tension' if pulling[0].quantity == 'force' else 'pulled by')
-    tendons = _coloured('tendons', lines, values, pulling, title)
+    tendons = _coloured('tendons', lines, pulling, shape, title)
     if not reach > 0.0:
         return [tendons]
     return [
@@ -216,27 +214,27 @@ def _chambers(
     places = [(rod, i, angle) for rod, i, angle in places if rod in rods]
     if not places:
         return []
-    lines, values = [], []
-    for name, i, angle in places:
+    lines = []
+    for name, _, angle in places:
         rod = rods[name]
         radius = float(rod.radius[0])
         hole = (1.0 - 0.8 * CHAMBER) * radius * np.array([np.cos(angle), np.sin(angle)])
         along = _stations(rod, _within(rod, 0.0, 1.0)).beside(hole)
         lines.append(_line(along, CHAMBER * radius))
-        value = shape.actuation.get(actuators[i].name, np.nan) / size_of(actuators[i])
-        values.append(np.full(len(lines[-1].positions), value))
     filling = [actuators[i] for _, i, _ in places]
-    return [_coloured('chambers', lines, values, filling, f'chambers: {filling[0].quantity}')]
+    return [_coloured('chambers', lines, filling, shape, f'chambers: {filling[0].quantity}')]
 
 
 def _coloured(
-    name: str, lines: list[Cylinders], values: list[Array], actuators: list[Actuator], title: str
+    name: str, lines: list[Cylinders], actuators: list[Actuator], shape: Shape, title: str
 ) -> Fitting:
-    """Return lines in the colour of what drives them, over the range of all that do."""
+    """Return lines in the colour of what drives each of them, over the range of all that do."""
+    driven = [shape.actuation.get(a.name, np.nan) / size_of(a) for a in actuators]
+    values = np.repeat(driven, [len(line.positions) for line in lines])
     low = min(a.minimum / size_of(a) for a in actuators)
     high = max(a.maximum / size_of(a) for a in actuators)
     unit = unit_of(actuators[0])
-    return Fitting(name, _all(lines), False, None, np.concatenate(values), low, high, title, unit)
+    return Fitting(name, _all(lines), False, None, values, low, high, title, unit)
 
 
 def _sensors(structure: Any, haptic: Any, rods: dict[str, Rod]) -> Fitting | None:

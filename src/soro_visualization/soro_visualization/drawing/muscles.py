@@ -74,4 +74,4 @@ def muscles_of(description: RobotDescription) -> Muscles | None:
     backbone = description.structure.get(SECTION)
     if backbone is None:
         return None
-    return Muscles(backbone, float(np.mean([a.rest for a in description.actuators])))
+    return Muscles(backbone, float(np.mean(description.rest)))

@@ -23,8 +23,9 @@ class DrivenLimits:
     def __init__(self, description: RobotDescription, layout: Layout) -> None:
         self.description = description
         self.drives = layout.spec.drives
-        self.limits = np.array([[a.minimum, a.maximum] for a in description.actuators])
-        ends = [driven_ranges(self.drives, self.limits[:, k])[0] for k in range(2)]
+        limits = description.minimum, description.maximum
+        self.limits = np.column_stack(limits)
+        ends = [driven_ranges(self.drives, x)[0] for x in limits]
         self.low, self.high = np.minimum(*ends), np.maximum(*ends)
         self.range = self.high - self.low
         slack = LIMIT_SLACK * self.range

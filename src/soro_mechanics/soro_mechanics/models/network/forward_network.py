@@ -106,7 +106,7 @@ class ForwardNetwork(Model):
         self.spec: NetworkSpec
         self.mesh: MeshReport | None  # of a tolerance in the robot file
         self.spec, self.mesh = choose_mesh(description, description.structure['network'])
-        self.rest = np.array([a.rest for a in description.actuators])
+        self.rest = description.rest
         self.bundles = Bundles(self.spec)
         self._names = {r.name for r in self.spec.rods}
         self._solvers: dict[tuple[tuple[str, float, float | None], ...], Equilibrium] = {}

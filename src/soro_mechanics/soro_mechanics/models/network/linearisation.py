@@ -312,9 +312,7 @@ class Linearisation:
         s, places = self.layout.structure, self.layout.sensors
         count, (n, m) = len(places.rod), self.columns.shape
         longest = self.layout.most_nodes
-        found = SensorResponse(
-            np.empty(count), np.empty((count, n)), np.empty((count, m)), np.empty((count, count))
-        )
+        found = np.empty(count), *(np.empty((count, k)) for k in (n, m, count))
         with self.lock:
             sensors = Sensors(
                 places.rod,
@@ -323,13 +321,11 @@ class Linearisation:
                 np.empty((2, longest, 6, 6)),
                 np.empty((longest, 6, count)),
                 np.empty((6, 6 + count)),
-                *vars(found).values(),
+                *found,
             )
             sensor_response(s, self.inputs, self.state, self.work, sensors)
         back = places.back
+        value, bodies, actuators, inner = found
         return SensorResponse(
-            found.value[back],
-            found.bodies[back],
-            found.actuators[back],
-            found.inner[back[:, None], back],
+            value[back], bodies[back], actuators[back], inner[np.ix_(back, back)]
         )

@@ -100,7 +100,7 @@ class _Solved:
         coarse: _Solved | None = None,
         near: Set[str] = frozenset(),
     ) -> None:
-        rest = np.array([a.rest for a in description.actuators])
+        rest = description.rest
         layout = lay.build_layout(split_at_loads(spec, ()), len(rest))
         solver, self.check = Equilibrium(layout), MeshCheck(layout)
         self.found: dict[str, tuple[State, Shape]] = {}

@@ -54,7 +54,7 @@ class Network(ForwardNetwork):
 
     def too_far(self, point: Array) -> bool:
         """Whether a driven rod from the ground to the tip would be longer than it can be."""
-        ends = np.array([(a.minimum, a.maximum) for a in self.description.actuators]).T
+        ends = self.description.minimum, self.description.maximum
         longest = np.maximum(*(driven_ranges(self.spec.drives, end)[0] for end in ends))
         to_tip = np.linalg.inv(self.spec.tip)
         for d in self.spec.drives:
