@@ -149,8 +149,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
 def _is_valid(s, x, state, w, b, lanes):
     """Return whether a solution is within the theory: no strain beyond its limit, no contact.
 
-    s: Structure; x: Inputs; state: State; w: Work; b: Samples, whose stations are scratch;
-    lanes: LANES.
+    s: Structure; x: Inputs; state: State; w: Work; b: Samples, stations are scratch; lanes: LANES.
     """
     pose, wrench, strain = b.stations
     trace(s, x, state, w, pose, wrench, lanes)

@@ -57,9 +57,8 @@ def examine(pose, wrench, stress, length, g, limit, strain):
     """Write `surface_strains`; return what is not valid, and the `doubt`.
 
     That is the rod that is strained the farthest beyond its limit (rods,), and the two segments
-    that overlap most; -1 where there is none. pose, g: as above; wrench (m, 6): of stations, own
-    axes [N, N m]; stress (pieces, 6): of elements [N, N m]; length (rods,) [m]; strain (rods,):
-    out.
+    that overlap most; -1 where there is none. pose, g: above; wrench (m, 6): of stations, own axes
+    [N, N m]; stress (pieces, 6): of elements; length (rods,) [m]; strain (rods,): out.
     """
     surface_strains(wrench, stress, g, strain)
     worst, share = -1, 1.0
@@ -75,7 +74,7 @@ def surface_strains(wrench, stress, g, strain):
     """Write the largest strain (rods,) of the outer fibre: of stretch and bending together.
 
     |N| / EA + r |M| / EI; of a section that is not round r_x |M_x| / EI_x + r_y |M_y| / EI_y
-    bends. wrench (m, 6), stress (pieces, 6) [N, N m]: of stations and elements; g: Segments;
+    bends. wrench (m, 6), stress (pieces, 6) [N, N m]: of stations, elements; g: Segments;
     strain: out.
     """
     for r in range(strain.shape[0]):
@@ -158,10 +157,9 @@ def _spheres(pose, g):
 
 @fused_kernel
 def _may_meet(pose, a, b, width):
-    """Return whether spheres around the segments after stations a, b meet.
+    """Return whether spheres around the segments after stations a, b meet; pose: above.
 
-    |mid_a - mid_b| < (|u| + |v|) / 2 + width of segments u, v; width [m]: sum of radii; pose:
-    above.
+    |mid_a - mid_b| < (|u| + |v|) / 2 + width of segments u, v; width [m]: sum of radii.
     """
     a0, a1 = column_at(pose[a], 0, 3), column_at(pose[a + 1], 0, 3)
     b0, b1 = column_at(pose[b], 0, 3), column_at(pose[b + 1], 0, 3)
@@ -172,10 +170,9 @@ def _may_meet(pose, a, b, width):
 
 @fused_kernel
 def _neighbours(g, i, j, width):
-    """Return whether segments i, j are next to each other by construction.
+    """Return whether segments i, j of g are next to each other by construction.
 
-    Along one rod: at most pi / 2 width between them; else both `_by_end` of one body. g: Segments;
-    width [m]: sum of radii.
+    Along one rod: at most pi / 2 width between them; else both `_by_end`. width [m]: sum of radii.
     """
     a = g.rod[i]
     b = g.rod[j]

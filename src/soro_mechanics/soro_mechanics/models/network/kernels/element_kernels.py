@@ -41,10 +41,7 @@ def small_log_coefficients(x):
 
 @fused_kernel
 def log_coefficients(x):
-    """Return b, db/dx and d2b/dx2 of J_l^-1 = 1 - W/2 + b W^2, x = angle^2 [rad^2].
-
-    b = (c_3 - 2 c_4) / (2 c_2) of Stumpff's functions c_n(x).
-    """
+    """Return b = (c_3 - 2 c_4) / (2 c_2), db/dx, d2b/dx2, c_n Stumpff's functions; x = angle^2."""
     if x < 1.0:
         return small_log_coefficients(x)
     _, _, c2, c3, c4, c5, c6 = stumpff(x)

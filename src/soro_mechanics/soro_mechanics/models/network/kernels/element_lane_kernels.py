@@ -232,8 +232,7 @@ def _factor(ends, half, geometry, factor, lanes):
 def _product(factor, half, out, rows, lanes):
     """Write so many rows of six numbers times B: out (rows, 12) = factor (rows, 6) B.
 
-    half: blocks of B, whose zero block is left out; every row of out has 12 LANES numbers;
-    lanes: LANES.
+    half: blocks of B, whose zero block is left out; lanes: LANES numbers for each of these.
     """
     for i in range(rows):
         row = 48 * i

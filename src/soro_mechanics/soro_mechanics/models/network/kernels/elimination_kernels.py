@@ -49,8 +49,7 @@ def _node_rows(t, force, before, d, coupled, lanes):
     """Write stiffness, force (column 6) and drive (7) of a node behind an element: d (6, 8).
 
     T_bb and f_b, less T_ba times the row of the node before where coupled. t (12, 12), force
-    (12,): of the element; before (6, 14): row of the eliminated node at its first end;
-    lanes: LANES.
+    (12,): of the element; before (6, 14): row of the node at its first end; lanes: LANES.
     """
     for i in range(6):
         for j in range(6):
@@ -164,8 +163,8 @@ def _spread_motor(w, r, n0, count, row, m, scale):
 def _couple_previous(lower, before, d, b, row):
     """Subtract L C_k-1 from this node's rows: L = lower[6:12, 0:6], C_k-1 = before (6, n).
 
-    lower (12, 12): tangent of the piece between; d (6, 8): D_k, out; b (6, n): the rest, out; row
-    (n,): scratch.
+    lower (12, 12): tangent between them; d (6, 8): D_k, b (6, n): the rest, out; row (n,):
+    scratch.
     """
     for i in range(6):
         row_times(lower, 6 + i, 0, before, row)
@@ -274,7 +273,7 @@ KEPT = 7
 # counting of its references, here more than the arithmetic on a row of it.
 @fused_kernel
 def _transform_columns(z, basis, begin, e, half):
-    """Write half = z basis: columns of end e, from row `begin`, in the coordinates of that end.
+    """Write columns of end e in its coordinates: half = z basis, rows from `begin` to 12 of both.
 
     z (12, ...): w.super[r]; basis (6, 10): of the end; half (12, ...): out, from column SIDE e.
     """

@@ -112,8 +112,7 @@ def joint_geometry(basis, kind, force, out):
 
     Coordinate j lies beyond coordinate i < j and moves its axis: out[i, j] = -s_i' B(force) s_j
     with B((f, m)) (v, w) = (f x w, f x v + m x w). out (10, 10) in (eta_body, theta, q). The three
-    of a spherical joint turn together. basis (6, 10); kind: of joint; force (6,): end axes [N, N
-    m].
+    of a spherical joint turn together. basis (6, 10); kind: of joint; force (6,): own axes.
     """
     out[:] = 0.0
     last, f, m = 7 + kind, vector_at(force, 0, 1), vector_at(force, 3, 1)

@@ -73,8 +73,7 @@ def rotation_of(y, k):
 def section_parts(y, load, table, k):
     """Return force n and moment u = m - p x n at the section of lane k, axes of A; its strain.
 
-    n = n0 - Q q, m = m0 - M [N, N m]; strain e0 + c (R' n, R' u), as v and w. y, load, table:
-    above.
+    n = n0 - Q q, m = m0 - M [N, N m]; e0 + c (R' n, R' u) in two parts; y, load, table: above.
     """
     r = rotation_of(y, k)
     n = minus(vector_at(load, k, 8), times(number_at(y, 120 + k), vector_at(load, 48 + k, 8)))
@@ -87,10 +86,7 @@ def section_parts(y, load, table, k):
 
 @fused_kernel
 def base_rate(y, load, table, rate, lanes):
-    """Write step * d/ds of the 16 base components: R hat(w), R v, mu p x q, mu.
-
-    y, load, table, lanes: above; rate (BASE LANES,) or longer: out.
-    """
+    """Write step (R hat(w), R v, mu p x q, mu) of all lanes to rate; y, load, table, lanes."""
     for k in range(lanes):
         step = number_at(load, 72 + k)
         _, _, v, w = section_parts(y, load, table, k)
@@ -139,8 +135,8 @@ def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
 def _weight_rate(y, load, table, columns, drive, rate, lanes):
     """Add what the weight does to every column: dW lacks (-Q dq, -dM) so far.
 
-    dM' = mu ((v + w x p) x q + p x dq); y, load, table, columns, drive, lanes as in `_light_rate`;
-    rate: out.
+    dM' = mu ((v + w x p) x q + p x dq); y, load, table, columns, drive, rate, lanes:
+    `_light_rate`.
     """
     for c in range(columns):
         z = y[(BASE + COLUMN * c) * LANES : (BASE + COLUMN * (c + 1)) * LANES]
@@ -162,10 +158,7 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
 
 @fused_kernel
 def orthonormalise(y, lanes):
-    """Pull each R back to a rotation: one Newton step of the polar decomposition.
-
-    R becomes (3 - R R') R / 2. y (BASE LANES,) or longer: state, out; lanes: LANES.
-    """
+    """Pull each R in y back to a rotation: (3 - R R') R / 2, a Newton step; lanes: LANES."""
     for k in range(lanes):
         a, b, c = vector_at(y, k, 8), vector_at(y, 24 + k, 8), vector_at(y, 48 + k, 8)
         ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)

@@ -139,10 +139,7 @@ def _orthonormalise_column(y, z, rows, lanes):
 
 @fused_kernel
 def _write_column(y, z, out, lanes):
-    """Write (v, w, dM) to out: the twist in space of a column's dR and dp.
-
-    w = 1/2 sum r_j x dr_j of the columns of R, v = dp + p x w. y, z, lanes: above.
-    """
+    """Write (v, w, dM) of a column to out: w = 1/2 sum r_j x dr_j, v = dp + p x w; y, z, lanes."""
     for k in range(lanes):
         w = 0.0, 0.0, 0.0
         for j in range(0, 24, 8):  # columns of R
@@ -155,10 +152,7 @@ def _write_column(y, z, out, lanes):
 
 @fused_kernel
 def _go_through_stages(y, load, tables, i, stages, total, lanes):
-    """Make step i of the base from y to total; keep state, rate and parts of its stages.
-
-    load, tables, stages, lanes: above; total (SIZE,): out.
-    """
+    """Make step i of the base from y to total, keep its stages; load, tables, lanes: above."""
     for j in range(SIZE):
         total[j] = y[j]
     for part in range(STAGES):
@@ -184,8 +178,7 @@ def _go_through_stages(y, load, tables, i, stages, total, lanes):
 def _follow_stages(z, load, tables, i, stages, push, scratch, lanes):
     """Make step i of a column, with the stages of the base; scratch (3 SIZE,).
 
-    As `integrate_lanes`, slopes by `_column_rate`. z: column, out; load, tables, stages, lanes:
-    above; push: as there.
+    As `integrate_lanes`, slopes by `_column_rate` with push; z: out; load, tables, stages, lanes.
     """
     change = scratch[0:SIZE]
     ahead_of_z = scratch[SIZE : 2 * SIZE]

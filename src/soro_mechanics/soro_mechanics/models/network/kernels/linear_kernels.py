@@ -62,8 +62,7 @@ def pieces_hold(s, w):
 def inertia(matrix, unit, work):
     """Return `negative_pivots`, and the least eigenvalue of few finite rows of matrix * unit.
 
-    NaN where they are not. matrix (n, n); unit (n, n): factors of its entries; work (n, n):
-    scratch.
+    NaN where they are not. matrix (n, n); unit (n, n): of its entries; work (n, n): scratch.
     """
     n, scaled = matrix.shape[0], matrix * unit
     few = n <= FEW and (scaled * scaled).sum() < math.inf
@@ -101,8 +100,8 @@ def is_near_stable(s, x, state, w, reference):
     held (Wittrick and Williams), which the elimination does not see. Where one of the latter
     comes, the piece's stiffness goes through infinity and changes its sign: within `OTHER` of it,
     it is `STIFF` at least, and the change twice of that. L and E I are the piece's own: a slender
-    one is critical under what the others do not feel. s, x, state, w: above; reference:
-    StableReference.
+    one is critical under what the others do not feel. s, x, state, w: above; reference: that
+    solution.
     """
     for b in range(state.body.shape[0]):
         for i in range(3):

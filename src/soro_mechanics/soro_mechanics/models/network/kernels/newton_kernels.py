@@ -304,8 +304,7 @@ def _drive_pieces(s, x, r, j, change):
 def _lacking(g, aim, scratch):
     """Write what a body at g lacks, its own axes, to scratch[0]; return it in [m] and [rad].
 
-    R' (p_aim - p), log(R' R_aim); no turn of tasks without one. g (4, 4); aim: above; scratch (6,
-    6).
+    R' (p_aim - p), log(R' R_aim), no turn of a task without; g (4, 4); aim: above; scratch (6, 6).
     """
     lacking, h = scratch[0], scratch[2:6, 0:4]
     relative_twist(g, aim.pose, h, lacking)

@@ -170,8 +170,7 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
 def _growth(y, load, table, lane, force, out):
     """Write what grows at B with the length of the piece: twist in space (6), M (3), Q.
 
-    Ad_h (e0 + c F_b), mu p x q, mu; y, load, lane, force: above; table: the section at B; out
-    (10,).
+    Ad_h (e0 + c F_b), mu p x q, mu; y, load, lane, force: above; table: section at B; out (10,).
     """
     v = each(vector_at(table, 48 + lane, 8), vector_at(force, 6, 1))
     w = each(vector_at(table, 72 + lane, 8), vector_at(force, 9, 1))

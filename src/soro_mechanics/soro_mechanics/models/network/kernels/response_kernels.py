@@ -45,8 +45,8 @@ def joint_block(s, w, r, e, block, q, turn, free):
 
     Only the joint's angles q can move the end while bodies and motors are held. `free` receives S
     (S' T S + G)^-1 S' (6, 6), the end's flexibility against the stiffness T = `block` (6, 6), S
-    the joint's columns of the basis. w, r, s: above; e: end; q (3, 9): scratch; turn (10, 10): G,
-    of `joint_geometry`.
+    the joint's columns of the basis. w, r, s: above; e: end; q (3, 9), turn (10, 10): scratch, G
+    in turn.
     """
     kind = s.joint_kind[r, e]
     basis = w.basis[r, e]

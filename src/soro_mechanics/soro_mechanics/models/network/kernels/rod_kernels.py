@@ -186,12 +186,11 @@ def assemble_elements(s, x, state, w, exact, lanes):
 
 @merged_kernel
 def add_element_weight(s, x, a, b, r, p, w):
-    """Take the weight of an element off the residual of its nodes.
+    """Take the weight of an element off the residual of its nodes; s, x, a, b, r, p, w: above.
 
     Of the centre line between nodes at p_a, p_b with tangents t_a, t_b along the rest strain the
     integral is h (p_a + p_b) / 2 + h^2 (t_a - t_b) / 12 (Hermite's cubic): to half the weight on
-    each node comes a moment, which the next element's takes away again where the mesh is even. s,
-    x, a, b, r, p, w: above.
+    each node comes a moment, which the next element's takes away again where the mesh is even.
     """
     h = x.length[r] * s.share[p]
     mass = x.section[p, 12] * x.dilution[r] * h
@@ -212,7 +211,8 @@ def add_element_weight(s, x, a, b, r, p, w):
 def _subtract_lever(v, f, o, force, tangent):
     """Take the moment v x f of a force fixed in space off the internal one; v turns along.
 
-    v (3,) [m], f (3,) [N]; o: first row and column of the frame in force, tangent: out.
+    d(v x f) = f (v . theta) - theta (v . f); v [m], f [N] (3,): in the frame's axes; o: its first
+    row and column in force, tangent: out.
     """
     put_vector(force, o + 3, 1, plus_cross(vector_at(force, o + 3, 1), f, v))
     # d(v x f) = v x (f x theta) = f (v . theta) - theta (v . f)
@@ -256,10 +256,9 @@ def _element_params(s, x, r, p, w):
 
 @merged_kernel
 def _weight_params(s, x, a, b, r, p, w):
-    """Take the derivatives of `add_element_weight` off those of an element's force in w.params.
+    """Take the derivatives of `add_element_weight` off w.params; s, x, a, b, r, p: above.
 
-    By the length: of h^2 (h alone where the mass is kept), by rest strains: of the lever alone. s,
-    x, a, b, r, p: above.
+    By the length: of h^2 (h alone where the mass is kept), by rest strains: of the lever alone.
     """
     h = x.length[r] * s.share[p]
     # per length: the mass grows with it unless it is kept, its lever grows by itself

@@ -111,9 +111,8 @@ def _carry_back(s, w, r, first, second, params, solved, inner):
     """Turn a row on the rotations of two nodes into one on what the rod follows; return it.
 
     That is (15 + params,): body a (6), motor a, body b, motor b, one, parameters; from node first
-    or second on, row_k+1 -= row_k C_k[next]. solved (nodes of the rod, 6, k) comes from
-    `_carry_loads`: inner (k,) receives what these loads do to the row with the ends held. s, w, r:
-    above.
+    or second on, row_k+1 -= row_k C_k[next]. solved (nodes of the rod, 6, k) is of `_carry_loads`:
+    inner (k,) receives what these loads do to the row with the ends held. s, w, r: above.
     """
     row_a = w.scratch[40, 0:3]
     row_b = w.scratch[41, 0:3]
@@ -165,8 +164,7 @@ def _carry_back(s, w, r, first, second, params, solved, inner):
 def _through_ends(s, w, r, start, end, z):
     """Add rows on both end nodes to z: by their bodies and motors, and by the joints' angles.
 
-    start, end (6,): rows; z (15 + params,): out; row basis, and of an angle q = -w.joints z; s, w,
-    r.
+    start, end (6,): rows; z (15 + params,): out; row basis, of an angle -w.joints z; s, w, r.
     """
     for e in range(2):
         row = start if e == 0 else end
@@ -201,10 +199,7 @@ def _spread(s, x, r, z, params, bodies, actuators):
 @makes_arrays
 @kernel
 def sensor_response(s, x, state, w, q):
-    """Write values of all sensors and their derivatives into q: Sensors, after `linearise`.
-
-    s, w: above; x: Inputs; state: State.
-    """
+    """Write values and derivatives of all sensors into q, after `linearise`; s, x, state, w."""
     rod, nodes, axis, columns, inner = q.rod, q.nodes, q.axis, q.columns, q.inner
     params = 1 + s.counts.slots
     row_a = w.scratch[40, 0:3]

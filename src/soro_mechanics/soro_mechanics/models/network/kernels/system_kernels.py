@@ -223,8 +223,7 @@ def back_substitute(s, x, state, w, params, step_param, one):
 
     q = -w.joints z, z = (eta_a, theta_a, eta_b, theta_b, one, step_param) of a rod; end nodes by
     w.basis (eta, theta, q). s, x, state, w, params: above; step_param (rods, params + 2): change
-    of every slot, motors last; one: 1: the Newton step; 0: the derivative along `step_body` and
-    `step_param`.
+    of every slot, motors last; one: 1: the Newton step; 0: the derivative along the others.
     """
     for r in range(s.counts.rods):
         z = w.scratch[0, 0 : 15 + params]
@@ -262,9 +261,8 @@ def back_substitute(s, x, state, w, params, step_param, one):
 def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
     """Write the steps of the inner nodes and of the wrenches of rod r, its ends being known.
 
-    With the elimination of node n, ``step_n = -(B [step_first, step_n+1] + one b + P
-    step_param)``; the new wrench of a piece is minus its condensed force. s, x, state, w, params:
-    above.
+    ``step_n = -(B [step_first, step_n+1] + one b + P step_param)`` with the elimination of node n;
+    the new wrench of a piece is minus its condensed force. s, x, state, w, params: above.
     """
     n0 = s.rod_node[r]
     first = w.step_node[n0]
@@ -294,10 +292,7 @@ def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
 
 @merged_kernel
 def _follow_stress(s, x, state, w, r, n0):
-    """Write the step of the stress of two-node elements: K (d - h e0 + B eta) - stress.
-
-    s, x, state, w, r: above; n0: first node of rod r.
-    """
+    """Write the step of elements' stress, K (d - h e0 + B eta) - stress; s, x, state, w, r, n0."""
     strain = w.scratch[1, 0:6]
     for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
         node = n0 + p - s.rod_piece[r]
@@ -346,10 +341,7 @@ def move(s, old, w, part, new):
 
 @kernel
 def largest_step(s, w):
-    """Return what part of a step is taken at once, and its largest turn [rad] and move [m].
-
-    The part is 1, or keeps within MAX_TURN and MAX_MOVE; s, w: above.
-    """
+    """Return what part of a step is taken at once, its largest turn [rad], move [m]; s, w."""
     turn = shift = 0.0
     for k in range(s.counts.nodes):
         for i in range(3):

@@ -83,8 +83,7 @@ def add_tendons(s, x, state, w, lanes):
     """Add the tendons to force, raw force, tangent and parameter columns of every piece.
 
     w.pull (pieces, 6, 12 + tensions) keeps what was added to the rows of the first end: the wrench
-    of an integrated piece follows from those rows without the tendons. s, x, state: above;
-    lanes: LANES.
+    of an integrated piece follows from those rows without the tendons. s, x, state, lanes: above.
     """
     d = w.scratch[4, 0:6]
     stress = w.scratch[5, 0:6]
