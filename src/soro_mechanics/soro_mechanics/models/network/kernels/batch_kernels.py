@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Many actuations of one network, each by Newton's method from a predicted state."""
+"""Many actuations of one network, each by Newton's method from a predicted state.
+
+Source: Newton's method as in `newton_kernels`, here without guards; test_network_batch.py compares
+with solving sample by sample.
+"""
 
 from typing import NamedTuple
 
@@ -54,7 +58,11 @@ class Samples(NamedTuple):
 @makes_arrays
 @merged_kernel
 def _drive(s, x, rest, w, b, sample):
-    """Put every drive to its value: the inputs are those at rest, and what that changes."""
+    """Put every drive to its value of a sample: x = rest, then `drive_to` and `stiffen_elements`.
+
+    s: Structure; x: Inputs, out but for loads; rest: Inputs at rest; w: Work, slots are scratch;
+    b: Samples; sample: which of them.
+    """
     x.length[:] = rest.length
     x.dilution[:] = rest.dilution
     x.theta[:] = rest.theta
@@ -68,7 +76,11 @@ def _drive(s, x, rest, w, b, sample):
 
 @merged_kernel
 def _start(s, base, w, row, state):
-    """Write state = base moved by a row: bodies, nodes, wrenches of pieces, joints."""
+    """Write state = base moved by a row: bodies, nodes, wrenches of pieces, joints.
+
+    Frames g exp(row), all else g + row. s: Structure; base: State; w: Work, out: steps; row
+    (6 (bodies + nodes + pieces + rods),) [m, rad, N, N m]; state: State, out.
+    """
     w.step_joint[:] = 0.0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         steps[:] = 0.0
@@ -81,12 +93,11 @@ def _start(s, base, w, row, state):
 def solve_samples(s, base, x, rest, b, w, lanes):
     """Solve many actuations, each from its own start; say which of them are beyond doubt.
 
-    Parameters
-    ----------
-    base : State
-    x, rest : Inputs
-        x is written, except for its loads; rest stays.
-    b : Samples
+    Steps by w.matrix eta = -w.vector, without halving. Solved is a sample whose scaled residual
+    falls to b.limits[0], that has moved by b.limits[1] at most, has no negative pivot, lacks a
+    step of b.limits[2] at most (which its tip still takes) and is valid. s: Structure; base: State
+    from which starts are counted; x: Inputs, written but for loads; rest: Inputs at rest;
+    b: Samples, out: tips, solved; w: Work; lanes: LANES.
     """
     state = b.state
     old = b.old
@@ -136,7 +147,10 @@ def solve_samples(s, base, x, rest, b, w, lanes):
 
 @kernel
 def _is_valid(s, x, state, w, b, lanes):
-    """Return whether a solution is within the theory: no strain beyond its limit, no contact."""
+    """Return whether a solution is within the theory: no strain beyond its limit, no contact.
+
+    s: Structure; x: Inputs; state: State; w: Work; b: Samples, stations are scratch; lanes: LANES.
+    """
     pose, wrench, strain = b.stations
     trace(s, x, state, w, pose, wrench, lanes)
     shape = pose, wrench, state.wrench

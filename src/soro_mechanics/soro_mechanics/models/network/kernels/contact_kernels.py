@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where rods touch, and how far sections are strained: asked after every solve.
 
-The gap of two segments is that of their axes (Ericson 2005, Real-Time Collision Detection, 5.1.9)
-less both radii. Spheres around segments, and around chunks of them, tell most pairs apart.
+The gap of two segments is the distance of their axes less both radii. Spheres around segments, and
+around chunks of them, tell most pairs apart. Below, pose (m, 4, 4) are frames of stations, base
+axes [m], and g is Segments.
+
+Source: Ericson (2005), Real-Time Collision Detection, 5.1.9 (distance of segments), checked by
+sampling in test_network_validity.py, as is the strain of the outer fibre of a beam.
 """
 
 import math
@@ -53,7 +57,8 @@ def examine(pose, wrench, stress, length, g, limit, strain):
     """Write `surface_strains`; return what is not valid, and the `doubt`.
 
     That is the rod that is strained the farthest beyond its limit (rods,), and the two segments
-    that overlap most; -1 where there is none.
+    that overlap most; -1 where there is none. pose, g: above; wrench (m, 6): of stations, own axes
+    [N, N m]; stress (pieces, 6): of elements; length (rods,) [m]; strain (rods,): out.
     """
     surface_strains(wrench, stress, g, strain)
     worst, share = -1, 1.0
@@ -66,7 +71,12 @@ def examine(pose, wrench, stress, length, g, limit, strain):
 
 @fused_kernel
 def surface_strains(wrench, stress, g, strain):
-    """Write the largest strain (rods,) of the outer fibre: of stretch and bending together."""
+    """Write the largest strain (rods,) of the outer fibre: of stretch and bending together.
+
+    |N| / EA + r |M| / EI; of a section that is not round r_x |M_x| / EI_x + r_y |M_y| / EI_y
+    bends. wrench (m, 6), stress (pieces, 6) [N, N m]: of stations, elements; g: Segments;
+    strain: out.
+    """
     for r in range(strain.shape[0]):
         strain[r] = 0.0
         for k in range(g.first[r], g.first[r + 1]):
@@ -83,7 +93,7 @@ def nearest_segments(pose, g, below):
     """Return the smallest gap [m] under `below`, and its two segments; -1 where there is none.
 
     Neighbours are left out: next to a body in which both rods end, or along one rod, where only an
-    overlap is a gap, and only of a rod that turns by TURN_TO_TOUCH. pose (m, 4, 4).
+    overlap is a gap, and only of a rod that turns by TURN_TO_TOUCH. pose, g: as above; below [m].
     """
     first = second = -1
     turned = _turned(pose, g)
@@ -116,7 +126,7 @@ def nearest_segments(pose, g, below):
 
 @fused_kernel
 def _turned(pose, g):
-    """Return of every rod whether its tangent turns enough to meet itself."""
+    """Return of every rod (rods,) whether the turn of its tangent lets it meet itself; pose, g."""
     turned = np.empty(g.length.shape[0], np.bool_)
     for r in range(turned.shape[0]):
         turn = 0.0
@@ -129,7 +139,7 @@ def _turned(pose, g):
 
 @fused_kernel
 def _spheres(pose, g):
-    """Return centre and radius (c, 4) of a sphere around each chunk."""
+    """Return centre and radius (c, 4) [m] of a sphere around the box of each chunk; pose, g."""
     spheres = np.empty((g.wide.shape[0], 4))
     for c in range(spheres.shape[0]):
         square = 0.0
@@ -147,7 +157,10 @@ def _spheres(pose, g):
 
 @fused_kernel
 def _may_meet(pose, a, b, width):
-    """Whether the spheres around two segments, wider by `width` together, meet."""
+    """Return whether spheres around the segments after stations a, b meet; pose: above.
+
+    |mid_a - mid_b| < (|u| + |v|) / 2 + width of segments u, v; width [m]: sum of radii.
+    """
     a0, a1 = column_at(pose[a], 0, 3), column_at(pose[a + 1], 0, 3)
     b0, b1 = column_at(pose[b], 0, 3), column_at(pose[b + 1], 0, 3)
     apart, u, v = minus(plus(a0, a1), plus(b0, b1)), minus(a1, a0), minus(b1, b0)
@@ -157,7 +170,10 @@ def _may_meet(pose, a, b, width):
 
 @fused_kernel
 def _neighbours(g, i, j, width):
-    """Whether two segments are next to each other by construction."""
+    """Return whether segments i, j of g are next to each other by construction.
+
+    Along one rod: at most pi / 2 width between them; else both `_by_end`. width [m]: sum of radii.
+    """
     a = g.rod[i]
     b = g.rod[j]
     if a == b:
@@ -172,7 +188,11 @@ def _neighbours(g, i, j, width):
 
 @fused_kernel
 def _by_end(g, i, e, width):
-    """Whether a segment lies next to an end of its rod."""
+    """Return whether segment i lies next to end e of its rod.
+
+    Its number from there is below NEAR_SEGMENTS, or its way below NEAR_RADII width / 2 [m];
+    g: Segments; width [m]: sum of radii.
+    """
     r = g.rod[i]
     away = g.start[i] if e == 0 else g.length[r] - g.end[i]
     number = g.number[i] if e == 0 else g.first[r + 1] - g.first[r] - 2 - g.number[i]
@@ -181,10 +201,10 @@ def _by_end(g, i, e, width):
 
 @fused_kernel
 def axes_apart(pose, a, b):
-    """Return the distance [m] of the segments after stations a and b.
+    """Return the distance [m] of the segments after stations a and b; pose (m, 4, 4) [m].
 
-    The best point of each for both ends of the other, and the common perpendicular where it meets
-    both.
+    Least |w + s u - t v|, w = p_a - p_b, u and v the segments, 0 <= s, t <= 1: the best point of
+    each for both ends of the other, and the common perpendicular where it meets both.
     """
     u = minus(column_at(pose[a + 1], 0, 3), column_at(pose[a], 0, 3))
     v = minus(column_at(pose[b + 1], 0, 3), column_at(pose[b], 0, 3))

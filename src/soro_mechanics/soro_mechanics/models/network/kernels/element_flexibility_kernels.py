@@ -11,10 +11,17 @@ change over the element, the relative twist d = log(g_a^-1 g_b) is
     D = h c + h^2 / 12 (A Dc + Dc A' - ad_De c - c ad_De') + h^3 / 12 A c A'
 
 which follows from the Magnus expansion of the pose and F' = ad' F of the wrench (the energy of a
-stress that varies linearly). Of a straight, uniform rod all it does is to add h^2 / (12 EI) to
-1 / GA: the residual bending flexibility of MacNeal (1978, Computers and Structures 8, 175-183),
-which makes the element exact for small motions. A is taken at the rest strain, driven strains
-included: what the load itself turns and twists out of a plane keeps an error of second order.
+stress that varies linearly). Of a straight, uniform rod all it does is to add h^2 / (12 EI) to 1 /
+GA: the residual bending flexibility of MacNeal, which makes the element exact for small motions. A
+is taken at the rest strain, driven strains included: what the load itself turns and twists out of
+a plane keeps an error of second order.
+
+Below twists are (v [m], w [rad]), wrenches (f [N], m [N m]); e and strains are per length, soft
+and c diagonals of flexibility [1/N, 1/(N m^2)], a section (13,) is e0, c and mass per length.
+
+Source: MacNeal (1978), Computers and Structures 8, 175-183, for a straight element; D is derived
+here as said, checked in test_network_kernels.py (integral of Ad c Ad') and
+test_network_element_order.py (order 4).
 """
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
@@ -24,44 +31,36 @@ from soro_mechanics.numerics.vector_kernels import cross, each, pair_at, plus, p
 
 @merged_kernel
 def _turned(e, f):
-    """Return ad_e f: e and f are twists."""
+    """Return ad_e f = (w_e x v_f + v_e x w_f, w_e x w_f) of two twists e, f."""
     return plus_cross(cross(e[1], f[0]), e[0], f[1]), cross(e[1], f[1])
 
 
 @merged_kernel
 def _soft_turned_back(soft, e, s):
-    """Return soft ad_e' s: e is a twist, s a wrench, soft a diagonal."""
+    """Return soft ad_e' s = soft (f x w, f x v + m x w): e = (v, w), a wrench s = (f, m)."""
     moment = plus_cross(cross(s[0], e[0]), s[1], e[1])
     return each(soft[0], cross(s[0], e[1])), each(soft[1], moment)
 
 
 @merged_kernel
 def _sum(p, a, q, b):
-    """Return p a + q b of two twists."""
+    """Return p a + q b of two twists a, b and numbers p, q."""
     return plus(times(p, a[0]), times(q, b[0])), plus(times(p, a[1]), times(q, b[1]))
 
 
 @merged_kernel
 def _both_turned(e, soft, s):
-    """Return ad_e soft s + soft ad_e' s."""
+    """Return ad_e soft s + soft ad_e' s: a twist e, a wrench s."""
     stretched = each(soft[0], s[0]), each(soft[1], s[1])
     return _sum(1.0, _turned(e, stretched), 1.0, _soft_turned_back(soft, e, s))
 
 
 @kernel
 def flexible_twist(section, change, powers, s):
-    """Return D s, or its derivative by the length: linear and angular part.
+    """Return D s [m, rad], or its derivative by the length: linear and angular part.
 
-    Parameters
-    ----------
-    section : ndarray, shape (13,)
-        Rest strain e0 (6), flexibility c (6).
-    change : ndarray, shape (12,)
-        Of both over the element.
-    powers : tuple of float
-        h, h^2 / 12 and h^3 / 12; or their derivatives.
-    s : tuple
-        Force and moment.
+    D by the formula above. section (13,): in the middle; change (12,): De, Dc; powers: h [m], h^2
+    / 12, h^3 / 12, or their derivatives; s: stress (f, m).
     """
     e, c = pair_at(section, 0), pair_at(section, 6)
     varied = _both_turned(e, pair_at(change, 6), s)
@@ -73,7 +72,11 @@ def flexible_twist(section, change, powers, s):
 
 @kernel
 def shifted_twist(section, change, shift, powers, s):
-    """Return the derivative of D s by a rest strain along `shift` (6,); else `flexible_twist`."""
+    """Return the derivative of D s by a rest strain along `shift` (6,); else `flexible_twist`.
+
+    h^2 / 12 (B Dc + Dc B') s + h^3 / 12 (B c A' + A c B') s, B = ad_shift; section (13,), change
+    (12,), powers and s as there.
+    """
     e, c, d = pair_at(section, 0), pair_at(section, 6), pair_at(shift, 0)
     bent = _turned(d, _soft_turned_back(c, e, s))
     bent = _sum(1.0, bent, 1.0, _turned(e, _soft_turned_back(c, d, s)))
@@ -82,32 +85,23 @@ def shifted_twist(section, change, shift, powers, s):
 
 @kernel
 def powers_of(h):
-    """Return what `flexible_twist` takes for D."""
+    """Return h, h^2 / 12, h^3 / 12, which `flexible_twist` takes for D; h [m]."""
     return h, h * h / 12.0, h * h * h / 12.0
 
 
 @kernel
 def slopes_of(h):
-    """Return what `flexible_twist` takes for dD / dh."""
+    """Return 1, h / 6, h^2 / 4, which `flexible_twist` takes for dD / dh; h [m]."""
     return 1.0, h / 6.0, 0.25 * h * h
 
 
 @kernel
 def stiffen_elements(s, length, section, rods, soft, stiffness):
-    """Write D^-1 of the two-node elements of some rods.
+    """Write K = D^-1 of the two-node elements of some rods.
 
-    Parameters
-    ----------
-    s : Structure
-    length : ndarray, shape (rods,)
-    section : ndarray, shape (pieces, 13)
-        Rest strain, flexibility and mass per length of every element.
-    rods : ndarray of bool, shape (rods,)
-        Whose elements; the others keep what they have.
-    soft : ndarray, shape (6, 6)
-        Scratch.
-    stiffness : ndarray, shape (pieces, 6, 6)
-        Out: stress per twist.
+    s: Structure; length (rods,) [m]; section (pieces, 13): of every element; rods (rods,): True
+    whose elements, the others keep what they have; soft (6, 6): scratch; stiffness (pieces, 6, 6):
+    out, stress per twist [N/m, N/rad, N m/m, N m/rad].
     """
     for r in range(rods.shape[0]):
         if not rods[r] or s.rod_macro[r] == 1:

@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Relative pose and logarithm of two frames, with the coefficients that its derivatives need."""
+"""Relative pose and logarithm of two frames, with the coefficients that its derivatives need.
+
+Source: closed forms and Bernoulli's series of b(x) = (1 - angle / 2 cot(angle / 2)) / x, derived
+here; test_network_kernels.py checks that they join and match differences.
+"""
 
 from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.numerics.lie_kernels import se3_log, SERIES_BELOW, stumpff
@@ -9,7 +13,7 @@ from soro_mechanics.numerics.vector_kernels import column_at, dot, minus
 
 @merged_kernel
 def horner(x, a, b, c, rest):
-    """Return a + b x + c x^2 + rest x^3."""
+    """Return a + b x + c x^2 + rest x^3, all numbers."""
     return a + x * (b + x * (c + x * rest))
 
 
@@ -37,7 +41,7 @@ def small_log_coefficients(x):
 
 @fused_kernel
 def log_coefficients(x):
-    """Return b, db/dx and d2b/dx2 of J_l^-1 = 1 - W/2 + b W^2, x = angle^2."""
+    """Return b = (c_3 - 2 c_4) / (2 c_2), db/dx, d2b/dx2, c_n Stumpff's functions; x = angle^2."""
     if x < 1.0:
         return small_log_coefficients(x)
     _, _, c2, c3, c4, c5, c6 = stumpff(x)
@@ -66,7 +70,7 @@ def log_coefficients(x):
 
 @fused_kernel
 def relative_pose(ga, gb, h):
-    """Write h = ga^-1 gb (4, 4)."""
+    """Write h = ga^-1 gb (4, 4) [m]: R_a' R_b and R_a' (p_b - p_a) of poses ga, gb (4, 4)."""
     way = minus(column_at(gb, 0, 3), column_at(ga, 0, 3))
     for i in range(3):
         axis = column_at(ga, 0, i)
@@ -79,6 +83,6 @@ def relative_pose(ga, gb, h):
 
 @fused_kernel
 def relative_twist(ga, gb, h, d):
-    """Write h = ga^-1 gb (4, 4) and d = log(h) (6,)."""
+    """Write h = ga^-1 gb (4, 4) and d = log(h) (6,) [m, rad] of poses ga, gb (4, 4)."""
     relative_pose(ga, gb, h)
     se3_log(h, d)

@@ -5,25 +5,28 @@
 d = log(g_a^-1 g_b), e = d - h e0, energy 1/2 e^T K e, with K of the length h and the section from
 `element_flexibility_kernels`: of fourth order in h but for what the load turns out of a plane.
 With body variations dd = B (eta_a, eta_b), B = [-J_l^-1(d), J_r^-1(d)]: force B^T K e and tangent
-B^T K B + (d/dd of B^T s at fixed stress s) B. The tangent is exact, so it is not symmetric
-away from equilibrium. Only differences of frames count, so it does not matter where the rod is.
+B^T K B + (d/dd of B^T s at fixed stress s) B. The tangent is exact, so it is not symmetric away
+from equilibrium. Only differences of frames count, so it does not matter where the rod is.
 
-Newton uses the stress as an unknown of its own (the mixed integration point of Magisano, Leonetti
-and Garcea 2017): the geometric part, and the residual that guards the steps, take a stress that
-follows the linearised law, not K e, whose axial part is huge after any turn of a thin rod.
-Solutions are the same; the number of iterations is not (705 became 8 for a steel wire bent by
-45 deg).
+Newton uses the stress as an unknown of its own: the geometric part, and the residual that guards
+the steps, take a stress that follows the linearised law, not K e, whose axial part is huge after
+any turn of a thin rod. Solutions are the same; the number of iterations is not (705 became 8 for a
+steel wire bent by 45 deg).
 
-With d = (v, w), P = 1 + b W^2 and M = b (W V + V W) + 2 b' (w . v) W^2 the two halves of
-B = [-J_l^-1, J_r^-1] are
+With d = (v, w), P = 1 + b W^2 and M = b (W V + V W) + 2 b' (w . v) W^2 the two halves of B =
+[-J_l^-1, J_r^-1] are
 
     -J_l^-1 = [[W/2 - P, V/2 - M], [0, W/2 - P]],   J_r^-1 = [[W/2 + P, V/2 + M], [0, W/2 + P]]
 
 and the geometric parts, the derivatives by d of J_l^-T s and J_r^-T s at fixed stress s = (f, m),
 are [[0, X], [X, Y]] with X = X0 -+ F/2 (F the cross matrix of f), Y = Y0 -+ (that of m)/2, upper
-signs for J_l.
-Every array is flat, a row of eight lanes per number, so that the compiler turns each inner loop
-into vector instructions (see `lane_kernels`; `lanes` is an argument for the reason given there).
+signs for J_l. Every array is flat, a row of eight lanes per number, so that the compiler turns
+each inner loop into vector instructions (see `lane_kernels`; `lanes` is an argument for the reason
+given there). Below, v [m] and w [rad] are d, f [N] and m [N m] a stress; k is a lane, and twist,
+given, ends, half, geometry, factor those of `ElementLanes`.
+
+Source: Magisano, Leonetti and Garcea (2017) for the stress as an unknown (mixed integration
+point); B and the tangent are derived here, checked by differences in test_network_kernels.py.
 """
 
 from typing import NamedTuple
@@ -99,7 +102,7 @@ def new_element_lanes() -> ElementLanes:
 
 @merged_kernel
 def _hats(a, b):
-    """Return diagonal and rest (12, 02, 01) of hat(a) hat(b) + hat(b) hat(a), symmetric."""
+    """Return hat(a) hat(b) + hat(b) hat(a) = a b' + b a' - 2 a.b: diagonal, rest (12, 02, 01)."""
     x, y, z = each(a, b)
     rest = a[1] * b[2] + a[2] * b[1], a[0] * b[2] + a[2] * b[0], a[0] * b[1] + a[1] * b[0]
     return times(-2.0, (y + z, x + z, x + y)), rest
@@ -107,7 +110,10 @@ def _hats(a, b):
 
 @merged_kernel
 def _put_pair(half, left, right, diagonal, rest, h):
-    """Write hat(h) - S to one block (3, 3) and hat(h) + S to another; S as from `_hats`."""
+    """Write (3, 3) hat(h) - S at `left` of half, hat(h) + S at `right`.
+
+    S symmetric: diagonal and rest as from `_hats`; left, right: lane and first row of a block.
+    """
     x, y, z = diagonal
     a, b, c = rest
     put_vector(half, left, 8, (-x, -h[2] - c, h[1] - b))
@@ -120,7 +126,7 @@ def _put_pair(half, left, right, diagonal, rest, h):
 
 @fused_kernel
 def _operators(twist, half, lanes):
-    """Write the blocks of B."""
+    """Write the blocks W/2 -+ P and V/2 -+ M of B to half; twist: v, w, b, b'; lanes: LANES."""
     for k in range(lanes):
         v, w, b = vector_at(twist, k, 8), vector_at(twist, 24 + k, 8), number_at(twist, SERIES + k)
         t = number_at(twist, SERIES + 8 + k) * dot(w, v)
@@ -135,7 +141,11 @@ def _operators(twist, half, lanes):
 
 @fused_kernel
 def _first(twist, given, stress, out, block, lanes):
-    """Write b (w . x - hat(w x x) - x w^T) + 2 b' (w x (w x x)) w^T and hat(x) / 2."""
+    """Write b (w . x - hat(w x x) - x w^T) + 2 b' (w x (w x x)) w^T and hat(x) / 2.
+
+    The first is d(P x)/dw: X0 of a force, a part of Y0 of a moment. twist, given, lanes: above; x
+    [N or N m] begins at `stress` in given; out (GEOMETRY,): geometry, from `block` and F2 + block.
+    """
     for k in range(lanes):
         w, x = vector_at(twist, 24 + k, 8), vector_at(given, stress + k, 8)
         b, c = number_at(twist, SERIES + k), cross(w, x)
@@ -152,7 +162,7 @@ def _first(twist, given, stress, out, block, lanes):
 
 @merged_kernel
 def _add_row(out, at, row, sizes, vectors):
-    """Add a row and multiples of three vectors."""
+    """Add row + sizes (3,) times vectors (3, 3) to the vector (3,) that begins at `at` in out."""
     row = plus(row, plus(times(sizes[0], vectors[0]), times(sizes[1], vectors[1])))
     row = plus(row, times(sizes[2], vectors[2]))
     put_vector(out, at, 8, plus(vector_at(out, at, 8), row))
@@ -160,7 +170,7 @@ def _add_row(out, at, row, sizes, vectors):
 
 @fused_kernel
 def _second(twist, given, out, lanes):
-    """Add to Y0 the derivative by w of X v, of the force x."""
+    """Add d(M x)/dw at the held force x to Y0 in out (GEOMETRY,); twist, given, lanes: above."""
     for k in range(lanes):
         v, w = vector_at(twist, k, 8), vector_at(twist, 24 + k, 8)
         x = vector_at(given, HELD + k, 8)
@@ -181,7 +191,11 @@ def _second(twist, given, out, lanes):
 
 @fused_kernel
 def _factor(ends, half, geometry, factor, lanes):
-    """Write B^T K plus the geometric part: what multiplies B from the left."""
+    """Write (12, 6) what multiplies B from the left: B^T K plus the geometric part.
+
+    Of rows of J_l: -[[0, X], [X, Y]], of J_r the same with +. ends give K; half, geometry: of
+    `_operators`, `_first`, `_second`; factor (FACTOR,): out; lanes: LANES.
+    """
     for i in range(3):
         o = 8 * i
         for j in range(6):
@@ -216,7 +230,10 @@ def _factor(ends, half, geometry, factor, lanes):
 
 @fused_kernel
 def _product(factor, half, out, rows, lanes):
-    """Write so many rows of six numbers times B."""
+    """Write so many rows of six numbers times B: out (rows, 12) = factor (rows, 6) B.
+
+    half: blocks of B, whose zero block is left out; lanes: LANES numbers for each of these.
+    """
     for i in range(rows):
         row = 48 * i
         into = 96 * i
@@ -235,12 +252,10 @@ def _product(factor, half, out, rows, lanes):
 
 @merged_kernel
 def compute_elements(a, scratch, lanes):
-    """Compute eight elements from what `fill_element` left in `a`.
+    """Compute eight elements from what `fill_element` left in `a`: twist to tangent and forces.
 
-    Parameters
-    ----------
-    a : ElementLanes
-    scratch : ndarray, shape (5, 6)
+    a: ElementLanes, out: all but ends; scratch (5, 6); lanes: LANES. `tangent` is B^T K B and the
+    geometric part [N/m, N, N m], `force` B^T s of the held stress and B^T K e [N, N m].
     """
     relative_poses(a.ends, a.relative, lanes)
     small_turns(a.relative, a.twist, lanes)
@@ -259,7 +274,7 @@ def compute_elements(a, scratch, lanes):
 
 @merged_kernel
 def take_strain(half, k, strain):
-    """Write B (6, 12) of one lane; its zero blocks are not written."""
+    """Write B (6, 12) of lane k of half to strain; its zero blocks are not written."""
     for i in range(3):
         for j in range(3):
             o = 8 * (3 * i + j) + k
@@ -273,15 +288,9 @@ def take_strain(half, k, strain):
 def take_elements(count, a, piece, w):
     """Read the results of the first lanes.
 
-    Parameters
-    ----------
-    count : int
-        Lanes to read.
-    piece : ndarray, shape (8,)
-        Where the results of each lane belong.
-    w : Work
-        Out: twist, closure (twist that the held stress lacks), strain (B, its zero blocks are not
-        written), tangent, force (of K e) and raw (of the held stress).
+    count: lanes to read; a: ElementLanes; piece (8,): where the results of each lane belong;
+    w: Work, out: twist, closure (twist that the held stress lacks), strain (B, its zero blocks are
+    not written), tangent, force (of K e) and raw (of the held stress).
     """
     for k in range(count):
         p = piece[k]

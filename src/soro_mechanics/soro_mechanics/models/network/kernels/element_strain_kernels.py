@@ -1,6 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""From the end frames of eight two-node elements to their relative twists and stresses."""
+"""From the end frames of eight two-node elements to their relative twists and stresses.
+
+All arrays are those of `ElementLanes`, rows as named below; k is a lane, lanes is LANES.
+
+Source: d = log(g_a^-1 g_b) by the quaternion, w = 2 atan(|q|) q / |q| with q = (q1, q2, q3) / q0
+and v = J_l^-1(w) p, derived here; test_network_kernels.py checks full precision.
+"""
 
 from soro_mechanics.compilation.kernels import fused_kernel
 from soro_mechanics.models.network.kernels.element_kernels import (
@@ -38,18 +44,10 @@ SMALL_TURN = 0.0652
 def fill_element(ga, gb, length, rest, stiffness, held, lane, ends):
     """Put one element into its lane.
 
-    Parameters
-    ----------
-    ga, gb : ndarray, shape (4, 4)
-    length : float
-        Rest length [m].
-    rest : ndarray, shape (6,)
-        Rest strain.
-    stiffness : ndarray, shape (6, 6)
-        Stress per twist, symmetric and positive definite; see `element_flexibility_kernels`.
-    held : ndarray, shape (6,) or (0,)
-        Stress for the geometric part; empty: K e, which makes the tangent exact.
-    ends : ndarray, shape (ENDS,)
+    ga, gb (4, 4): poses [m]; length: at rest [m]; rest (6,): strain e0 [1, 1/m]; stiffness (6, 6):
+    stress per twist, symmetric positive definite, see `element_flexibility_kernels`; held (6,):
+    stress [N, N m] for the geometric part, or (0,): K e, which makes the tangent exact; lane;
+    ends: out.
     """
     for i in range(3):
         for j in range(4):
@@ -67,7 +65,10 @@ def fill_element(ga, gb, length, rest, stiffness, held, lane, ends):
 
 @fused_kernel
 def relative_poses(ends, relative, lanes):
-    """Write g_a^-1 g_b, row by row."""
+    """Write g_a^-1 g_b, row by row: R_a' R_b and R_a' (p_b - p_a) [m].
+
+    ends (ENDS,): both poses; relative (RELATIVE,): out; lanes: LANES.
+    """
     for k in range(lanes):
         p = minus(vector_at(ends, SECOND + 24 + k, 32), vector_at(ends, 24 + k, 32))
         columns = vector_at(ends, SECOND + k, 32) + vector_at(ends, SECOND + 8 + k, 32)
@@ -82,7 +83,11 @@ def relative_poses(ends, relative, lanes):
 
 @fused_kernel
 def small_turns(relative, twist, lanes):
-    """Write d and series of every lane as if its turn were below SMALL_TURN."""
+    """Write d and series of every lane as if its turn were below SMALL_TURN.
+
+    v = p - w x p / 2 + b w x (w x p) of (R, p) = relative; b by `small_log_coefficients`; atan by
+    its series in tan^2 of half the turn, which is kept. twist (TWIST,): out; lanes: LANES.
+    """
     for k in range(lanes):
         # 4 q0 (q1, q2, q3) and 1 / (4 q0^2) of the quaternion
         one = 1.0 / (1.0 + relative[k] + relative[40 + k] + relative[80 + k])
@@ -108,7 +113,10 @@ def small_turns(relative, twist, lanes):
 
 @fused_kernel
 def large_turn(relative, k, pose, d, twist):
-    """Write d and series of one lane, whatever its turn; pose (4, 4) and d (6,) are scratch."""
+    """Write d and series of lane k, whatever its turn: `se3_log` and `log_coefficients`.
+
+    relative (RELATIVE,); pose (4, 4) and d (6,) are scratch; twist (TWIST,): out.
+    """
     for i in range(3):
         for j in range(4):
             pose[i, j] = relative[8 * (4 * i + j) + k]
@@ -125,7 +133,8 @@ def large_turn(relative, k, pose, d, twist):
 def stresses(ends, twist, given, lanes):
     """Write held stress, stress K (d - h e0), and the gap: a twist that is zero where they agree.
 
-    The gap is their difference over the diagonal of K, a flexibility of the right size.
+    The gap is their difference over the diagonal of K, a flexibility of the right size. ends give
+    h, e0, K and the stress held, twist d; given (GIVEN,): out [N, N m; m, rad]; lanes: LANES.
     """
     for i in range(6):
         o = 8 * i

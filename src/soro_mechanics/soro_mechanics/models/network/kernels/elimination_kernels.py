@@ -1,6 +1,19 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Elimination of one rod: its inner nodes, then its joint angles, onto bodies and motors."""
+"""Elimination of one rod: its inner nodes, then its joint angles, onto bodies and motors.
+
+Of inner node k, between the pieces p and p + 1 with the tangents T, forces f and columns P:
+
+    L eta_k-1 + (T_bb + T_aa) eta_k + U eta_k+1 + r + P dp = 0,   L = T_ba of p, U = T_ab of p + 1
+    D_k = T_bb + T_aa - L C_k-1[next],   C_k = D_k^-1 (F, U, r - L C_k-1[one], P - L C_k-1[dp])
+
+where F is what couples it to the first node (L of the first piece, then -L C_k-1[first]), and
+eta_k = -C_k (eta_first, eta_k+1, 1, dp). w.chain has C_k, w.factor the factors of D_k. Below
+s: Structure; w: Work; r: rod; params: columns of parameters, 0 or 1 + slots; lanes: LANES.
+
+Source: Gauss's elimination of a block tridiagonal matrix; test_network_kernels.py compares it with
+that of the whole matrix, test_network_symmetries.py checks rods with joints by differences.
+"""
 
 from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.models.network.kernels.end_kernels import joint_geometry
@@ -18,13 +31,13 @@ NONE, PARAMETER, MOTOR = 0, 1, 2  # what drives a rod besides its bodies
 
 @merged_kernel
 def keeps_first(s, r, params):
-    """Return whether columns and rows of the first node are carried: its body or motor moves."""
+    """Return whether rod r of s carries its first node: a body or (params > 0) motor moves it."""
     return s.keep_first[r] == 2 or (params > 0 and s.keep_first[r] == 1)
 
 
 @merged_kernel
 def is_driven(s, r, params):
-    """Whether a drive changes one of so many parameters of a rod; else no column counts."""
+    """Return whether a drive changes one of the first params slots of rod r; s: Structure."""
     for k in range(s.counts.maps):
         if s.map_index[k, 1] == r and s.map_index[k, 2] < params:
             return True
@@ -35,7 +48,8 @@ def is_driven(s, r, params):
 def _node_rows(t, force, before, d, coupled, lanes):
     """Write stiffness, force (column 6) and drive (7) of a node behind an element: d (6, 8).
 
-    t (12, 12), force (12,): of the element; before (6, 14): the eliminated node at its first end.
+    T_bb and f_b, less T_ba times the row of the node before where coupled. t (12, 12), force
+    (12,): of the element; before (6, 14): row of the node at its first end; lanes: LANES.
     """
     for i in range(6):
         for j in range(6):
@@ -54,7 +68,8 @@ def _eliminate_narrow(s, w, r, drive, inspect, lanes):
 
     Eight columns at once: the next node (6), one, the drive (NONE; PARAMETER, the rod's first; or
     MOTOR, which turns the first node). By a motor's angle a the first node moves by m a: column c
-    of the motor becomes c m' / m'm of that node, its row m c / m'm.
+    of the motor becomes c m' / m'm of that node, its row m c / m'm. s, w, r, lanes: above;
+    inspect: count negative pivots.
     """
     n0 = s.rod_node[r]
     p0 = s.rod_piece[r]
@@ -122,7 +137,11 @@ def _eliminate_narrow(s, w, r, drive, inspect, lanes):
 
 @merged_kernel
 def _spread_motor(w, r, n0, count, row, m, scale):
-    """Write column and row of a motor as those of the first node that it turns."""
+    """Write column and row of a motor as those of the first node that it turns, as said there.
+
+    w, r: above; n0: the first node; count: pieces; row (8,): the motor's against the last node
+    (6), one, the motor; m (6,); scale: 1 / m'm.
+    """
     out, last = w.super[r], w.factor[n0 + count]
     for k in range(1, count):
         b = w.chain[n0 + k]
@@ -142,7 +161,11 @@ def _spread_motor(w, r, n0, count, row, m, scale):
 
 @merged_kernel
 def _couple_previous(lower, before, d, b, row):
-    """Add what the eliminated node before does to this node's rows (lower[6:12, 0:6])."""
+    """Subtract L C_k-1 from this node's rows: L = lower[6:12, 0:6], C_k-1 = before (6, n).
+
+    lower (12, 12): tangent between them; d (6, 8): D_k, b (6, n): the rest, out; row (n,):
+    scratch.
+    """
     for i in range(6):
         row_times(lower, 6 + i, 0, before, row)
         for j in range(6):
@@ -154,7 +177,11 @@ def _couple_previous(lower, before, d, b, row):
 
 @merged_kernel
 def _reduce_first(out, couple, b, columns, row):
-    """Take an eliminated node out of the first node's rows."""
+    """Take an eliminated node out of the first node's rows: out -= couple C.
+
+    couple (6, 6): these rows against the node, out: -couple C[next], against the next one; b
+    (6, n): C; columns: used ones of out (12, ...); row (n,): scratch.
+    """
     for i in range(6):
         row_times(couple, i, 0, b, row)
         for j in range(6):
@@ -166,16 +193,11 @@ def _reduce_first(out, couple, b, columns, row):
 
 @merged_kernel
 def eliminate_chain(s, w, r, params, inspect, lanes):
-    """Eliminate the inner nodes of rod r towards its second end; the result is w.super[r].
+    """Eliminate the inner nodes of rod r towards its second end; return the negative pivots met.
 
-    Columns of w.super and w.chain: first node (6), next or last node (6), one, parameters. A node
-    moves by minus its chain row times what the columns stand for. The factors of every block are
-    left in w.factor.
-
-    Returns
-    -------
-    int
-        Negative pivots met (counted when `inspect`), or -1 where a block is singular.
+    Formulas above; -1 where a block is singular. Columns of w.super (12, ...), the result, and of
+    w.chain: first node (6), next or last node (6), one, parameters. The factors of every block are
+    left in w.factor. s, w, params, lanes: above; inspect: count pivots.
     """
     keep = keeps_first(s, r, params)
     driven = params > 0 and is_driven(s, r, params)
@@ -251,7 +273,10 @@ KEPT = 7
 # counting of its references, here more than the arithmetic on a row of it.
 @fused_kernel
 def _transform_columns(z, basis, begin, e, half):
-    """Write columns of end e, of the rows from `begin`, in the coordinates of that end."""
+    """Write columns of end e in its coordinates: half = z basis, rows from `begin` to 12 of both.
+
+    z (12, ...): w.super[r]; basis (6, 10): of the end; half (12, ...): out, from column SIDE e.
+    """
     for i in range(begin, 12):
         left = six_in_row(z, i, 6 * e)
         for j in range(SIDE):
@@ -260,7 +285,10 @@ def _transform_columns(z, basis, begin, e, half):
 
 @fused_kernel
 def _transform_rows(half, basis, rows, begin, width, e, m):
-    """Write rows of end e, of the columns from `begin`, in the coordinates of that end."""
+    """Write m = basis' half: so many rows of end e, of the columns from `begin` to `width`.
+
+    half (12, width): of `_transform_columns`; basis (6, 10): of the end; m (20, width): out.
+    """
     for i in range(rows):
         left = six_in_column(basis, 0, i)
         for j in range(begin, width):
@@ -269,7 +297,7 @@ def _transform_rows(half, basis, rows, begin, width, e, m):
 
 @fused_kernel
 def _add_turn(turn, rows, o, m):
-    """Add the geometric part of an end whose coordinates begin at o."""
+    """Add turn (rows, rows), the geometric part of an end from coordinate o on, to m (20, ...)."""
     for i in range(rows):
         for j in range(6, rows):
             m[o + i, o + j] += turn[i, j]
@@ -289,7 +317,8 @@ def _column(j):
 def _without_joints(m, b, first, size, begin, width, out):
     """Write rows and columns of bodies and motors, after the joints were eliminated.
 
-    first: joint angles of the first end; b (size, width): how all of them follow.
+    out_ij = m_ij - sum_q m_iq b_qj. m (20, ...); first: joint angles of the first end; b
+    (size, width): how all of them follow; begin: first row and column; out (14, width).
     """
     for i in range(begin, 2 * KEPT):
         row = _column(i)
@@ -305,8 +334,9 @@ def _without_joints(m, b, first, size, begin, width, out):
 def _to_coordinates(s, w, r, params, m):
     """Write the rod's (20, 21 + params) system in bodies, motors and joints into m.
 
-    Rows and columns of a first end that is not kept, and rows of joint angles that there are not,
-    are left as they were; columns of such angles are zero.
+    basis' w.super basis of both ends, and their `joint_geometry`. Rows and columns of a first end
+    that is not kept, and rows of joint angles that there are not, are left as they were; columns
+    of such angles are zero. s, w, r: above.
     """
     z = w.super[r]
     begin = 0 if keeps_first(s, r, params) else 1
@@ -331,8 +361,9 @@ def _to_coordinates(s, w, r, params, m):
 def eliminate_joints(s, w, r, params, inspect):
     """Bring the rod to bodies and motors (w.rod[r]); w.joints[r] keeps how its joints follow.
 
-    Columns of both: body a (6), motor a, body b (6), motor b, one, parameters.
-    Returns the negative pivots, or -1 where the joints are not held by anything.
+    q = -K_qq^-1 (K_qx, ...) x: rod = K_xx - K_xq K_qq^-1 K_qx. Columns of both: body a (6), motor
+    a, body b (6), motor b, one, parameters. Returns the negative pivots, or -1 where the joints
+    are not held by anything. s, params: above; inspect: count pivots.
     """
     kinds = s.joint_kind[r]
     size = kinds[0] + kinds[1]

@@ -9,6 +9,9 @@ the second, turned one), spherical ones a rotation. `gap` opens an end while a r
 assembled and is the identity otherwise.
 
 The motion of the end frame in its own axes is basis @ (eta_body, theta, q), basis (6, 10).
+
+Source: Ad^-1 of the way from each axis to the end, derived here; test_network_symmetries.py checks
+what networks of joints and motors make of it by differences.
 """
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
@@ -32,7 +35,7 @@ SPHERICAL = 3
 
 @kernel
 def _copy_pose(a, out):
-    """Write a pose (4, 4)."""
+    """Write the pose a (4, 4) to out."""
     for i in range(4):
         for j in range(4):
             out[i, j] = a[i, j]
@@ -40,7 +43,7 @@ def _copy_pose(a, out):
 
 @kernel
 def _turn(axis, angle, t, work):
-    """Replace t by rotation(axis, angle) t."""
+    """Replace t (4, 4) by rotation(axis (3,), angle [rad]) t; work (9, 4): scratch."""
     r = work[0:4]
     old = work[4:8]
     w = work[8]
@@ -54,7 +57,10 @@ def _turn(axis, angle, t, work):
 
 @kernel
 def _seen_from_end(axis, t, column, basis):
-    """Write Ad_t^-1 (0, axis): linear part R' (axis x -p) ... = -R' (p x axis)."""
+    """Write Ad_t^-1 (0, axis) = (-R' (p x axis), R' axis) to a column of basis (6, 10).
+
+    axis (3,); t (4, 4): pose R, p of the end, seen from where the axis is; column: its number.
+    """
     turn = vector_at(axis, 0, 1)
     shift, turn = in_axes(t, cross(turn, column_at(t, 0, 3))), in_axes(t, turn)
     for i in range(3):
@@ -63,7 +69,11 @@ def _seen_from_end(axis, t, column, basis):
 
 @merged_kernel
 def end_frame(s, x, state, w, r, e, gap):
-    """Write an end in its body, w.end[r, e] (4, 4), and w.basis[r, e] (6, 10), beyond a gap."""
+    """Write an end in its body, w.end[r, e] (4, 4), and w.basis[r, e] (6, 10), beyond a gap.
+
+    Column j is Ad_t^-1 (0, axis_j), t the way from that axis to the end; the first six are Ad^-1
+    of all of it. s: Structure; x: Inputs; state: State; w: Work; r: rod; e: 0 or 1; gap (4, 4).
+    """
     kind, axes, motor_axis = s.joint_kind[r, e], s.joint_axes[r, e], s.motor_axis[r, e]
     q, spin, theta = state.joint[r, e], state.spin[r, e], x.theta[r, e]
     h, basis, work = w.end[r, e], w.basis[r, e], w.scratch[0:13, 0:4]
@@ -100,8 +110,9 @@ def end_frame(s, x, state, w, r, e, gap):
 def joint_geometry(basis, kind, force, out):
     """Write the part of the end's tangent that comes from the turning of `basis` under `force`.
 
-    Coordinate j lies beyond coordinate i < j and moves its axis: out[i, j] = -s_i' B(force) s_j.
-    out (10, 10) in (eta_body, theta, q). The three of a spherical joint turn together.
+    Coordinate j lies beyond coordinate i < j and moves its axis: out[i, j] = -s_i' B(force) s_j
+    with B((f, m)) (v, w) = (f x w, f x v + m x w). out (10, 10) in (eta_body, theta, q). The three
+    of a spherical joint turn together. basis (6, 10); kind: of joint; force (6,): own axes.
     """
     out[:] = 0.0
     last, f, m = 7 + kind, vector_at(force, 0, 1), vector_at(force, 3, 1)

@@ -13,8 +13,13 @@ where zeta is the spatial twist of the variation and B((n, m)) (v, w) = (n x w, 
 Weight per length mu q adds n = n0 - Q q, m = m0 - M with Q' = mu, M' = mu p x q.
 
 Every array is flat with the lane as the last, contiguous index, so that the compiler turns each
-inner loop into vector instructions. Components of the state: R (9, row by row), p (3), M (3),
-Q (1), then per column of the variation v (3), w (3), dM (3).
+inner loop into vector instructions. Components of the state y: R (9, row by row), p (3) [m], M (3)
+[kg m], Q (1) [kg], then per column of the variation v (3), w (3), dM (3). Below load (LOAD LANES,)
+is n0 [N], m0 [N m], q [m/s^2] and the step [m]; table (TABLE LANES,) the section e0, c, mu [kg/m];
+k a lane; lanes is LANES.
+
+Source: rod of Shi (2023), eqs 8-11, in these coordinates; weight and variation are derived here,
+checked by differences and order in test_network_kernels.py and test_network_variation.py.
 """
 
 from typing import NamedTuple
@@ -60,13 +65,16 @@ class Variation(NamedTuple):
 
 @merged_kernel
 def rotation_of(y, k):
-    """Return R of lane k, row by row."""
+    """Return R of lane k of the state y, row by row."""
     return vector_at(y, k, 8) + vector_at(y, 24 + k, 8) + vector_at(y, 48 + k, 8)
 
 
 @merged_kernel
 def section_parts(y, load, table, k):
-    """Return force n and moment u = m - p x n at the section of lane k, axes of A; its strain."""
+    """Return force n and moment u = m - p x n at the section of lane k, axes of A; its strain.
+
+    n = n0 - Q q, m = m0 - M [N, N m]; e0 + c (R' n, R' u) in two parts; y, load, table: above.
+    """
     r = rotation_of(y, k)
     n = minus(vector_at(load, k, 8), times(number_at(y, 120 + k), vector_at(load, 48 + k, 8)))
     m = minus(vector_at(load, 24 + k, 8), vector_at(y, 96 + k, 8))
@@ -78,7 +86,7 @@ def section_parts(y, load, table, k):
 
 @fused_kernel
 def base_rate(y, load, table, rate, lanes):
-    """Write step * d/ds of the 16 base components."""
+    """Write step (R hat(w), R v, mu p x q, mu) of all lanes to rate; y, load, table, lanes."""
     for k in range(lanes):
         step = number_at(load, 72 + k)
         _, _, v, w = section_parts(y, load, table, k)
@@ -95,7 +103,11 @@ def base_rate(y, load, table, rate, lanes):
 
 @fused_kernel
 def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
-    """Write step * d/ds of (v, w) of every column, as without weight."""
+    """Write step * d/ds of (v, w) of every column, as without weight: the formula of zeta' above.
+
+    y, load, table, lanes: above; columns: how many; drive (columns, 9): dW [N, N m] and dq of
+    each; shift (columns 6 LANES,): de0; rate, like y: out.
+    """
     for c in range(columns):
         z = y[(BASE + COLUMN * c) * LANES : (BASE + COLUMN * (c + 1)) * LANES]
         out = rate[(BASE + COLUMN * c) * LANES : (BASE + COLUMN * (c + 1)) * LANES]
@@ -121,7 +133,11 @@ def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
 
 @fused_kernel
 def _weight_rate(y, load, table, columns, drive, rate, lanes):
-    """Add what the weight does to every column: dW lacks (-Q dq, -dM) so far."""
+    """Add what the weight does to every column: dW lacks (-Q dq, -dM) so far.
+
+    dM' = mu ((v + w x p) x q + p x dq); y, load, table, columns, drive, rate, lanes:
+    `_light_rate`.
+    """
     for c in range(columns):
         z = y[(BASE + COLUMN * c) * LANES : (BASE + COLUMN * (c + 1)) * LANES]
         out = rate[(BASE + COLUMN * c) * LANES : (BASE + COLUMN * (c + 1)) * LANES]
@@ -142,7 +158,7 @@ def _weight_rate(y, load, table, columns, drive, rate, lanes):
 
 @fused_kernel
 def orthonormalise(y, lanes):
-    """Pull each R back to a rotation: one Newton step of the polar decomposition."""
+    """Pull each R in y back to a rotation: (3 - R R') R / 2, a Newton step; lanes: LANES."""
     for k in range(lanes):
         a, b, c = vector_at(y, k, 8), vector_at(y, 24 + k, 8), vector_at(y, 48 + k, 8)
         ab, ac, bc = -0.5 * dot(a, b), -0.5 * dot(a, c), -0.5 * dot(b, c)
@@ -156,20 +172,11 @@ def orthonormalise(y, lanes):
 def integrate_lanes(load, tables, steps, v, work, path, lanes):
     """Integrate eight pieces from A to B; the result stands in work[0].
 
-    Parameters
-    ----------
-    load : ndarray, shape (LOAD * LANES,)
-        Wrench at A, direction of the weight, length of one step.
-    tables : ndarray, shape (2 steps + 1, TABLE * LANES)
-        Section at every half step.
-    v : Variation
-    work : ndarray, shape (4, (BASE + COLUMN * columns) * LANES)
-    path : ndarray, shape (steps + 1, size)
-        First components of the state after every step (R and p where size = 12 * LANES);
-        size 0: not kept.
-    lanes : int
-        LANES. An argument, because a trip count known at compile time is unrolled into scalar
-        instructions instead of vector ones.
+    The classical method: y + (k1 + 2 k2 + 2 k3 + k4) / 6. load: above; tables (2 steps + 1, TABLE
+    LANES): section at every half step; v: Variation; work (4, (BASE + COLUMN columns) LANES); path
+    (steps + 1, size): first components of the state after every step (R and p where size = 12
+    LANES), size 0: not kept; lanes: LANES, an argument, because a trip count known at compile time
+    is unrolled into scalar instructions instead of vector ones.
     """
     size = (BASE + COLUMN * v.columns) * LANES
     y = work[0, :size]

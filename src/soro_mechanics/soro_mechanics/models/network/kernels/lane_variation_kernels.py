@@ -3,14 +3,18 @@
 """The derivative of what `integrate_lanes` computes, step by step, for eight pieces at once.
 
 `integrate_lanes` carries the variation of the rod along with its shape: both are integrated, and
-they agree to the order of the method. Here every stage of the method is differentiated instead,
-so that Jacobians and compliances are the slopes of the discrete solution, at any number of steps.
-The rotation is varied with its nine entries, as it is integrated; at the end they are turned into
-a twist. That costs more, and Newton's method does not need it.
+they agree to the order of the method. Here every stage of the method is differentiated instead, so
+that Jacobians and compliances are the slopes of the discrete solution, at any number of steps. The
+rotation is varied with its nine entries, as it is integrated; at the end they are turned into a
+twist. That costs more, and Newton's method does not need it.
 
 A column holds the components of the base (dR, dp, dM, dQ). One column more than is driven is
 carried, and written last: the derivative by the length of the piece, at a constant number of steps
-and sections that stretch with it.
+and sections that stretch with it. Below y (SIZE,) is the state, z (SIZE,) a column; load, table
+and lanes as in `lane_kernels`, tables (2 steps + 1, TABLE LANES); stages (STAGES, STAGE).
+
+Source: the formulas of `lane_kernels` differentiated here, checked by differences in
+test_network_variation.py.
 """
 
 from soro_mechanics.compilation.kernels import fused_kernel, makes_arrays, merged_kernel
@@ -61,7 +65,7 @@ def result_size(columns: int) -> int:
 
 @fused_kernel
 def _keep_parts(y, load, table, out, lanes):
-    """Write `section_parts` of every lane."""
+    """Write `section_parts` (PARTS,) of every lane to out; y, load, table, lanes: above."""
     for k in range(lanes):
         n, u, v, w = section_parts(y, load, table, k)
         put_vector(out, k, 8, n)
@@ -72,7 +76,7 @@ def _keep_parts(y, load, table, out, lanes):
 
 @merged_kernel
 def _put_grown(rate, base, at, grown, size, change):
-    """Write a change times a size, and what comes with the length of the step."""
+    """Write grown * base + size * change (3,) to rate: three numbers of a lane from `at` on."""
     put_vector(rate, at, 8, plus(times(grown, vector_at(base, at, 8)), times(size, change)))
 
 
@@ -80,8 +84,10 @@ def _put_grown(rate, base, at, grown, size, change):
 def _column_rate(stage, z, load, table, push, rate, lanes):
     """Write the derivative of the rate of the base along the column z; stage (STAGE,).
 
-    push: what changes along the column. Wrench at A and weight (9,), rest strain (6 LANES,), and
-    the step [m].
+    With dn = dn0 - dQ q - Q dq, du = dm0 - dM - dp x n - p x dn, and (v, w), (dv, dw) the strain
+    and de0 + c (dR' n + R' dn, dR' u + R' du): step (dR hat(w) + R hat(dw), dR v + R dv, mu (dp x
+    q + p x dq), 0) + dstep / step times the rate. push: what changes along the column: wrench at A
+    and weight (9,), rest strain (6 LANES,), the step [m]; load, table, lanes: above; rate: out.
     """
     y, base, part = stage[0:SIZE], stage[SIZE : 2 * SIZE], stage[2 * SIZE : STAGE]
     drive, bend, growth = push
@@ -114,7 +120,10 @@ def _column_rate(stage, z, load, table, push, rate, lanes):
 
 @fused_kernel
 def _orthonormalise_column(y, z, rows, lanes):
-    """Replace dR of a column by the derivative of `orthonormalise`; rows (SIZE,): scratch."""
+    """Replace dR of a column by the derivative of `orthonormalise`; rows (SIZE,): scratch.
+
+    (3 dR - dR R' R - R dR' R - R R' dR) / 2; y: state before it; z: column, out; lanes: LANES.
+    """
     for k in range(lanes):
         for row in range(3):
             r, t = vector_at(y, 24 * row + k, 8), vector_at(z, 24 * row + k, 8)
@@ -130,7 +139,7 @@ def _orthonormalise_column(y, z, rows, lanes):
 
 @fused_kernel
 def _write_column(y, z, out, lanes):
-    """Write (v, w, dM): the twist in space of a column's dR and dp."""
+    """Write (v, w, dM) of a column to out: w = 1/2 sum r_j x dr_j, v = dp + p x w; y, z, lanes."""
     for k in range(lanes):
         w = 0.0, 0.0, 0.0
         for j in range(0, 24, 8):  # columns of R
@@ -143,7 +152,7 @@ def _write_column(y, z, out, lanes):
 
 @fused_kernel
 def _go_through_stages(y, load, tables, i, stages, total, lanes):
-    """Make step i of the base from y to total; keep state, rate and parts of its stages."""
+    """Make step i of the base from y to total, keep its stages; load, tables, lanes: above."""
     for j in range(SIZE):
         total[j] = y[j]
     for part in range(STAGES):
@@ -167,7 +176,10 @@ def _go_through_stages(y, load, tables, i, stages, total, lanes):
 
 @fused_kernel
 def _follow_stages(z, load, tables, i, stages, push, scratch, lanes):
-    """Make step i of a column, with the stages of the base; scratch (3 SIZE,)."""
+    """Make step i of a column, with the stages of the base; scratch (3 SIZE,).
+
+    As `integrate_lanes`, slopes by `_column_rate` with push; z: out; load, tables, stages, lanes.
+    """
     change = scratch[0:SIZE]
     ahead_of_z = scratch[SIZE : 2 * SIZE]
     slope = scratch[2 * SIZE : 3 * SIZE]
@@ -191,15 +203,10 @@ def _follow_stages(z, load, tables, i, stages, push, scratch, lanes):
 def differentiate_lanes(load, tables, steps, v, work, out, lanes):
     """Integrate eight pieces from A to B and differentiate what comes out.
 
-    Parameters
-    ----------
-    load, tables, steps, v, lanes
-        As for `integrate_lanes`.
-    work : ndarray, shape (variation_size(columns),)
-        Its first NOTHING numbers are zero and stay so.
-    out : ndarray, shape (result_size(columns),) at least
-        Base and columns as `integrate_lanes` leaves them in work[0]; then the column of the
-        piece's length (v, w, dM, dQ), per length.
+    load, tables, steps, v, lanes: as for `integrate_lanes`; work (variation_size(columns),):
+    scratch, its first NOTHING numbers are zero and stay so; out (result_size(columns),) at least:
+    base and columns as `integrate_lanes` leaves them in work[0], then the column of the piece's
+    length (v, w, dM, dQ), per length.
     """
     nothing, columns = work[0:NOTHING], v.columns
     o = NOTHING + STAGES * STAGE

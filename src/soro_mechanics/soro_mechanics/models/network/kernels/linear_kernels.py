@@ -1,6 +1,12 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The linearised network in one call, and whether its stability is known from another one."""
+"""The linearised network in one call, and whether its stability is known from another one.
+
+Below s: Structure; x: Inputs; state: State; w: Work; lanes: LANES.
+
+Source: Wittrick and Williams (1971), Q. J. Mech. Appl. Math. 24, 263, for the count of unstable
+directions; bounds are of this project, checked in test_network_tangent.py.
+"""
 
 import math
 from typing import NamedTuple
@@ -41,7 +47,7 @@ def pieces_hold(s, w):
 
     With both ends held it is then stable all the more, and the elimination, which sees nodes only,
     has missed nothing inside. A strut loses this at a sixteenth of the load at which it buckles
-    between held ends, and does not regain it under any greater load.
+    between held ends, and does not regain it under any greater load. s, w: above.
     """
     for r in range(s.counts.rods):
         if s.rod_macro[r] == 1:
@@ -54,7 +60,10 @@ def pieces_hold(s, w):
 
 @kernel
 def inertia(matrix, unit, work):
-    """Return `negative_pivots`, and the least eigenvalue of few finite rows of matrix * unit."""
+    """Return `negative_pivots`, and the least eigenvalue of few finite rows of matrix * unit.
+
+    NaN where they are not. matrix (n, n); unit (n, n): of its entries; work (n, n): scratch.
+    """
     n, scaled = matrix.shape[0], matrix * unit
     few = n <= FEW and (scaled * scaled).sum() < math.inf
     least = extreme_eigenvalues(matrix, unit)[0] if few else math.nan
@@ -63,7 +72,10 @@ def inertia(matrix, unit, work):
 
 @kernel
 def linearise(s, x, state, w, exact, lanes):
-    """Assemble with parameter columns (`exact`: see `evaluate`); scaled residual, `eliminate`."""
+    """Assemble with parameter columns (`exact`: see `evaluate`); scaled residual, `eliminate`.
+
+    s, x, state, w, lanes: above.
+    """
     error = evaluate(s, x, state, w, True, exact, lanes)
     negative, holds = eliminate(s, x, state, w)
     return error, negative, holds
@@ -71,7 +83,10 @@ def linearise(s, x, state, w, exact, lanes):
 
 @kernel
 def eliminate(s, x, state, w):
-    """Eliminate and write the efforts; negative pivots met in rods or SINGULAR, `pieces_hold`."""
+    """Eliminate and write the efforts; negative pivots met in rods or SINGULAR, `pieces_hold`.
+
+    s, x, state: above; w: Work, assembled with parameters.
+    """
     negative = condense(s, x, state, w, True, True)
     motor_efforts(s, x, w)
     return negative, pieces_hold(s, w)
@@ -82,10 +97,11 @@ def is_near_stable(s, x, state, w, reference):
     """Return whether no piece can have become critical between that solution and this one.
 
     Unstable directions are those of the condensed tangent and those of all pieces with both ends
-    held (Wittrick and Williams 1971, Q. J. Mech. Appl. Math. 24, 263), which the elimination does
-    not see. Where one of the latter comes, the piece's stiffness goes through infinity and changes
-    its sign: within `OTHER` of it, it is `STIFF` at least, and the change twice of that. L and E I
-    are the piece's own: a slender one is critical under what the others do not feel.
+    held (Wittrick and Williams), which the elimination does not see. Where one of the latter
+    comes, the piece's stiffness goes through infinity and changes its sign: within `OTHER` of it,
+    it is `STIFF` at least, and the change twice of that. L and E I are the piece's own: a slender
+    one is critical under what the others do not feel. s, x, state, w: above; reference: that
+    solution.
     """
     for b in range(state.body.shape[0]):
         for i in range(3):
@@ -108,7 +124,11 @@ def is_near_stable(s, x, state, w, reference):
 
 @merged_kernel
 def _is_alike(state, w, reference, p, moment):
-    """Return whether an integrated piece is as in `is_near_stable`; moment: its E I / L."""
+    """Return whether integrated piece p is as in `is_near_stable`; moment: its E I / L [N m].
+
+    Wrench by less than OTHER of E I / L^2 and E I / L; each entry of the stiffness by less than
+    UNLIKE of the root of both rows' largest, or of STIFF E I / L. state, w: above; reference: its.
+    """
     before, now, force = (
         reference.stiffness[p],
         w.tangent[p, 3:6, 3:6],
@@ -133,23 +153,10 @@ def _is_alike(state, w, reference, p, moment):
 def follow_change(s, x, state, w, change, part, one, new):
     """Write where a solution moves when actuators and bodies do, by the last elimination.
 
-    Parameters
-    ----------
-    w : Work
-        Of an elimination with parameters; `step_body` is the motion of the bodies, (n,).
-    change : ndarray, shape (m,)
-        Of what the actuators drive, whole.
-    part : float
-        Largest part of the change that is taken.
-    one : float
-        1: what the equilibrium at the start still lacks comes on top; 0: it lacks nothing.
-    new : State
-        A copy of `state`, to be written.
-
-    Returns
-    -------
-    float
-        The part of the change that was taken.
+    Returns the part of the change that was taken. s, x, state: above; w: Work of an elimination
+    with parameters, `step_body` is the motion of the bodies; change (m,): of what the actuators
+    drive, whole; part: largest part of it that is taken; one: 1: what the equilibrium at the start
+    still lacks comes on top, 0: it lacks nothing; new: State, a copy of `state`, out.
     """
     set_slots(s, x, w, change)
     back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, one)

@@ -1,6 +1,14 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Newton's method on the manifold, with guarded steps; of equilibrium, or of a task with it."""
+"""Newton's method on the manifold, with guarded steps; of equilibrium, or of a task with it.
+
+Below s: Structure; x: Inputs; state: State; w: Work; aim: Aim; driven (m,): what the actuators of
+a task drive, da (m,) their step in w.scratch[FIRST + 1]; n = 6 (bodies - 1).
+
+Source: Newton's method on frames g exp(eta); Koehler (2023) for the least energy of the actuators;
+the steps are derived here, compared with a general search in test_network_prediction.py and
+test_network_redundancy.py.
+"""
 
 from typing import NamedTuple
 
@@ -68,7 +76,7 @@ class Aim(NamedTuple):
 
 @kernel
 def copy_into(source, target):
-    """Copy a state."""
+    """Copy the state source to target."""
     # element by element: arrays that may lie over each other take half as long again
     for b in range(source.body.shape[0]):
         for i in range(4):
@@ -97,34 +105,13 @@ def solve(s, x, state, old, w, near, aim, driven):
     """Solve the equilibrium with the actuators held, or with what they must be for a task.
 
     Of a task every step obeys K eta + P da = -r and A eta = c, what the body still lacks; where
-    that leaves a choice, at the least energy of the actuators (Koehler 2023: motors' work).
-
-    Parameters
-    ----------
-    x : Inputs
-        Of a task, lengths, rest strains and motor angles follow the actuators.
-    state : State
-        Start, and result.
-    old : State
-        Scratch.
-    near : Work
-        Of the network linearised at the start, where `aim.known`.
-    aim : Aim
-    driven : ndarray, shape (m,)
-        Of a task what the actuators drive; start, and result. Else how far they have moved since
-        the start, where `aim.known`.
-
-    Returns
-    -------
-    outcome : int
-        CONVERGED, NOT_SOLVABLE or SLOW.
-    steps : int
-    error : float
-        Scaled residual; the last assembly in `w` belongs to `state`.
-    away, turn : float
-        Position [m] and rotation [rad] that the task still lacks.
-    negative, holds : int, bool
-        Of the tangent, where it was asked for, as `eliminate` says.
+    that leaves a choice, at the least energy of the actuators (motors' work). s, w, aim: above;
+    x: Inputs, lengths, rest strains and motor angles follow the actuators of a task; state: start,
+    and result; old: State, scratch; near: Work of the network linearised at the start, where
+    `aim.known`; driven (m,): of a task start, and result, else how far the actuators have moved
+    since the start, where `aim.known`. Returns CONVERGED, NOT_SOLVABLE or SLOW; steps; scaled
+    residual (the last assembly in `w` belongs to `state`); position [m] and rotation [rad] that
+    the task still lacks; of the tangent, where it was asked for, what `eliminate` returns.
     """
     error = away = turn = 0.0
     best = 1e300
@@ -175,7 +162,11 @@ def solve(s, x, state, old, w, near, aim, driven):
 
 @kernel
 def _first_step(s, x, state, old, near, aim, driven):
-    """Take the step that is known at the start; return whether it was one."""
+    """Take the step that is known at the start; return whether it was one.
+
+    By the elimination in near: Work, and what `foresee` adds; s, x, state, aim, driven: above,
+    out; old: State, out: the start.
+    """
     copy_into(state, old)
     if aim.rows > 0:
         away, turn = _lacking(state.body[aim.body], aim, near.scratch[FIRST:])
@@ -202,7 +193,10 @@ def _first_step(s, x, state, old, near, aim, driven):
 
 @kernel
 def add_lack(w, m, lack):
-    """Add what a step lacks: of bodies, nodes, wrenches, joints, and of m actuators."""
+    """Add what a step lacks to it: of bodies, nodes, wrenches, joints, and of m actuators (da).
+
+    w: Work, out: steps; lack (6 (bodies + nodes + pieces + rods) + m,) in that order.
+    """
     k = 0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         for i in range(steps.shape[0]):
@@ -219,7 +213,7 @@ def add_lack(w, m, lack):
 
 @kernel
 def learn_step(w, m, part, lack):
-    """Add a part of a step to what the first one lacked: the reverse of `add_lack`."""
+    """Add a part of a step to what the first one lacked, lack; w, m and order as in `add_lack`."""
     k = 0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         for i in range(steps.shape[0]):
@@ -236,13 +230,13 @@ def learn_step(w, m, part, lack):
 
 @kernel
 def _part(s, w, aim):
-    """Return what part of a step is taken at once."""
+    """Return what part of a step is taken: `largest_step`, STEP_RANGE of a range; s, w, aim."""
     return min(largest_step(s, w)[0], STEP_RANGE / _size(w, aim))
 
 
 @kernel
 def _size(w, aim):
-    """Return the largest step of an actuator of a task, in parts of its range."""
+    """Return the largest step of an actuator in parts of its range: da of w, range of aim."""
     size = 1e-300
     for k in range(aim.range.shape[0]):
         size = max(size, abs(w.scratch[FIRST + 1, k]) / aim.range[k])
@@ -251,7 +245,7 @@ def _size(w, aim):
 
 @kernel
 def _drive(s, x, w, aim, driven, taken):
-    """Let what is driven follow a part of a step of the actuators of a task."""
+    """Let driven and x follow a part `taken` of the step da of a task; s, w, aim: above."""
     for k in range(aim.range.shape[0]):
         driven[k] += taken * w.scratch[FIRST + 1, k]
     if aim.rows > 0:
@@ -260,7 +254,10 @@ def _drive(s, x, w, aim, driven, taken):
 
 @kernel
 def drive_to(s, x, value, slots):
-    """Put every drive of a network at rest to its value (drives,); slots as in `Work`."""
+    """Put every drive of a network at rest to its value (drives,); slots as in `Work`, out.
+
+    s: Structure; x: Inputs at rest, out. Lengths become value, all else grows by it.
+    """
     slots[:] = 0.0
     for k in range(s.counts.maps):
         r, slot = s.map_index[k, 1], s.map_index[k, 2]
@@ -270,7 +267,11 @@ def drive_to(s, x, value, slots):
 
 @kernel
 def _drive_rods(s, x, slots, part):
-    """Let lengths, rest strains, tensions and motor angles change by a part of `slots`."""
+    """Let lengths, rest strains, tensions and motor angles change by a part of `slots`.
+
+    Of a rod that keeps its mass, dilution becomes dilution L / L_new. slots (rods, 3 +
+    s.counts.slots) [m; own units; rad]; s: Structure; x: Inputs, out.
+    """
     for r in range(s.counts.rods):
         length = x.length[r] + part * slots[r, 0]
         if s.keeps_mass[r] == 1:
@@ -286,7 +287,7 @@ def _drive_rods(s, x, slots, part):
 
 @kernel
 def _drive_pieces(s, x, r, j, change):
-    """Let the j-th of rest strains and tensions change in all pieces of a rod."""
+    """Let the j-th of rest strains and tensions of rod r of s change by `change`; x: out."""
     shifts = s.shift.shape[1]
     for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
         if j >= shifts:
@@ -301,7 +302,10 @@ def _drive_pieces(s, x, r, j, change):
 
 @kernel
 def _lacking(g, aim, scratch):
-    """Write what a body lacks, its own axes, to scratch[0]; return it in [m] and [rad]."""
+    """Write what a body at g lacks, its own axes, to scratch[0]; return it in [m] and [rad].
+
+    R' (p_aim - p), log(R' R_aim), no turn of a task without; g (4, 4); aim: above; scratch (6, 6).
+    """
     lacking, h = scratch[0], scratch[2:6, 0:4]
     relative_twist(g, aim.pose, h, lacking)
     away = turn = 0.0
@@ -314,10 +318,11 @@ def _lacking(g, aim, scratch):
 
 @kernel
 def _step(s, x, state, w, aim, task, change, one):
-    """Write the step of all unknowns by the last elimination.
+    """Write the step of all unknowns by the last elimination; return False where it is singular.
 
-    Of a task with that of the actuators (w.scratch[FIRST + 1]); else with these held or, of a
-    derivative, with a given `change`. `one` as in `back_substitute`.
+    (K P; A 0) (eta, da) = (-one r, c) of a task, K eta = -one r - P change where the actuators
+    move by a given `change` (m,), or not at all. s, x, state, w, aim: above; task: whether there
+    is one; one: as in `back_substitute`.
     """
     n, m = w.matrix.shape[0], aim.range.shape[0] if task else 0
     da = w.scratch[FIRST + 1]
@@ -357,12 +362,13 @@ def _step(s, x, state, w, aim, task, change, one):
 def _least_energy(s, x, state, w, aim, driven):
     """Write the step of bodies and actuators that meets the task at the least energy.
 
-    With F = K^-1 (P, r) the rows of the task are J = -A F and, in parts of the ranges,
+    With F = K^-1 P, f = K^-1 r, J = -A F, and da in parts of the ranges,
 
-        (H  J^T) (da)   (-g)
-        (J   0 ) (l ) = ( c )
+        (H  J^T) (da)   (  -g   )
+        (J   0 ) (l ) = (c + A f)
 
-    Not where H is not convex in what the task leaves free: a step would lead to no minimum.
+    and eta = -f - F da. Not where H is not convex in what the task leaves free: a step would lead
+    to no minimum (returns False). s, x, state, w, aim, driven: above.
     """
     n, m, rows = w.matrix.shape[0], aim.range.shape[0], aim.rows
     end, da = m + rows, w.scratch[FIRST + 1]
@@ -412,8 +418,10 @@ def _least_energy(s, x, state, w, aim, driven):
 def energy(s, x, state, w, aim, driven, follow, a):
     """Write the Hessian of the actuators' energy to a, its gradient, negative, to the last column.
 
-    In parts of the ranges; returns the Hessian's largest entry. `follow`, (n, m + 1), is
-    K^-1 (P, r).
+    In parts of the ranges; returns the Hessian's largest entry. ANGLES: g = torque tau at eta =
+    -f, H = dtau/da - dtau/deta F; MIDDLE: g = (driven - middle) / range, H = 1; RODS:
+    `_length_energy`; `aim.bend` is added to H. follow (n, m + 1): F, f; a (at least m, m + 1):
+    out; s, x, state, w, aim, driven: above.
     """
     n, m, end = w.matrix.shape[0], aim.range.shape[0], a.shape[1] - 1
     h, scale = np.zeros((m, m)), aim.range.copy()
@@ -450,7 +458,9 @@ def energy(s, x, state, w, aim, driven, follow, a):
 def _length_energy(s, x, state, w, follow, j, h, a):
     """Write column j of the Hessian, and the gradient, of the energy of driven lengths.
 
-    dU/dL = -(F . e0 + F . c F / 2) of the section at a rod's first end.
+    dU/dL = -(F . e0 + F . c F / 2) of the section at a rod's first end, h_ij -= (e0 + c F) .
+    dF/dL_j; follow (n, m + 1): of `energy`; h (m, m) [N/m]: out; a: its last column receives
+    -dU/dL [N]; s, x, state, w: above.
     """
     n, m, da = w.matrix.shape[0], h.shape[0], w.scratch[FIRST + 1]
     for k in range(m):

@@ -6,6 +6,9 @@ The first rows of a `memory` are of the last targets, newest first: pose of the 
 numbers that are a function of it. Those of the next target are extrapolated from them by
 Lagrange's polynomial in the distance along the path, so that targets need not be evenly spaced,
 and a path that goes back is interpolated.
+
+Source: Lagrange's formula; that a lack grows with the square of the step is derived from Taylor's
+and checked, like the extrapolation of polynomials, in test_network_path.py.
 """
 
 from soro_mechanics.compilation.kernels import merged_kernel
@@ -23,15 +26,9 @@ OFF_LINE = 0.03  # distance of one off the line of the step, in parts of that to
 def extrapolate(target, memory, count, place, index, out):
     """Write the extrapolated numbers at a target; return from how many others they are.
 
-    Parameters
-    ----------
-    target : ndarray, shape (4, 4)
-    memory : ndarray, shape (at least POINTS, POSE + n)
-    count : int
-        Targets in it, at least one.
-    place, index : ndarray, shape (USED,)
-        Scratch.
-    out : ndarray, shape (n,)
+    sum_j y_j prod_(m != j) t_m / (t_m - t_j), t the place along the step: -1 of the newest, 0 of
+    the target. target (4, 4); memory (at least POINTS, POSE + n); count: targets in it, at least
+    one; place, index (USED,): scratch; out (n,).
     """
     step = 0.0
     for i in range(POSE):
@@ -82,7 +79,8 @@ def foresee(path, target, place, index):
 
     Of a path the lack is the same at every step but for the square of its length: rows of `path`
     hold it per square, and the last but one their number, the square of this step and its lack.
-    NaN where nothing is known.
+    NaN where nothing is known. path (POINTS + 2, POSE + n); target (4, 4); place, index (USED,):
+    scratch.
     """
     now = path[POINTS]
     now[1] = 0.0
@@ -100,7 +98,10 @@ def foresee(path, target, place, index):
 
 @merged_kernel
 def learn_lack(path, target, stepped):
-    """Add what the step to a target has lacked, from `foresee` and what followed, to the rows."""
+    """Add what the step to a target (4, 4) has lacked, from `foresee` and what followed, to path.
+
+    Its first row becomes pose and lack / step^2; not stepped: all are forgotten.
+    """
     now = path[POINTS]
     for row in range(POINTS - 1, 0, -1):
         for i in range(path.shape[1]):

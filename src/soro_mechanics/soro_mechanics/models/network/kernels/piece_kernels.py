@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """From eight integrated rod pieces to their condensed forces and tangents.
 
-The wrench W0 at A is an unknown of its own. The closure c = log(g_pred^-1 g_b), g_pred = g_a h,
-is driven to zero by the same Newton step that moves the frames, so W0 is eliminated here:
+The wrench W0 at A is an unknown of its own. The closure c = log(g_pred^-1 g_b), g_pred = g_a h, is
+driven to zero by the same Newton step that moves the frames, so W0 is eliminated here:
 
     Phi dW0 = Ad_h (c + eta_b) - eta_a - Gamma dq - zeta_p dp,      dq = q x theta_a
-
     force on the frames:  f_a = -W0,   f_b = F_b = Ad_h^T W(L)
 
-and the condensed tangent follows with dF_b = Ad_h^T dW(L) + B(F_b)(eta_b - Ad_h^-1 eta_a).
-h is the actual relative pose g_a^-1 g_b, so a piece is in balance with itself at every iterate.
+and the condensed tangent follows with dF_b = Ad_h^T dW(L) + B(F_b)(eta_b - Ad_h^-1 eta_a). h is
+the actual relative pose g_a^-1 g_b, so a piece is in balance with itself at every iterate. Below
+y, load and table are those of `lane_kernels`, lane the piece's, h (4, 4) [m], and force (12,) is
+f_a, f_b [N, N m], own axes.
+
+Source: derived here from the variation in `lane_kernels`; checked by differences in
+test_network_kernels.py and test_network_variation.py.
 """
 
 from typing import NamedTuple
@@ -61,7 +65,10 @@ class Piece(NamedTuple):
 
 @kernel
 def section_wrench(y, load, lane, h, out):
-    """Write the wrench (6,) of the section at h (4, 4), in its own axes."""
+    """Write the wrench (6,) of the section at h (4, 4), in its own axes, to out [N, N m].
+
+    (R' n, R' (m - p x n)) with n = n0 - Q q, m = m0 - M; y, load, lane: above.
+    """
     n = minus(vector_at(load, lane, 8), times(y[120 + lane], vector_at(load, 48 + lane, 8)))
     m = minus(vector_at(load, 24 + lane, 8), vector_at(y, 96 + lane, 8))
     m = plus_cross(m, n, (h[0, 3], h[1, 3], h[2, 3]))
@@ -73,7 +80,7 @@ def section_wrench(y, load, lane, h, out):
 
 @kernel
 def bracket(f, out):
-    """Write B(f) = [[0, f^], [f^, m^]]: ad_xi^T f = B(f) xi."""
+    """Write B(f) = [[0, f^], [f^, m^]] (6, 6) to out: ad_xi^T f = B(f) xi; f (6,): f, m."""
     out[:] = 0.0
     add_hat(out, 0, 3, vector_at(f, 0, 1))
     add_hat(out, 3, 0, vector_at(f, 0, 1))
@@ -82,7 +89,7 @@ def bracket(f, out):
 
 @kernel
 def predicted_pose(y, lane, out):
-    """Write h (4, 4) that the integration reached."""
+    """Write h (4, 4) that the integration reached, in lane of y, to out."""
     for i in range(3):
         for j in range(3):
             out[i, j] = y[(3 * i + j) * 8 + lane]
@@ -93,14 +100,14 @@ def predicted_pose(y, lane, out):
 
 @kernel
 def closure(y, lane, h, work, c):
-    """Write c = log(h_predicted^-1 h) (6,); work (8, 4)."""
+    """Write c = log(h_predicted^-1 h) (6,) [m, rad]; work (8, 4): scratch; y, lane, h: above."""
     predicted_pose(y, lane, work[0:4])
     relative_twist(work[0:4], h, work[4:8], c)
 
 
 @kernel
 def end_forces(y, load, lane, h, force):
-    """Write f_a, f_b (12,) without the closure's correction."""
+    """Write f_a, f_b to force (12,) without the closure's correction; y, load, lane, h: above."""
     for i in range(6):
         force[i] = -load[i * 8 + lane]
     section_wrench(y, load, lane, h, force[6:12])
@@ -110,20 +117,10 @@ def end_forces(y, load, lane, h, force):
 def condense_piece(p, table_end, work, c, force, tangent, params):
     """Write the closure, condensed force (12,), tangent (12, 12) and parameter columns.
 
-    Parameters
-    ----------
-    p : Piece
-    table_end : ndarray
-        The section at B.
-    work : ndarray, shape (48, 24)
-    params : ndarray, shape (12, 1 + shifts)
-        d force / d (rod length, rest strains) at fixed frames.
-
-    Returns
-    -------
-    int
-        Sign of det Phi(L), which changes where the piece, held at both ends, becomes critical;
-        0 where the flexibility is singular.
+    Returns the sign of det Phi(L), which changes where the piece, held at both ends, becomes
+    critical; 0 where the flexibility is singular. p: Piece; table_end (TABLE LANES,): the section
+    at B; work (48, 24): scratch; c (6,), force, tangent: out; params (12, 1 + shifts): out, d
+    force / d (rod length, rest strains) at fixed frames.
     """
     y, load, lane, h = p.y, p.load, p.lane, p.h
     heavy, shifts, share, fade = p.heavy, p.shifts, p.share, p.fade
@@ -171,7 +168,10 @@ def condense_piece(p, table_end, work, c, force, tangent, params):
 
 @kernel
 def _growth(y, load, table, lane, force, out):
-    """Write what grows at B with the length of the piece: twist in space (6), M (3), Q."""
+    """Write what grows at B with the length of the piece: twist in space (6), M (3), Q.
+
+    Ad_h (e0 + c F_b), mu p x q, mu; y, load, lane, force: above; table: section at B; out (10,).
+    """
     v = each(vector_at(table, 48 + lane, 8), vector_at(force, 6, 1))
     w = each(vector_at(table, 72 + lane, 8), vector_at(force, 9, 1))
     r, p = rotation_of(y, lane), vector_at(y, 72 + lane, 8)
@@ -186,7 +186,10 @@ def _growth(y, load, table, lane, force, out):
 
 @kernel
 def _condensed(p, work, force, tangent, params):
-    """Put dW0 (work[12:18]) into both ends' forces."""
+    """Put dW0 (work[12:18]) into both ends' forces: df_a = -dW0, df_b by the formula above.
+
+    p: Piece; work: of `condense_piece`; force, tangent, params as there, out.
+    """
     ad, back, b_f, end = work[0:6, 0:6], work[12:18], work[24:30, 0:6], work[31:37]
     shifts = p.shifts
     columns = 14 + shifts
@@ -223,7 +226,10 @@ def _condensed(p, work, force, tangent, params):
 
 @kernel
 def _end_weight(p, back, grown, end):
-    """Take the change of the weight's wrench off dW(L)."""
+    """Take the change of the weight's wrench off dW(L): dW(L) = dW0 - (Q dq + dQ q, dM).
+
+    p: Piece; back (6, 14 + shifts): dW0; grown (10,): of `_growth`; end, like back: dW(L), out.
+    """
     y, lane, shifts, share, fade = p.y, p.lane, p.shifts, p.share, p.fade
     q, weight = vector_at(p.load, 48 + lane, 8), y[120 + lane]
     for i in range(3):

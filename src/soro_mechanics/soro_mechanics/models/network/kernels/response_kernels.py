@@ -1,6 +1,14 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Responses after an elimination with parameter columns: nodes to bodies and loads."""
+"""Responses after an elimination with parameter columns: nodes to bodies and loads.
+
+Below s: Structure; w: Work of that elimination; r: rod, T its tangents; left, right
+(nodes of the rod, 6, 6) [N/m, N, N m]: of `side_stiffness`; wrenches and motions are in the nodes'
+own axes.
+
+Source: block elimination from both ends, derived here; test_network_sensors.py compares with the
+other elimination and with loads, test_network_robots.py with solving again.
+"""
 
 from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
 from soro_mechanics.models.network.kernels.end_kernels import CLAMPED, joint_geometry
@@ -16,7 +24,10 @@ from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_i
 
 @fused_kernel
 def body_response(s, x, state, w, params, out):
-    """Write the motion of every node (nodes, 6, n) per unit motion of every body."""
+    """Write the motion of every node (nodes, 6, n) per unit motion of every body to out.
+
+    s, w: above; x: Inputs; state: State; params: columns that the elimination carried.
+    """
     clear_slots(w)
     for k in range(out.shape[2]):
         for b in range(s.counts.bodies):
@@ -30,11 +41,12 @@ def body_response(s, x, state, w, params, out):
 
 @fused_kernel
 def joint_block(s, w, r, e, block, q, turn, free):
-    """Write what the joint of an end makes of its end node.
+    """Write what the joint of an end makes of its end node; return the number of its angles.
 
-    Only the joint's angles q can move the end while bodies and motors are held. `free` receives
-    S (S' T S + G)^-1 S' (6, 6), the end's flexibility against the stiffness `block` (6, 6).
-    q (3, 9) and turn (10, 10) are scratch. Returns the number of angles.
+    Only the joint's angles q can move the end while bodies and motors are held. `free` receives S
+    (S' T S + G)^-1 S' (6, 6), the end's flexibility against the stiffness T = `block` (6, 6), S
+    the joint's columns of the basis. w, r, s: above; e: end; q (3, 9), turn (10, 10): scratch, G
+    in turn.
     """
     kind = s.joint_kind[r, e]
     basis = w.basis[r, e]
@@ -63,8 +75,9 @@ def joint_block(s, w, r, e, block, q, turn, free):
 def one_side_stiffness(s, w, r, direction, most, out):
     """Write what nodes of rod r feel of the rod before them (direction 0) or behind them (1).
 
-    out (nodes of the rod, 6, 6): the part of the rod up to (from) the node, condensed onto it,
-    with the body at the far end held and its joint free; for the first `most` nodes beyond there.
+    k_j = T_nn - T_nf (T_ff + k_j-1)^-1 T_fn, n the near and f the far end of a piece, from the
+    joint (`joint_block`) on. out (nodes of the rod, 6, 6): for the first `most` nodes beyond the
+    far end, whose body is held and whose joint is free. s, w: above.
     """
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
@@ -107,7 +120,7 @@ def one_side_stiffness(s, w, r, direction, most, out):
 
 @fused_kernel
 def side_stiffness(s, w, r, left, right):
-    """Write `one_side_stiffness` of all nodes: before them to left, behind them to right."""
+    """Write `one_side_stiffness` of rod r, before all nodes to left, behind to right; s, w."""
     count = s.rod_piece[r + 1] - s.rod_piece[r]
     for direction in range(2):
         one_side_stiffness(s, w, r, direction, count, left if direction == 0 else right)
@@ -115,7 +128,11 @@ def side_stiffness(s, w, r, left, right):
 
 @fused_kernel
 def inner_compliance(s, w, r, left, right, out):
-    """Write the (6, 6) compliance of the nodes of rod r, own axes, with the bodies held."""
+    """Write (left + right)^-1 (6, 6) of the nodes of rod r, own axes, the bodies held, to out.
+
+    The compliance [m/N, rad/(N m)], of end nodes by their joints; out (nodes, 6, 6); s, w, left,
+    right: above, the latter two out.
+    """
     n0 = s.rod_node[r]
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
@@ -141,9 +158,9 @@ def inner_compliance(s, w, r, left, right, out):
 def inner_columns(s, w, r, left, right, columns, work):
     """Replace loads on inner nodes of rod r by the motion they cause, the bodies held.
 
-    columns (nodes of the rod, 6, k): wrenches in the nodes' own axes; work (6, 6 + k).
-    left as `side_stiffness` writes it; of right only the last inner node is read. Loads on the
-    end nodes are ignored.
+    columns (nodes of the rod, 6, k): wrenches; work (6, 6 + k): scratch. left as `side_stiffness`
+    writes it; of right only the last inner node is read. Loads on the end nodes are ignored. s, w:
+    above. With D = left + T_aa: P_k -= T_ba D_k-1^-1 P_k-1, then u_k = D_k^-1 (P_k - T_ab u_k+1).
     """
     p0 = s.rod_piece[r]
     count = s.rod_piece[r + 1] - p0
@@ -180,7 +197,7 @@ def inner_columns(s, w, r, left, right, columns, work):
 
 @merged_kernel
 def _add_blocks(t, left, block):
-    """Write the sum of two (6, 6) blocks."""
+    """Write the sum of two (6, 6) blocks, t and left, to block."""
     for i in range(6):
         for j in range(6):
             block[i, j] = left[i, j] + t[i, j]

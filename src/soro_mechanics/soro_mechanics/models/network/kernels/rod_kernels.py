@@ -1,6 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""One rod: end frames, and force and tangent of its pieces."""
+"""One rod: end frames, and force and tangent of its pieces.
+
+Below s: Structure; x: Inputs; state: State; w: Work; r: rod; p: piece; lanes: LANES; a, b (4, 4):
+its frames [m]. Residuals are internal forces less loads, in the frames' own axes [N, N m].
+
+Source: pieces as their modules say; loads on frames are derived here (d(R' F) = R' F x theta),
+checked by differences in test_network_symmetries.py, weight in test_network_mass.py.
+"""
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import (
@@ -40,7 +47,7 @@ from soro_mechanics.numerics.vector_kernels import (
 
 @kernel
 def place_ends(s, x, state, w):
-    """Write the end frames of every rod from bodies, motors and joints."""
+    """Write the end frames of every rod, body . w.end, to state.node; s, x, state, w: above."""
     for r in range(s.counts.rods):
         for e in range(2):
             node = s.rod_node[r] if e == 0 else s.rod_node[r + 1] - 1
@@ -51,7 +58,10 @@ def place_ends(s, x, state, w):
 
 @merged_kernel
 def fill_loads(s, x, state, w):
-    """Write wrench, weight per mass and step of every integrated piece into its lane."""
+    """Write wrench, weight per mass and step of every integrated piece into its lane of w.load.
+
+    W0, dilution R' gravity [m/s^2], length share / steps [m]; s, x, state, w: above.
+    """
     steps = s.counts.steps
     for r in range(s.counts.rods):
         if s.rod_macro[r] == 0:
@@ -72,6 +82,7 @@ def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
     """Integrate all pieces; columns for W0 always, for the weight and rest strains if needed.
 
     Where gradient and exact, the columns are derivatives of the steps, the rod's length included.
+    s, x, state, w, lanes: above; path: of `integrate_lanes`.
     """
     fill_loads(s, x, state, w)
     shifts = s.shift.shape[1] if gradient else 0
@@ -89,7 +100,11 @@ def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
 
 @kernel
 def assemble_pieces(s, x, state, w, gradient, exact, lanes):
-    """Write force, tangent and parameter columns of every piece. False: singular somewhere."""
+    """Write force, tangent and parameter columns of every piece. False: singular somewhere.
+
+    Loads on nodes are taken off. s, x, state, w, lanes: above; gradient: whether with columns of
+    parameters; exact: see `evaluate`.
+    """
     good = True
     steps = s.counts.steps
     shifts = s.shift.shape[1] if gradient else -1
@@ -136,7 +151,10 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
 
 @merged_kernel
 def assemble_elements(s, x, state, w, exact, lanes):
-    """Write force, tangent, twist and strain operator of all two-node elements, without weight."""
+    """Write force, tangent, twist and strain operator of all two-node elements, without weight.
+
+    s, x, state, w, lanes: above; exact: the stress of the geometric part is K e, not state.wrench.
+    """
     full = left = 0
     for r in range(s.counts.rods):
         if s.rod_macro[r] == 0:
@@ -168,7 +186,7 @@ def assemble_elements(s, x, state, w, exact, lanes):
 
 @merged_kernel
 def add_element_weight(s, x, a, b, r, p, w):
-    """Take the weight of an element off the residual of its nodes.
+    """Take the weight of an element off the residual of its nodes; s, x, a, b, r, p, w: above.
 
     Of the centre line between nodes at p_a, p_b with tangents t_a, t_b along the rest strain the
     integral is h (p_a + p_b) / 2 + h^2 (t_a - t_b) / 12 (Hermite's cubic): to half the weight on
@@ -191,7 +209,11 @@ def add_element_weight(s, x, a, b, r, p, w):
 
 @merged_kernel
 def _subtract_lever(v, f, o, force, tangent):
-    """Take the moment v x f of a force fixed in space off the internal one; v turns along."""
+    """Take the moment v x f of a force fixed in space off the internal one; v turns along.
+
+    d(v x f) = f (v . theta) - theta (v . f); v [m], f [N] (3,): in the frame's axes; o: its first
+    row and column in force, tangent: out.
+    """
     put_vector(force, o + 3, 1, plus_cross(vector_at(force, o + 3, 1), f, v))
     # d(v x f) = v x (f x theta) = f (v . theta) - theta (v . f)
     along = dot(v, f)
@@ -205,7 +227,8 @@ def _subtract_lever(v, f, o, force, tangent):
 def _element_params(s, x, r, p, w):
     """Write the derivatives of an element's force by the rod's length and rest strains.
 
-    With K = D^-1 and the stress s = K (d - h e0): d(B' s) = -B' K (d(h e0) + dD s).
+    With K = D^-1 and the stress s = K (d - h e0): d(B' s) = -B' K (d(h e0) + dD s). s, x, r, p:
+    above; w.params (12, 1 + rest strains): out.
     """
     stress, lost, section, law = w.scratch[0, 0:6], w.scratch[1, 0:6], x.section[p], x.stiffness[p]
     h = x.length[r] * s.share[p]
@@ -233,7 +256,10 @@ def _element_params(s, x, r, p, w):
 
 @merged_kernel
 def _weight_params(s, x, a, b, r, p, w):
-    """Take the derivatives of `add_element_weight` off those of an element's force."""
+    """Take the derivatives of `add_element_weight` off w.params; s, x, a, b, r, p: above.
+
+    By the length: of h^2 (h alone where the mass is kept), by rest strains: of the lever alone.
+    """
     h = x.length[r] * s.share[p]
     # per length: the mass grows with it unless it is kept, its lever grows by itself
     grows = 0.0 if s.keeps_mass[r] == 1 else 1.0
@@ -256,9 +282,9 @@ def _weight_params(s, x, a, b, r, p, w):
 
 @kernel
 def _subtract_dead(f, o, turn, force, tangent):
-    """Take a vector fixed in space, seen in the frame's axes, off rows o to o + 2 of a residual.
+    """Take f (3,), fixed in space but seen in the frame's axes, off rows o to o + 2 of a residual.
 
-    turn: first of the columns of the frame's rotation.
+    force -= f, tangent -= f^; turn: first of the columns of the frame's rotation.
     """
     put_vector(force, o, 1, minus(vector_at(force, o, 1), f))
     # d(R' F) = (R' F) x theta
@@ -267,7 +293,10 @@ def _subtract_dead(f, o, turn, force, tangent):
 
 @kernel
 def subtract_load(g, dead, follower, force, tangent):
-    """Take a dead wrench (base axes) and a following one (own axes) off a frame's residual."""
+    """Take a dead wrench (base axes) and a following one (own axes) off a frame's residual.
+
+    g (4, 4): the frame; dead, follower (6,) [N, N m]; force (6,), tangent (6, 6): out.
+    """
     for o in range(0, 6, 3):
         _subtract_dead(in_axes(g, vector_at(dead, o, 1)), o, 3, force, tangent)
     for i in range(6):
@@ -276,7 +305,11 @@ def subtract_load(g, dead, follower, force, tangent):
 
 @kernel
 def subtract_weight(g, mass, centre, gravity, force, tangent):
-    """Take the weight of a body, at its centre of mass, off the body's residual."""
+    """Take the weight of a body, at its centre of mass, off the body's residual: f, centre x f.
+
+    f = mass R' gravity; g (4, 4): the body; mass [kg]; centre (3,): own axes [m]; gravity (3,):
+    base axes [m/s^2]; force (6,), tangent (6, 6): out.
+    """
     f = times(mass, in_axes(g, gravity))
     _subtract_dead(f, 0, 3, force, tangent)
     _subtract_lever(vector_at(centre, 0, 1), f, 0, force, tangent)

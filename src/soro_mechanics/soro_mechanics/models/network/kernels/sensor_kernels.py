@@ -9,6 +9,11 @@ node), which costs one pass along the rod for each sensor.
 Of a rod that is clamped at both ends the elimination has all that its sensors feel of each other:
 with the blocks D of the inner nodes, K = (1 + L D^-1) D (1 + D^-1 U), and the row carried back is
 r (1 + D^-1 U)^-1. Rods with joints, which give way when their nodes push, are eliminated again.
+Below s: Structure; w: Work of the elimination; r: rod; params: its columns of parameters; rows_a,
+row_b (3,) of w.scratch are rows on the rotations of both nodes.
+
+Source: Koehler (2023), eq. 16, for the sensors; the adjoint is derived here, compared with an
+elimination from both ends and with loads in test_network_sensors.py.
 """
 
 from typing import NamedTuple
@@ -54,7 +59,10 @@ class Sensors(NamedTuple):
 
 @kernel
 def _turn(ga, gb, axis, scratch, row_a, row_b):
-    """Write the derivatives of the turn about an axis by both frames' rotations; return it."""
+    """Return the turn axis . log(R_a' R_b) [rad]; write its derivatives by both frames' rotations.
+
+    row_a = -J_l^-T axis, row_b = J_r^-T axis (3,): out; ga, gb (4, 4); axis (3,); scratch (4, 3).
+    """
     for i in range(3):
         for j in range(3):
             scratch[i, j] = dot(column_at(ga, 0, i), column_at(gb, 0, j))
@@ -69,9 +77,10 @@ def _turn(ga, gb, axis, scratch, row_a, row_b):
 
 @merged_kernel
 def _carry_loads(s, w, r, first, columns, solved):
-    """Replace loads on the inner nodes of rod r by D^-1 (1 + L D^-1)^-1 times them.
+    """Replace loads P on the inner nodes of rod r by D^-1 (1 + L D^-1)^-1 P.
 
-    columns (nodes of the rod, 6, k): wrenches, zero before node `first`; solved (6, k) is scratch.
+    u_k = D_k^-1 (P_k - L u_k-1). columns (nodes of the rod, 6, k): P, zero before node `first`,
+    out: u; solved (6, k): scratch; s, w: above.
     """
     n0 = s.rod_node[r]
     last = s.rod_node[r + 1] - 1
@@ -101,9 +110,9 @@ def _carry_loads(s, w, r, first, columns, solved):
 def _carry_back(s, w, r, first, second, params, solved, inner):
     """Turn a row on the rotations of two nodes into one on what the rod follows; return it.
 
-    That is (15 + params,): body a (6), motor a, body b, motor b, one, parameters. solved (nodes of
-    the rod, 6, k) comes from `_carry_loads`: inner (k,) receives what these loads do to the row
-    with the ends held.
+    That is (15 + params,): body a (6), motor a, body b, motor b, one, parameters; from node first
+    or second on, row_k+1 -= row_k C_k[next]. solved (nodes of the rod, 6, k) is of `_carry_loads`:
+    inner (k,) receives what these loads do to the row with the ends held. s, w, r: above.
     """
     row_a = w.scratch[40, 0:3]
     row_b = w.scratch[41, 0:3]
@@ -153,7 +162,10 @@ def _carry_back(s, w, r, first, second, params, solved, inner):
 
 @merged_kernel
 def _through_ends(s, w, r, start, end, z):
-    """Add rows on both end nodes to z: by their bodies and motors, and by the joints' angles."""
+    """Add rows on both end nodes to z: by their bodies and motors, and by the joints' angles.
+
+    start, end (6,): rows; z (15 + params,): out; row basis, of an angle -w.joints z; s, w, r.
+    """
     for e in range(2):
         row = start if e == 0 else end
         basis = w.basis[r, e]
@@ -168,7 +180,10 @@ def _through_ends(s, w, r, start, end, z):
 
 @merged_kernel
 def _spread(s, x, r, z, params, bodies, actuators):
-    """Add a row on what one rod follows to rows on all bodies and actuators."""
+    """Add a row z on what rod r follows to rows on all bodies (n,) and, by x.map_gain, actuators.
+
+    z (15 + params,): of `_carry_back`; actuators (m,); s, params: above.
+    """
     for e in range(2):
         column = 6 * (s.rod_body[r, e] - 1)
         if column >= 0:
@@ -184,7 +199,7 @@ def _spread(s, x, r, z, params, bodies, actuators):
 @makes_arrays
 @kernel
 def sensor_response(s, x, state, w, q):
-    """Write values of all sensors and their derivatives into q, after `linearise`."""
+    """Write values and derivatives of all sensors into q, after `linearise`; s, x, state, w."""
     rod, nodes, axis, columns, inner = q.rod, q.nodes, q.axis, q.columns, q.inner
     params = 1 + s.counts.slots
     row_a = w.scratch[40, 0:3]

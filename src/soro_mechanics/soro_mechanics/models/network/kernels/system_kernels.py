@@ -1,6 +1,13 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The whole network: residual, elimination onto the bodies, and the step of all unknowns."""
+"""The whole network: residual, elimination onto the bodies, and the step of all unknowns.
+
+Below s: Structure; x: Inputs; state: State; w: Work; r: rod; lanes: LANES; params: columns of
+parameters that the elimination carried, 0 or 1 + slots.
+
+Source: Newton's method and block elimination, derived here; checked by differences in
+test_network_robots.py and test_network_symmetries.py.
+"""
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.elimination_kernels import (
@@ -37,8 +44,9 @@ MAX_MOVE = 0.3  # of a frame in one step, in characteristic lengths
 def residual(s, x, state, w):
     """Return the largest scaled residual, or NaN: nodes, joints, unknown bodies, closures.
 
+    Forces by s.scale[1], moments by s.scale[0] s.scale[1], closures by s.scale[0] and 1 rad.
     w.balance (bodies, 6) is left with the internal minus the applied wrench on every body, in the
-    body's axes at its origin.
+    body's axes at its origin [N, N m]. x, state: above.
     """
     length = s.scale[0]
     size = s.scale[1]
@@ -87,7 +95,7 @@ def evaluate(s, x, state, w, gradient, exact, lanes):
 
     Where singular it is huge, or NaN (an overflow on the way): neither is below a tolerance.
     `exact` asks for exact tangents instead of those that Newton uses: of two-node elements, and
-    with `gradient` of the discrete steps of integrated pieces.
+    with `gradient` of the discrete steps of integrated pieces. s, x, state, w, lanes: above.
     """
     place_ends(s, x, state, w)
     integrate_pieces(s, x, state, w, gradient, exact, w.no_path, lanes)
@@ -98,7 +106,7 @@ def evaluate(s, x, state, w, gradient, exact, lanes):
 
 @merged_kernel
 def _scatter(s, x, w, r, params):
-    """Add a condensed rod to the matrix, vector and actuator columns of the bodies."""
+    """Add condensed rod r to matrix, vector and (times x.map_gain) columns of w; s, x, params."""
     m = w.rod[r]
     first = 2 * KEPT
     for e in range(2):
@@ -132,8 +140,8 @@ def _scatter(s, x, w, r, params):
 def motor_efforts(s, x, w):
     """Write w.effort after an elimination with parameters: torque of every motor on the robot.
 
-    Row a: derivative by the bodies' motion (n), by every actuator (m), and the torque itself. Rows
-    of other actuators are zero.
+    Row a: derivative by the bodies' motion (n), by every actuator (m), and the torque itself
+    [N m]. Rows of other actuators are zero. s, x: above.
     """
     n = w.matrix.shape[0]
     params = 1 + s.counts.slots
@@ -160,7 +168,7 @@ def motor_efforts(s, x, w):
 
 @kernel
 def slot_column(slot, params):
-    """Return the column of w.rod that belongs to a slot: length, rest strains, motors."""
+    """Return the column of w.rod that belongs to a slot: length, rest strains, motors; params."""
     if slot < params:
         return 2 * KEPT + 1 + slot
     return KEPT - 1 if slot == params else 2 * KEPT - 1
@@ -170,7 +178,8 @@ def slot_column(slot, params):
 def condense(s, x, state, w, gradient, inspect):
     """Eliminate all rods onto the bodies: w.matrix, w.vector, w.columns.
 
-    Returns the negative pivots met in the rods (when `inspect`), or SINGULAR.
+    Returns the negative pivots met in the rods (when `inspect`), or SINGULAR. s, x, state: above;
+    gradient: with columns of parameters.
     """
     params = 1 + s.counts.slots if gradient else 0
     w.vector[:] = 0.0
@@ -195,7 +204,7 @@ def condense(s, x, state, w, gradient, inspect):
 
 @kernel
 def solve_bodies(w):
-    """Write w.step_body with the actuators held; return the determinant's sign, 0 singular."""
+    """Write w.step_body = -w.matrix^-1 w.vector; return the determinant's sign, 0 singular."""
     n, a = w.matrix.shape[0], w.dense
     for i in range(n):
         for j in range(n):
@@ -212,14 +221,9 @@ def solve_bodies(w):
 def back_substitute(s, x, state, w, params, step_param, one):
     """Follow the bodies' step (and parameters' change) through joints, nodes and wrenches.
 
-    Parameters
-    ----------
-    params : int
-        Parameter columns that the elimination carried.
-    step_param : ndarray, shape (rods, params + 2)
-        Change of every slot; motors last.
-    one : float
-        1: the Newton step; 0: the derivative along `step_body` and `step_param`.
+    q = -w.joints z, z = (eta_a, theta_a, eta_b, theta_b, one, step_param) of a rod; end nodes by
+    w.basis (eta, theta, q). s, x, state, w, params: above; step_param (rods, params + 2): change
+    of every slot, motors last; one: 1: the Newton step; 0: the derivative along the others.
     """
     for r in range(s.counts.rods):
         z = w.scratch[0, 0 : 15 + params]
@@ -257,8 +261,8 @@ def back_substitute(s, x, state, w, params, step_param, one):
 def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
     """Write the steps of the inner nodes and of the wrenches of rod r, its ends being known.
 
-    With the elimination of node n, ``step_n = -(B [step_first, step_n+1] + one b + P step_param)``
-    (block tridiagonal elimination); the new wrench of a piece is minus its condensed force.
+    ``step_n = -(B [step_first, step_n+1] + one b + P step_param)`` with the elimination of node n;
+    the new wrench of a piece is minus its condensed force. s, x, state, w, params: above.
     """
     n0 = s.rod_node[r]
     first = w.step_node[n0]
@@ -288,7 +292,7 @@ def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
 
 @merged_kernel
 def _follow_stress(s, x, state, w, r, n0):
-    """Write the step of the stress of two-node elements by the linearised law."""
+    """Write the step of elements' stress, K (d - h e0 + B eta) - stress; s, x, state, w, r, n0."""
     strain = w.scratch[1, 0:6]
     for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
         node = n0 + p - s.rod_piece[r]
@@ -303,7 +307,10 @@ def _follow_stress(s, x, state, w, r, n0):
 
 @kernel
 def move(s, old, w, part, new):
-    """Write new = old moved by `part` of the step; end nodes follow in `place_ends`."""
+    """Write new = old moved by `part` of the step; end nodes follow in `place_ends`.
+
+    g exp(part eta) of frames and spherical joints, all else by addition; s, w: above.
+    """
     twist = w.scratch[0, 0:6]
     g = w.scratch[1:5, 0:4]
     for b in range(1, s.counts.bodies):
@@ -334,7 +341,7 @@ def move(s, old, w, part, new):
 
 @kernel
 def largest_step(s, w):
-    """Return what part of a step is taken at once, and its largest turn [rad] and move [m]."""
+    """Return what part of a step is taken at once, its largest turn [rad], move [m]; s, w."""
     turn = shift = 0.0
     for k in range(s.counts.nodes):
         for i in range(3):
@@ -354,7 +361,7 @@ def largest_step(s, w):
 
 @merged_kernel
 def set_slots(s, x, w, change):
-    """Let the parameters of all rods change as the actuators do, (m,)."""
+    """Write to w.slots how parameters of all rods of s, x change by change (m,) of actuators."""
     clear_slots(w)
     for k in range(s.counts.maps):
         w.slots[s.map_index[k, 1], s.map_index[k, 2]] += x.map_gain[k] * change[s.map_index[k, 0]]
@@ -362,5 +369,5 @@ def set_slots(s, x, w, change):
 
 @merged_kernel
 def clear_slots(w):
-    """Let no parameter of a rod change."""
+    """Let no parameter of a rod change: w.slots = 0."""
     w.slots[:] = 0.0

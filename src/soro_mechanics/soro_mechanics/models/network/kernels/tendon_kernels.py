@@ -8,12 +8,15 @@ energy T |c| and adds to the wrench of the rod's own material
 
     T P' t,   P = [1, -hat(r)],   t = c / |c|,   P' t = (t, r x t)
 
-which is Rucker and Webster 2011 (IEEE T-RO 27(6)) for a path at constant offset. Between two
-nodes the strain is taken as constant, d = log(g_a^-1 g_b): the path is then |P d| long, a helix.
-That is a two-node element whose stress is T P' t, with the stiffness T P' (1 - t t') P / |P d|;
-its error is of second order in the length of a piece. Force and tangent derive from the energy,
-so the length of the path by the motion of the nodes is the force by the tension, to the last
-digit.
+for a path at constant offset. Between two nodes the strain is taken as constant, d = log(g_a^-1
+g_b): the path is then |P d| long, a helix. That is a two-node element whose stress is T P' t, with
+the stiffness T P' (1 - t t') P / |P d|; its error is of second order in the length of a piece.
+Force and tangent derive from the energy, so the length of the path by the motion of the nodes is
+the force by the tension, to the last digit. Below s: Structure; x: Inputs; state: State; w: Work;
+p: piece; tendon (3,): x, y [m], whether it runs.
+
+Source: Rucker and Webster (2011), IEEE T-RO 27(6), compared with their equations by SciPy in
+test_network_tension.py; the element is derived here, virtual work is checked there too.
 """
 
 import math
@@ -46,7 +49,7 @@ LIMP = 1e-100  # stiffness of an element that has no stiffness of its own
 
 @fused_kernel
 def path_length(d, tendon, wrench):
-    """Return |P d| and write P' t (6,); d (6,): relative twist, tendon (3,): x, y, whether."""
+    """Return |P d| [m] and write P' t to wrench (6,); d (6,): relative twist [m, rad]; tendon."""
     place = tendon[0], tendon[1], 0.0
     c = plus_cross(vector_at(d, 0, 1), vector_at(d, 3, 1), place)
     length = math.sqrt(dot(c, c))
@@ -58,7 +61,7 @@ def path_length(d, tendon, wrench):
 
 @fused_kernel
 def _add_law(tendon, size, wrench, law):
-    """Add size P' (1 - t t') P to law (6, 6)."""
+    """Add size P' (1 - t t') P to law (6, 6) [N/m]; wrench (6,): P' t; size: T / |P d|; tendon."""
     x = tendon[0]
     y = tendon[1]
     for i in range(6):
@@ -79,8 +82,8 @@ def _add_law(tendon, size, wrench, law):
 def add_tendons(s, x, state, w, lanes):
     """Add the tendons to force, raw force, tangent and parameter columns of every piece.
 
-    w.pull (pieces, 6, 12 + tensions) keeps what was added to the rows of the first end: the
-    wrench of an integrated piece follows from those rows without the tendons.
+    w.pull (pieces, 6, 12 + tensions) keeps what was added to the rows of the first end: the wrench
+    of an integrated piece follows from those rows without the tendons. s, x, state, lanes: above.
     """
     d = w.scratch[4, 0:6]
     stress = w.scratch[5, 0:6]
@@ -119,7 +122,10 @@ def add_tendons(s, x, state, w, lanes):
 
 @merged_kernel
 def _take(s, x, state, w, k, p):
-    """Add the k-th of eight computed elements to piece p."""
+    """Add the k-th of eight computed elements to piece p: B' T P' t, B' law B and geometric part.
+
+    s, x, state, w: above.
+    """
     e = w.eight
     strain = w.scratch[20:26, 0:12]
     law = w.scratch[26:32, 0:6]
@@ -161,14 +167,18 @@ def _take(s, x, state, w, k, p):
 
 @merged_kernel
 def by_ends(matrix, i, step, node):
-    """Return row i of a piece's (6, 12 or more) times the steps of its nodes."""
+    """Return row i of matrix (6, 12 or more) times step (nodes, 6) of node and the next one."""
     first = dot_six(six_in_row(matrix, i, 0), six_in_row(step, node, 0))
     return first + dot_six(six_in_row(matrix, i, 6), six_in_row(step, node + 1, 0))
 
 
 @kernel
 def leave_tendons(w, p, node, params, step_param):
-    """Take the tendons' part out of the step of an integrated piece's own wrench."""
+    """Take the tendons' part out of the step of an integrated piece's own wrench.
+
+    w.step_wrench[p] += w.pull[p] (eta_a, eta_b, change of tensions). node: first one; params:
+    columns of parameters; step_param (params,): their change, tensions last.
+    """
     tensions = w.pull.shape[2] - 12
     first = params - tensions
     for i in range(6):
@@ -180,7 +190,7 @@ def leave_tendons(w, p, node, params, step_param):
 
 @kernel
 def path_lengths(s, state, out):
-    """Write the length (pieces, tensions) [m] of every tendon in every piece, zero elsewhere."""
+    """Write the length [m] of every tendon in every piece to out (pieces, tensions); s, state."""
     h = np.empty((4, 4))
     d = np.empty(6)
     wrench = np.empty(6)

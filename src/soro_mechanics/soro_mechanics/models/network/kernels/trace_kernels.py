@@ -1,6 +1,9 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The shape between nodes: poses and section wrenches after every step of integrated pieces."""
+"""The shape between nodes: poses and section wrenches after every step of integrated pieces.
+
+Source: the steps of `lane_kernels`; test_network_cantilever.py compares shapes with collocation.
+"""
 
 import numpy as np
 
@@ -16,7 +19,8 @@ def trace(s, x, state, w, pose, wrench, lanes):
     """Write pose (stations, 4, 4) and wrench (stations, 6), rods one after the other.
 
     An integrated piece adds a station after each of its steps, an element one at its end. The
-    wrench is that of the section, in its own axes; elements leave it at zero.
+    wrench [N, N m] is that of the section, in its own axes; elements leave it at zero.
+    s: Structure; x: Inputs; state: State; w: Work; lanes: LANES.
     """
     fill_loads(s, x, state, w)
     wrench[:] = 0.0
