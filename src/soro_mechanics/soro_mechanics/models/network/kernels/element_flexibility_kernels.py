@@ -20,8 +20,7 @@ Below twists are (v [m], w [rad]), wrenches (f [N], m [N m]); e and strains are 
 and c diagonals of flexibility [1/N, 1/(N m^2)], a section (13,) is e0, c and mass per length.
 
 Source: MacNeal (1978), Computers and Structures 8, 175-183, for a straight element; D is derived
-here as said, checked in test_network_kernels.py (integral of Ad c Ad') and
-test_network_element_order.py (order 4).
+here as said, checked in test_network_kernels.py and (order 4) test_network_element_order.py.
 """
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel

@@ -23,7 +23,7 @@ are [[0, X], [X, Y]] with X = X0 -+ F/2 (F the cross matrix of f), Y = Y0 -+ (th
 signs for J_l.
 Every array is flat, a row of eight lanes per number, so that the compiler turns each inner loop
 into vector instructions (see `lane_kernels`; `lanes` is an argument for the reason given there).
-Below, v [m], w [rad] are d; f [N], m [N m] a stress; k a lane; lanes LANES; others: `ElementLanes`.
+Below v [m], w [rad] are d; f [N], m [N m] a stress; k a lane; lanes LANES; others: `ElementLanes`.
 
 Source: Magisano, Leonetti and Garcea (2017) for the stress as an unknown (mixed integration
 point); B and the tangent are derived here, checked by differences in test_network_kernels.py.

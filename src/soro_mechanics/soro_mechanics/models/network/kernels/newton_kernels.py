@@ -164,8 +164,7 @@ def solve(s, x, state, old, w, near, aim, driven):
 def _first_step(s, x, state, old, near, aim, driven):
     """Take the step that is known at the start; return whether it was one.
 
-    By the elimination in near: Work, and `foresee`; s, x, state, aim, driven: above; old: out,
-    start.
+    By the elimination in near: Work, and `foresee`; s, x, state, aim, driven: above; old: start.
     """
     copy_into(state, old)
     if aim.rows > 0:
