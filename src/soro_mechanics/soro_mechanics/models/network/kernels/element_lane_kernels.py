@@ -232,8 +232,7 @@ def _factor(ends, half, geometry, factor, lanes):
 def _product(factor, half, out, rows, lanes):
     """Write so many rows of six numbers times B: out (rows, 12) = factor (rows, 6) B.
 
-    half: the blocks of B, its zero block is left out; lanes: LANES, in each number of these
-    arrays.
+    half: blocks of B, of which the zero one is skipped; lanes: LANES.
     """
     for i in range(rows):
         row = 48 * i

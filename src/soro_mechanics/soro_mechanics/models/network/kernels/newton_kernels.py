@@ -5,9 +5,9 @@
 Below s: Structure; x: Inputs; state: State; w: Work; aim: Aim; driven (m,): what the actuators of
 a task drive, da (m,) their step in w.scratch[FIRST + 1]; n = 6 (bodies - 1).
 
-Source: Newton's method on frames g exp(eta); Koehler (2023) for the least energy of the actuators;
-the steps are derived here, compared with a general search in test_network_prediction.py and
-test_network_redundancy.py.
+Source: Newton's method on frames g exp(eta); Koehler (2023), section III, for the least energy of
+the actuators; the steps are derived here, compared with a general search in
+test_network_prediction.py and test_network_redundancy.py.
 """
 
 from typing import NamedTuple
