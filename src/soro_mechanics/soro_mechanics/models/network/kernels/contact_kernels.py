@@ -73,9 +73,8 @@ def examine(pose, wrench, stress, length, g, limit, strain):
 def surface_strains(wrench, stress, g, strain):
     """Write the largest strain (rods,) of the outer fibre: of stretch and bending together.
 
-    |N| / EA + r |M| / EI; of a section that is not round r_x |M_x| / EI_x + r_y |M_y| / EI_y
-    bends. wrench (m, 6), stress (pieces, 6) [N, N m]: of stations, elements; g: Segments;
-    strain: out.
+    |N| / EA + r |M| / EI, not round: r_y |M_x| / EI_x + r_x |M_y| / EI_y for the last. wrench
+    (m, 6), stress (pieces, 6) [N, N m]: of stations and elements; g: Segments; strain: out.
     """
     for r in range(strain.shape[0]):
         strain[r] = 0.0
@@ -126,7 +125,10 @@ def nearest_segments(pose, g, below):
 
 @fused_kernel
 def _turned(pose, g):
-    """Return of every rod (rods,) whether the turn of its tangent lets it meet itself; pose, g."""
+    """Return of every rod (rods,) whether its tangent turns enough to meet itself; pose, g: above.
+
+    The sum of angles from station to station, without the last, is above TURN_TO_TOUCH.
+    """
     turned = np.empty(g.length.shape[0], np.bool_)
     for r in range(turned.shape[0]):
         turn = 0.0

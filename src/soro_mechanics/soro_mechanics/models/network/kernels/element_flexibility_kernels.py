@@ -11,17 +11,16 @@ change over the element, the relative twist d = log(g_a^-1 g_b) is
     D = h c + h^2 / 12 (A Dc + Dc A' - ad_De c - c ad_De') + h^3 / 12 A c A'
 
 which follows from the Magnus expansion of the pose and F' = ad' F of the wrench (the energy of a
-stress that varies linearly). Of a straight, uniform rod all it does is to add h^2 / (12 EI) to 1 /
-GA: the residual bending flexibility of MacNeal, which makes the element exact for small motions. A
-is taken at the rest strain, driven strains included: what the load itself turns and twists out of
-a plane keeps an error of second order.
+stress that varies linearly). Of a straight, uniform rod all it does is to add h^2 / (12 EI) to
+1 / GA: the residual bending flexibility of MacNeal, which makes the element exact for small
+motions. A is taken at the rest strain, driven strains included: what the load itself turns and
+twists out of a plane keeps an error of second order.
 
 Below twists are (v [m], w [rad]), wrenches (f [N], m [N m]); e and strains are per length, soft
 and c diagonals of flexibility [1/N, 1/(N m^2)], a section (13,) is e0, c and mass per length.
 
 Source: MacNeal (1978), Computers and Structures 8, 175-183, for a straight element; D is derived
-here as said, checked in test_network_kernels.py (integral of Ad c Ad') and
-test_network_element_order.py (order 4).
+here as said, checked in test_network_kernels.py and (order 4) test_network_element_order.py.
 """
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
@@ -59,8 +58,8 @@ def _both_turned(e, soft, s):
 def flexible_twist(section, change, powers, s):
     """Return D s [m, rad], or its derivative by the length: linear and angular part.
 
-    D by the formula above. section (13,): in the middle; change (12,): De, Dc; powers: h [m], h^2
-    / 12, h^3 / 12, or their derivatives; s: stress (f, m).
+    D by the formula above. section (13,): in the middle; change (12,): De, Dc; powers: h [m],
+    h^2 / 12, h^3 / 12, or their derivatives; s: stress (f, m).
     """
     e, c = pair_at(section, 0), pair_at(section, 6)
     varied = _both_turned(e, pair_at(change, 6), s)

@@ -13,17 +13,17 @@ the steps, take a stress that follows the linearised law, not K e, whose axial p
 any turn of a thin rod. Solutions are the same; the number of iterations is not (705 became 8 for a
 steel wire bent by 45 deg).
 
-With d = (v, w), P = 1 + b W^2 and M = b (W V + V W) + 2 b' (w . v) W^2 the two halves of B =
-[-J_l^-1, J_r^-1] are
+With d = (v, w), P = 1 + b W^2 and M = b (W V + V W) + 2 b' (w . v) W^2 the two halves of
+B = [-J_l^-1, J_r^-1] are
 
     -J_l^-1 = [[W/2 - P, V/2 - M], [0, W/2 - P]],   J_r^-1 = [[W/2 + P, V/2 + M], [0, W/2 + P]]
 
 and the geometric parts, the derivatives by d of J_l^-T s and J_r^-T s at fixed stress s = (f, m),
 are [[0, X], [X, Y]] with X = X0 -+ F/2 (F the cross matrix of f), Y = Y0 -+ (that of m)/2, upper
-signs for J_l. Every array is flat, a row of eight lanes per number, so that the compiler turns
-each inner loop into vector instructions (see `lane_kernels`; `lanes` is an argument for the reason
-given there). Below, v [m] and w [rad] are d, f [N] and m [N m] a stress; k is a lane, and twist,
-given, ends, half, geometry, factor those of `ElementLanes`.
+signs for J_l.
+Every array is flat, a row of eight lanes per number, so that the compiler turns each inner loop
+into vector instructions (see `lane_kernels`; `lanes` is an argument for the reason given there).
+Below v [m], w [rad] are d; f [N], m [N m] a stress; k a lane; lanes LANES; others: `ElementLanes`.
 
 Source: Magisano, Leonetti and Garcea (2017) for the stress as an unknown (mixed integration
 point); B and the tangent are derived here, checked by differences in test_network_kernels.py.
@@ -232,7 +232,7 @@ def _factor(ends, half, geometry, factor, lanes):
 def _product(factor, half, out, rows, lanes):
     """Write so many rows of six numbers times B: out (rows, 12) = factor (rows, 6) B.
 
-    half: blocks of B, whose zero block is left out; lanes: LANES numbers for each of these.
+    half: blocks of B, of which the zero one is skipped; lanes: LANES.
     """
     for i in range(rows):
         row = 48 * i

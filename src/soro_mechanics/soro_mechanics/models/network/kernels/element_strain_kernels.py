@@ -44,10 +44,9 @@ SMALL_TURN = 0.0652
 def fill_element(ga, gb, length, rest, stiffness, held, lane, ends):
     """Put one element into its lane.
 
-    ga, gb (4, 4): poses [m]; length: at rest [m]; rest (6,): strain e0 [1, 1/m]; stiffness (6, 6):
-    stress per twist, symmetric positive definite, see `element_flexibility_kernels`; held (6,):
-    stress [N, N m] for the geometric part, or (0,): K e, which makes the tangent exact; lane;
-    ends: out.
+    ga, gb (4, 4): poses [m]; length: h [m]; rest (6,): e0 [1, 1/m]; stiffness (6, 6): stress per
+    twist, symmetric positive definite, see `element_flexibility_kernels`; held (6,): stress
+    [N, N m] for the geometric part, or (0,): K e, which makes the tangent exact; lane; ends: out.
     """
     for i in range(3):
         for j in range(4):

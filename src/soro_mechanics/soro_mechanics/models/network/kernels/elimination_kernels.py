@@ -163,8 +163,7 @@ def _spread_motor(w, r, n0, count, row, m, scale):
 def _couple_previous(lower, before, d, b, row):
     """Subtract L C_k-1 from this node's rows: L = lower[6:12, 0:6], C_k-1 = before (6, n).
 
-    lower (12, 12): tangent between them; d (6, 8): D_k, b (6, n): the rest, out; row (n,):
-    scratch.
+    lower (12, 12): piece between; d (6, 8): D_k, b (6, n): its right, out; row (n,): scratch.
     """
     for i in range(6):
         row_times(lower, 6 + i, 0, before, row)

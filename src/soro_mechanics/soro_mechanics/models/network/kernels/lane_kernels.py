@@ -135,8 +135,7 @@ def _light_rate(y, load, table, columns, drive, shift, rate, lanes):
 def _weight_rate(y, load, table, columns, drive, rate, lanes):
     """Add what the weight does to every column: dW lacks (-Q dq, -dM) so far.
 
-    dM' = mu ((v + w x p) x q + p x dq); y, load, table, columns, drive, rate, lanes:
-    `_light_rate`.
+    dM' = mu ((v + w x p) x q + p x dq); y, load, table, columns, drive, rate, lanes: as there.
     """
     for c in range(columns):
         z = y[(BASE + COLUMN * c) * LANES : (BASE + COLUMN * (c + 1)) * LANES]

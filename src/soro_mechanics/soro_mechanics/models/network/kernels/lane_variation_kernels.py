@@ -84,10 +84,11 @@ def _put_grown(rate, base, at, grown, size, change):
 def _column_rate(stage, z, load, table, push, rate, lanes):
     """Write the derivative of the rate of the base along the column z; stage (STAGE,).
 
-    With dn = dn0 - dQ q - Q dq, du = dm0 - dM - dp x n - p x dn, and (v, w), (dv, dw) the strain
-    and de0 + c (dR' n + R' dn, dR' u + R' du): step (dR hat(w) + R hat(dw), dR v + R dv, mu (dp x
-    q + p x dq), 0) + dstep / step times the rate. push: what changes along the column: wrench at A
-    and weight (9,), rest strain (6 LANES,), the step [m]; load, table, lanes: above; rate: out.
+    With dn = dn0 - dQ q - Q dq, du = dm0 - dM - dp x n - p x dn, (v, w) the strain and (dv, dw) =
+    de0 + c (dR' n + R' dn, dR' u + R' du): step (dR hat(w) + R hat(dw), dR v + R dv,
+    mu (dp x q + p x dq), 0) + dstep / step times the rate. push: what changes along the column:
+    wrench at A and weight (9,), rest strain (6 LANES,), the step [m]; load, table, lanes: above;
+    rate: out.
     """
     y, base, part = stage[0:SIZE], stage[SIZE : 2 * SIZE], stage[2 * SIZE : STAGE]
     drive, bend, growth = push
@@ -152,7 +153,10 @@ def _write_column(y, z, out, lanes):
 
 @fused_kernel
 def _go_through_stages(y, load, tables, i, stages, total, lanes):
-    """Make step i of the base from y to total, keep its stages; load, tables, lanes: above."""
+    """Make step i of the base from y to total; keep state, rate and parts of its stages.
+
+    total = y + (k1 + 2 k2 + 2 k3 + k4) / 6 by `base_rate`; load, tables, stages, lanes: above.
+    """
     for j in range(SIZE):
         total[j] = y[j]
     for part in range(STAGES):

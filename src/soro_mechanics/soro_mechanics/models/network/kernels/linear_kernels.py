@@ -100,8 +100,7 @@ def is_near_stable(s, x, state, w, reference):
     held (Wittrick and Williams), which the elimination does not see. Where one of the latter
     comes, the piece's stiffness goes through infinity and changes its sign: within `OTHER` of it,
     it is `STIFF` at least, and the change twice of that. L and E I are the piece's own: a slender
-    one is critical under what the others do not feel. s, x, state, w: above; reference: that
-    solution.
+    one is critical under what the others do not feel. s, x, state, w: above; reference: that one.
     """
     for b in range(state.body.shape[0]):
         for i in range(3):

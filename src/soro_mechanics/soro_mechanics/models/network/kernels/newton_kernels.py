@@ -5,9 +5,9 @@
 Below s: Structure; x: Inputs; state: State; w: Work; aim: Aim; driven (m,): what the actuators of
 a task drive, da (m,) their step in w.scratch[FIRST + 1]; n = 6 (bodies - 1).
 
-Source: Newton's method on frames g exp(eta); Koehler (2023) for the least energy of the actuators;
-the steps are derived here, compared with a general search in test_network_prediction.py and
-test_network_redundancy.py.
+Source: Newton's method on frames g exp(eta); Koehler (2023), section III, for the least energy of
+the actuators; the steps are derived here, compared with a general search in
+test_network_prediction.py and test_network_redundancy.py.
 """
 
 from typing import NamedTuple
@@ -164,8 +164,7 @@ def solve(s, x, state, old, w, near, aim, driven):
 def _first_step(s, x, state, old, near, aim, driven):
     """Take the step that is known at the start; return whether it was one.
 
-    By the elimination in near: Work, and what `foresee` adds; s, x, state, aim, driven: above,
-    out; old: State, out: the start.
+    By the elimination in near: Work, and `foresee`; s, x, state, aim, driven: above; old: start.
     """
     copy_into(state, old)
     if aim.rows > 0:
@@ -418,8 +417,8 @@ def _least_energy(s, x, state, w, aim, driven):
 def energy(s, x, state, w, aim, driven, follow, a):
     """Write the Hessian of the actuators' energy to a, its gradient, negative, to the last column.
 
-    In parts of the ranges; returns the Hessian's largest entry. ANGLES: g = torque tau at eta =
-    -f, H = dtau/da - dtau/deta F; MIDDLE: g = (driven - middle) / range, H = 1; RODS:
+    In parts of the ranges; returns the Hessian's largest entry. ANGLES: g = torque tau at
+    eta = -f, H = dtau/da - dtau/deta F; MIDDLE: g = (driven - middle) / range, H = 1; RODS:
     `_length_energy`; `aim.bend` is added to H. follow (n, m + 1): F, f; a (at least m, m + 1):
     out; s, x, state, w, aim, driven: above.
     """

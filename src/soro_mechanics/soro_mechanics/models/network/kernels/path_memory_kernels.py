@@ -78,8 +78,8 @@ def foresee(path, target, place, index):
     """Write what the first step to a target, by what is linear, will lack; whether it is known.
 
     Of a path the lack is the same at every step but for the square of its length: rows of `path`
-    hold it per square, and the last but one their number, the square of this step and its lack.
-    NaN where nothing is known. path (POINTS + 2, POSE + n); target (4, 4); place, index (USED,):
+    hold it per square, the last but one their number, the square of this step and its lack. NaN
+    where nothing is known. path (POINTS + 2, POSE + n); target (4, 4); place, index (USED,):
     scratch.
     """
     now = path[POINTS]

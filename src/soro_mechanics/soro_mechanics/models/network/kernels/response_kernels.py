@@ -43,10 +43,9 @@ def body_response(s, x, state, w, params, out):
 def joint_block(s, w, r, e, block, q, turn, free):
     """Write what the joint of an end makes of its end node; return the number of its angles.
 
-    Only the joint's angles q can move the end while bodies and motors are held. `free` receives S
-    (S' T S + G)^-1 S' (6, 6), the end's flexibility against the stiffness T = `block` (6, 6), S
-    the joint's columns of the basis. w, r, s: above; e: end; q (3, 9), turn (10, 10): scratch, G
-    in turn.
+    Only the joint's angles q can move the end while bodies and motors are held. `free` receives
+    S (S' T S + G)^-1 S' (6, 6), the end's flexibility against the stiffness T = `block` (6, 6), S
+    the joint's columns of the basis. w, r, s: above; e: end; q (3, 9): scratch; turn (10, 10): G.
     """
     kind = s.joint_kind[r, e]
     basis = w.basis[r, e]

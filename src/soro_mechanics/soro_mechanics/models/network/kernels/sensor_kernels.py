@@ -9,11 +9,11 @@ node), which costs one pass along the rod for each sensor.
 Of a rod that is clamped at both ends the elimination has all that its sensors feel of each other:
 with the blocks D of the inner nodes, K = (1 + L D^-1) D (1 + D^-1 U), and the row carried back is
 r (1 + D^-1 U)^-1. Rods with joints, which give way when their nodes push, are eliminated again.
-Below s: Structure; w: Work of the elimination; r: rod; params: its columns of parameters; rows_a,
+Below s: Structure; w: Work of the elimination; r: rod; params: its columns of parameters; row_a,
 row_b (3,) of w.scratch are rows on the rotations of both nodes.
 
-Source: Koehler (2023), eq. 16, for the sensors; the adjoint is derived here, compared with an
-elimination from both ends and with loads in test_network_sensors.py.
+Source: Koehler (2023), eq. 16, for sensors as rows on rotations of nodes; the adjoint is derived
+here, compared with an elimination from both ends and with loads in test_network_sensors.py.
 """
 
 from typing import NamedTuple
@@ -199,7 +199,11 @@ def _spread(s, x, r, z, params, bodies, actuators):
 @makes_arrays
 @kernel
 def sensor_response(s, x, state, w, q):
-    """Write values and derivatives of all sensors into q, after `linearise`; s, x, state, w."""
+    """Write values [rad] of all sensors and their derivatives into q: Sensors, after `linearise`.
+
+    Of the row c_i of a sensor by bodies and actuators; inner[i, k] = c_i K^-1 c_k', bodies held.
+    s, w: above; x: Inputs; state: State.
+    """
     rod, nodes, axis, columns, inner = q.rod, q.nodes, q.axis, q.columns, q.inner
     params = 1 + s.counts.slots
     row_a = w.scratch[40, 0:3]

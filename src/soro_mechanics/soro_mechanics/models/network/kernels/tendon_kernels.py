@@ -8,12 +8,12 @@ energy T |c| and adds to the wrench of the rod's own material
 
     T P' t,   P = [1, -hat(r)],   t = c / |c|,   P' t = (t, r x t)
 
-for a path at constant offset. Between two nodes the strain is taken as constant, d = log(g_a^-1
-g_b): the path is then |P d| long, a helix. That is a two-node element whose stress is T P' t, with
-the stiffness T P' (1 - t t') P / |P d|; its error is of second order in the length of a piece.
-Force and tangent derive from the energy, so the length of the path by the motion of the nodes is
-the force by the tension, to the last digit. Below s: Structure; x: Inputs; state: State; w: Work;
-p: piece; tendon (3,): x, y [m], whether it runs.
+for a path at constant offset. Between two nodes the strain is taken as constant: with
+d = log(g_a^-1 g_b) the path is |P d| long, a helix. That is a two-node element whose stress is
+T P' t, with the stiffness T P' (1 - t t') P / |P d|; its error is of second order in the length of
+a piece. Force and tangent derive from the energy, so the length of the path by the motion of the
+nodes is the force by the tension, to the last digit. Below s: Structure; x: Inputs; state: State;
+w: Work; p: piece; tendon (3,): x, y [m], whether it runs.
 
 Source: Rucker and Webster (2011), IEEE T-RO 27(6), compared with their equations by SciPy in
 test_network_tension.py; the element is derived here, virtual work is checked there too.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shape between nodes: poses and section wrenches after every step of integrated pieces.
 
-Source: the steps of `lane_kernels`; test_network_cantilever.py compares shapes with collocation.
+Source: the steps of `lane_kernels`; test_network_spread_loads.py balances wrenches with a load,
+test_network_validity.py closes the shape to a ring.
 """
 
 import numpy as np
