@@ -62,6 +62,7 @@ class Robot:
         self.actuators = tuple(
             Actuator(f'm{i}', 'length', 0.08, 0.12, 0.02, rest) for i in range(count)
         )
+        self.rest = np.full(count, rest)
         self.file, self.structure = '', {}
 
 

@@ -24,7 +24,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: E402
 _told: set[str] = set()
 
 
-class RepairedCache(FunctionCache):  # type: ignore[misc]
+class RepairedCache(FunctionCache):
     """Drops what it cannot load, and goes on without a cache that cannot be written."""
 
     def load_overload(self, *asked: Any) -> Any:
@@ -47,7 +47,7 @@ class RepairedCache(FunctionCache):  # type: ignore[misc]
             )
 
 
-class RepairedIndex(IndexDataCacheFile):  # type: ignore[misc]
+class RepairedIndex(IndexDataCacheFile):
     """Drops an index that it cannot read; saving reads it, too."""
 
     def _load_index(self) -> dict[Any, str]:

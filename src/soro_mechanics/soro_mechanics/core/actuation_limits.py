@@ -77,7 +77,7 @@ def limits_of(robot: RobotDescription) -> Limits:
     rest = (robot.rest - low) / scale
     weights = [c.coefficients * scale for c in coupled]
     high = [c.maximum - float(c.coefficients @ low) for c in coupled]
-    names = tuple(x.name for x in (*robot.actuators, *coupled))
+    names = tuple(a.name for a in robot.actuators) + tuple(c.name for c in coupled)
     # rows of coupled limits in units of their own size, so that TOUCHING means the same for all
     sizes = [np.abs(w).max() for w in weights]
     return Limits(
@@ -91,16 +91,15 @@ def limits_of(robot: RobotDescription) -> Limits:
     )
 
 
-def extremes(description: RobotDescription) -> dict[str, Array]:
+def extremes(robot: RobotDescription) -> dict[str, Array]:
     """Return the actuations that matter: rest, all limits, one actuator at a time."""
-    d = description
-    rest = d.rest
-    cases = {'rest': rest, 'all at minimum': d.minimum, 'all at maximum': d.maximum}
-    for i, a in enumerate(d.actuators):
+    rest = robot.rest
+    cases = {'rest': rest, 'all at minimum': robot.minimum, 'all at maximum': robot.maximum}
+    for i, a in enumerate(robot.actuators):
         for end, value in (('minimum', a.minimum), ('maximum', a.maximum)):
             cases[f'{a.name} at {end}'] = np.where(np.arange(len(rest)) == i, value, rest)
     return {
         name: value
         for name, value in cases.items()
-        if not limit_violations(d.actuators, d.coupled_limits, value)
+        if not limit_violations(robot.actuators, robot.coupled_limits, value)
     }
