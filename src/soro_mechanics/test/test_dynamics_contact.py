@@ -153,10 +153,10 @@ def touched(solid, ball, place, move=None, turn=0.4):
 def test_a_force_is_the_gradient_of_what_is_stored(solid, place):
     ball = Ball(place=np.array([0.01, 0.02, -0.03]), radius=6e-3)
     m, x, state = touched(solid, ball, np.array(place))
-    force, eps = m.touch[0, 0, :3].copy(), 1e-7
+    force, eps = m.touch.force[0, 0].copy(), 1e-7
     slope = [
-        touched(solid, ball, place + eps * axis)[0].touch[0, 0, 3]
-        - touched(solid, ball, place - eps * axis)[0].touch[0, 0, 3]
+        touched(solid, ball, place + eps * axis)[0].touch.stored[0, 0]
+        - touched(solid, ball, place - eps * axis)[0].touch.stored[0, 0]
         for axis in np.eye(3)
     ]
     assert np.linalg.norm(force) > 1.0

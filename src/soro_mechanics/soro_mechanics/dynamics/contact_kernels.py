@@ -18,7 +18,6 @@ from soro_mechanics.models.network.kernels.element_kernels import relative_pose
 from soro_mechanics.numerics.lie_kernels import hat3
 
 PLANE, SPHERE, BOX = range(3)
-STIFFNESS, DISSIPATION, FRICTION, SLIP = range(4, 8)  # places in a row of `surface`
 
 
 @kernel
@@ -56,14 +55,14 @@ def add_contacts(state, x, m):
     while sliding changes by more than half of it, the slope of friction is taken to the origin
     instead of along the curve, which Newton's method would overshoot.
     """
-    for i in range(m.point.shape[0]):
-        for k in range(m.surface.shape[0]):
+    for i in range(m.ball.body.shape[0]):
+        for k in range(m.solid.shape.shape[0]):
             _touch(state.body, x.follower, m, i, k)
 
 
 @kernel
 def _touch(body, follower, m, i, k):
-    """Write what surface k does to point i: force, lever and their slopes, see `add_contacts`."""
+    """Write what solid k does to ball i: force, lever and their slopes, see `add_contacts`."""
     h = m.touch_work[0:4, 0:4]
     arm = m.touch_work[4:7, 0:3]
     normal = m.touch_work[7:10, 0:3]
@@ -73,25 +72,26 @@ def _touch(body, follower, m, i, k):
     lever = m.touch_work[15]
     v = m.touch_work[16]
     f = m.touch_work[17]
-    b = int(m.point[i, 0])
-    row = m.surface[k]
-    touch = m.touch[i, k]
-    slide = touch[5:8]
+    ball, solid, touch = m.ball, m.solid, m.touch
+    b, centre, radius = ball.body[i], ball.centre[i], ball.radius[i]
+    force_on, slide = touch.force[i, k], touch.sliding[i, k]
+    friction, slip, dissipation = solid.friction[k], solid.slip[k], solid.dissipation[k]
     speed = m.law[0, 0]
-    relative_pose(m.place[k], body[b], h)
+    relative_pose(solid.place[k], body[b], h)
     for j in range(3):
         y[j] = h[j, 3]
         for c in range(3):
-            y[j] += h[j, c] * m.point[i, 1 + c]
-    deep = m.point[i, 4] - _distance(int(row[0]), row[1:4], y, v)
+            y[j] += h[j, c] * centre[c]
+    deep = radius - _distance(solid.shape[k], solid.size[k], y, v)
     if not deep > 0.0:
-        for j in range(8):
-            touch[j] = 0.0
+        touch.stored[i, k] = touch.lost[i, k] = 0.0
+        for j in range(3):
+            force_on[j] = slide[j] = 0.0
         return
     # in the body's axes: normal, where it touches, the velocity there
     for j in range(3):
         n[j] = h[0, j] * v[0] + h[1, j] * v[1] + h[2, j] * v[2]
-        lever[j] = m.point[i, 1 + j] - m.point[i, 4] * n[j]
+        lever[j] = centre[j] - radius * n[j]
     hat3(lever, arm)
     hat3(n, normal)
     for j in range(6):
@@ -106,27 +106,27 @@ def _touch(body, follower, m, i, k):
         square += v[j] * v[j]
         changed += (v[j] - slide[j]) ** 2
         slide[j] = v[j]
-    elastic = row[STIFFNESS] * deep * math.sqrt(deep)
-    factor = max(0.0, 1.0 - row[DISSIPATION] * apart)
+    elastic = solid.stiffness[k] * deep * math.sqrt(deep)
+    factor = max(0.0, 1.0 - dissipation * apart)
     force = elastic * factor
-    q = math.sqrt(square + row[SLIP] ** 2)
-    rub = row[FRICTION] * force / q
-    touch[3] = 0.4 * elastic * deep
-    touch[4] = (elastic - force) * apart + rub * square
+    q = math.sqrt(square + slip**2)
+    rub = friction * force / q
+    touch.stored[i, k] = 0.4 * elastic * deep
+    touch.lost[i, k] = (elastic - force) * apart + rub * square
     # force by the approach of the centre, and by the velocity
-    slower = elastic * row[DISSIPATION] * speed if factor > 0.0 else 0.0
+    slower = elastic * dissipation * speed if factor > 0.0 else 0.0
     press = 1.5 * force / deep + slower
-    falls = square <= row[SLIP] ** 2 or 4.0 * changed <= square
+    falls = square <= slip**2 or 4.0 * changed <= square
     bend = rub / (q * q) if falls else 0.0
     for j in range(3):
         f[j] = force * n[j] - rub * slide[j]
-        push = press * (n[j] - row[FRICTION] / q * slide[j])
+        push = press * (n[j] - friction / q * slide[j])
         for c in range(3):
             across = (1.0 if j == c else 0.0) - n[j] * n[c]
             drag = rub * across - bend * slide[j] * slide[c]
             tangent[j, c] = -push * n[c] - speed * drag
     for j in range(3):
-        touch[j] = body[b, j, 0] * f[0] + body[b, j, 1] * f[1] + body[b, j, 2] * f[2]
+        force_on[j] = body[b, j, 0] * f[0] + body[b, j, 1] * f[1] + body[b, j, 2] * f[2]
         follower[b, j] += f[j]
         for c in range(3):
             follower[b, 3 + j] += arm[j, c] * f[c]

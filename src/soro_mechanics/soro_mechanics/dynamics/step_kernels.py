@@ -50,8 +50,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.dense_kernels import larger
 
-TOLERANCE, TRUSTED, MAX_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
-GAIN, KEPT, ADDED = range(3)  # places in `prony`
 MAX_TURN = 0.5 * math.pi  # about an axis of a frame's own
 SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of measured [rad]
 
@@ -66,8 +64,7 @@ def begin_step(s, x, damped, state, m):
         free_motion(m.law, m.body_past[b], m.body_free[b])
     _stay(m)
     speed = m.law[0, 0]
-    gain = m.prony[GAIN]
-    added = m.prony[ADDED]
+    gain, kept_part, added = m.prony.gain[0], m.prony.kept[0], m.prony.added[0]
     for r in range(s.counts.rods):
         free_motion(m.law, m.length_past[r], m.length_free[r])
         rate = speed * (x.length[r] - m.length[r]) + m.length_free[r, 0, 0]
@@ -80,7 +77,7 @@ def begin_step(s, x, damped, state, m):
             scale = 1.0 + tau * (speed - growth) + gain * added
             for i in range(6):
                 kept = tau * (speed * m.twist[p, i] - m.twist_free[p, 0, i])
-                kept += grown * (added * m.twist[p, i] - m.prony[KEPT] * m.branch[p, i])
+                kept += grown * (added * m.twist[p, i] - kept_part * m.branch[p, i])
                 damped.section[p, i] = (x.section[p, i] + kept / h) / scale
                 for j in range(6):
                     damped.stiffness[p, i, j] = scale * x.stiffness[p, i, j]
@@ -155,7 +152,7 @@ def _add_inertia(s, x, state, w, m):
         inertial_wrench(mass, m.drag[0], m.law, free, moved, work, force, m.body_tangent[b])
         for i in range(6):
             x.follower[b, i] = m.load[b, i] - force[i]
-    if m.point.shape[0] > 0:
+    if m.ball.body.shape[0] > 0:
         add_contacts(state, x, m)
 
 
@@ -207,7 +204,7 @@ def advance(s, x, damped, state, w, m, most, lanes):
     for step in range(most + 1):
         assemble_motion(s, x, damped, state, w, m, lanes)
         error = residual(s, x, state, w)
-        if error <= m.limits[TOLERANCE]:
+        if error <= m.limits.tolerance[0]:
             return CONVERGED, step, error
         if step == most or not error < 1e300:
             return SLOW, step, error
@@ -226,7 +223,7 @@ def advance(s, x, damped, state, w, m, most, lanes):
         move(s, m.old, w, part, state)
         small = part * turn < SMALL_TURN
         _follow_moves(s, state, w, m, part, small)
-        if part == 1.0 and error <= m.limits[TRUSTED]:
+        if part == 1.0 and error <= m.limits.trusted[0]:
             _measure_ends(s, x, state, w, m, small)
             return CONVERGED, step + 1, error
     return SLOW, most, error
@@ -305,10 +302,10 @@ def take_step(of, lanes):
     """
     s, x, damped, state, w, m = of.structure, of.inputs, of.damped, of.state, of.work, of.motion
     drive_inputs(s, x, m, of.drives, w.scratch)
-    limits, most = m.limits, int(m.limits[MOST])
+    limits, most = m.limits, m.limits.most[0]
     begin_step(s, x, damped, state, m)
     outcome, steps, found = SLOW, 0, 0.0
-    if predict(s, state, w, m, limits[RATIO]):
+    if predict(s, state, w, m, limits.ratio[0]):
         outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
     if outcome != CONVERGED:
         copy_into(m.start, state)
@@ -323,8 +320,8 @@ def take_step(of, lanes):
     for b in range(1, s.counts.bodies):
         change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
         error = larger(error, change)
-    error *= limits[ERROR]
-    taken = outcome == CONVERGED and error <= limits[MAX_ERROR]
+    error *= limits.error[0]
+    taken = outcome == CONVERGED and error <= limits.max_error[0]
     if taken:
         end_step(s, x, state, w, m)
     else:
@@ -339,15 +336,15 @@ def end_step(s, x, state, w, m):
         new_motion(m.law, m.node_free[k], m.node_move[k], m.node_past[k])
     for b in range(s.counts.bodies):
         new_motion(m.law, m.body_free[b], m.body_move[b], m.body_past[b])
-    moved = w.scratch[0, 0:6]
+    moved, kept_part, added = w.scratch[0, 0:6], m.prony.kept[0], m.prony.added[0]
     for r in range(s.counts.rods):
         grown = x.length[r] / m.length[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             for i in range(6):
                 twist = w.twist[p, i]
                 moved[i] = twist - m.twist[p, i]
-                kept = m.prony[KEPT] * m.branch[p, i] - m.prony[ADDED] * m.twist[p, i]
-                m.branch[p, i] = grown * kept + m.prony[ADDED] * twist
+                kept = kept_part * m.branch[p, i] - added * m.twist[p, i]
+                m.branch[p, i] = grown * kept + added * twist
                 m.twist[p, i] = twist
                 m.wrench_move[p, i] = state.wrench[p, i] - m.start.wrench[p, i]
             new_motion(m.law, m.twist_free[p], moved, m.twist_past[p])

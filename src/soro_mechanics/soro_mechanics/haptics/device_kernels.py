@@ -40,12 +40,18 @@ from soro_mechanics.numerics.qp_kernels import cholesky, solve_lower
 # How a solution ends, or that there is more to do; NOT_THERE: a state that is no equilibrium yet.
 DONE, NOT_STABLE, NOT_FINITE, NOT_THERE, UNDER_WAY = 0, 1, 2, 3, 4
 
-# Entries of `Device.progress`: what is to be done next, the part of what was asked for that the
-# last step reached, the scaled residual after it, and the number of steps.
-NEXT, REACHED, RESIDUAL, STEPS = 0, 1, 2, 3
-PROGRESS = 4
-STEP, ELIMINATE, READ = 0.0, 1.0, 2.0
+STEP, ELIMINATE, READ = 0, 1, 2  # what is to be done next
 NO_RESIDUAL = 1e300  # `evaluate` returns this where something is not finite
+
+
+@by_reference
+class Progress(NamedTuple):
+    """How far a solution is, all (1,)."""
+
+    next: NDArray[np.int64]  # STEP, ELIMINATE or READ
+    reached: NDArray[np.float64]  # by the last step, part of what was asked for
+    residual: NDArray[np.float64]  # scaled, after that step
+    steps: NDArray[np.int64]  # taken
 
 
 @by_reference
@@ -63,7 +69,7 @@ class Device(NamedTuple):
     angle: NDArray[np.float64]  # (na,) of the motors
     wrench: NDArray[np.float64]  # (6,) on the handle
     old: State  # scratch
-    progress: NDArray[np.float64]  # (PROGRESS,)
+    progress: Progress
     work: NDArray[np.float64]  # (`ports_workspace`,)
 
 
@@ -287,7 +293,7 @@ def take_step(s, x, w, state, d):
 
 @kernel
 def go_on(s, x, w, state, d, p, ends, whole):
-    """Do the next part of a solution, or with `whole` all the rest of it, see `Device.progress`.
+    """Do the next part of a solution, or with `whole` all the rest of it, see `Progress`.
 
     A step, its elimination, both again until the residual is below `ends[0]` or after `ends[1]`
     steps, the ports.
@@ -298,23 +304,24 @@ def go_on(s, x, w, state, d, p, ends, whole):
     """
     progress = d.progress
     while True:
-        if progress[NEXT] == STEP:  # along the last linearisation
-            status, progress[REACHED] = take_step(s, x, w, state, d)
+        if progress.next[0] == STEP:  # along the last linearisation
+            status, progress.reached[0] = take_step(s, x, w, state, d)
             if status != DONE:
                 return status
-            progress[STEPS] += 1.0
-            progress[RESIDUAL] = evaluate(s, x, state, w, True, False, LANES)
-            progress[NEXT] = ELIMINATE
+            progress.steps[0] += 1
+            progress.residual[0] = evaluate(s, x, state, w, True, False, LANES)
+            progress.next[0] = ELIMINATE
         else:
-            arrived = progress[REACHED] == 1.0 and progress[RESIDUAL] <= ends[0]
-            if progress[NEXT] == READ:
+            arrived = progress.reached[0] == 1.0 and progress.residual[0] <= ends[0]
+            if progress.next[0] == READ:
                 if read_ports(s, x, w, state, d, p) != DONE:
                     return NOT_STABLE
                 return DONE if arrived else NOT_THERE
-            good = progress[RESIDUAL] < NO_RESIDUAL  # one that is no number shows here too
+            good = progress.residual[0] < NO_RESIDUAL  # one that is no number shows here too
             if not good or condense(s, x, state, w, True, False) == SINGULAR:
                 return NOT_STABLE
-            progress[NEXT] = READ if arrived or progress[STEPS] >= ends[1] else STEP
+            done = arrived or progress.steps[0] >= ends[1]
+            progress.next[0] = READ if done else STEP
         if not whole:
             return UNDER_WAY
 

@@ -26,10 +26,6 @@ RENDERED = 0
 LIMITS_CONTRADICT = 1
 NOT_SOLVED = 2
 
-# Entries of the energy monitor's state.
-TANK, LEFT, RECEIVED, LOWEST, LIMITED, STARTED = 0, 1, 2, 3, 4, 5
-MONITOR = 6
-
 Floats = NDArray[np.float64]
 
 
@@ -51,10 +47,22 @@ class Rendered(NamedTuple):
 
 
 @by_reference
+class Monitor(NamedTuple):
+    """State of the energy monitor, all (1,), energies [J]; see `EnergyMonitor`."""
+
+    tank: Floats  # what the motors may give, what the legs store included
+    left: Floats  # of it at the last tick, without that
+    received: Floats  # what the hand gave since the start
+    lowest: Floats  # least of that
+    limited: Floats  # steps that were shortened
+    started: Floats  # 0 until the first sample
+
+
+@by_reference
 class Felt(NamedTuple):
     """What is kept of the hand from sample to sample."""
 
-    monitor: Floats  # (MONITOR,)
+    monitor: Monitor
     last_pose: Floats  # (4, 4)
     last_wrench: Floats  # (6,)
     moved: Floats  # (6,) twist since the last sample
@@ -68,7 +76,7 @@ class Commanded(NamedTuple):
     """What limits commands, and the last one."""
 
     capacity: float  # of the tank
-    monitor: Floats  # (MONITOR,)
+    monitor: Monitor
     command: Floats  # (na,)
     step: Floats  # (na,)
     work: Floats
@@ -247,17 +255,17 @@ def watch_energy(monitor, last_pose, last_wrench, pose, wrench, moved):
     Trapezoidal rule on force and sensed motion, in which independent noise of successive samples
     has zero mean. Writes the twist since the last sample to ``moved`` (6,).
     """
-    if monitor[STARTED] == 0.0:
-        monitor[STARTED] = 1.0
+    if monitor.started[0] == 0.0:
+        monitor.started[0] = 1.0
         moved[:] = 0.0
     else:
         pose_error(last_pose, pose, moved)
         given = 0.0
         for k in range(6):
             given += 0.5 * (wrench[k] + last_wrench[k]) * moved[k]
-        monitor[RECEIVED] += given
-        monitor[LOWEST] = min(monitor[LOWEST], monitor[RECEIVED])
-        monitor[TANK] += given
+        monitor.received[0] += given
+        monitor.lowest[0] = min(monitor.lowest[0], monitor.received[0])
+        monitor.tank[0] += given
     for i in range(4):
         for j in range(4):
             last_pose[i, j] = pose[i, j]
@@ -299,9 +307,9 @@ def limit_command(p, s, target, smoothing, largest_step, c):
         step[i] *= share
     stored, linear, quadratic = stored_energy(p, s.z, s.wrench, c.command, step, c.work)
     # A surplus from long ago is not kept: it could be spent at once.
-    monitor[TANK] = min(monitor[TANK], c.capacity + stored)
-    monitor[LEFT] = monitor[TANK] - stored
-    left = max(monitor[LEFT], 0.0)
+    monitor.tank[0] = min(monitor.tank[0], c.capacity + stored)
+    monitor.left[0] = monitor.tank[0] - stored
+    left = max(monitor.left[0], 0.0)
     share = 1.0
     if not linear + quadratic <= left:
         # The larger root of quadratic x^2 + linear x = left, written without cancellation.
@@ -312,7 +320,7 @@ def limit_command(p, s, target, smoothing, largest_step, c):
             share = (root - linear) / (2.0 * quadratic)
         else:
             share = 0.0  # not a number: W is not that of a stable device
-        monitor[LIMITED] += 1.0
+        monitor.limited[0] += 1.0
     for i in range(step.shape[0]):
         c.command[i] += share * step[i]
 

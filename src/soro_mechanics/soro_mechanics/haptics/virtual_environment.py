@@ -146,10 +146,9 @@ class VirtualEnvironment:
             neutral=axes,
         )
         self.live = LiveParts(self.objects, frames, self.compiled.contact, feel.coupling, drag)
-        self._work = np.zeros(kernels.WORK)
-        self._rows = self._work[:36].reshape(6, 6)
+        self._found = kernels.Rows(*map(np.zeros, kernels.ROWS))
         self.goal, self.force = np.zeros(6), np.zeros(6)
-        self.apart = self._work[kernels.APART]
+        self.apart = self._found.apart
         self.constrained = 0
 
     @property
@@ -190,10 +189,10 @@ class VirtualEnvironment:
             live.place(pose, dt)
         hand = kernels.Hand(pose, wrench, speed, dt)
         self.constrained = kernels.goal_of_environment(
-            self.compiled, hand, self.goal, self.force, self._work
+            self.compiled, hand, self.goal, self.force, self._found
         )
         if busy:
-            rows = self._rows[: self.constrained]
+            rows = self._found.rows[: self.constrained]
             live.add_forces(pose, wrench, speed, dt, rows, self.force)
         return self.constrained
 

@@ -24,8 +24,7 @@ X, Y, Z = 0, 1, 2
 # rad: the goal on a circle is never farther round it than this, also on a small one.
 MAX_TURN = 0.5
 
-WORK = 92  # length of the scratch of goal_of_environment
-APART = slice(90, 92)  # where it leaves how far hand and goal are apart, sliding aside [m, rad]
+ROWS = (6, 6), 6, 6, 6, 6, 2, 6, 3, 3, (3, 3), (3, 3)  # shapes of `Rows`
 
 # Squared sine of the angle to the earlier rows below which a row adds no direction of its own:
 # half a degree, where its distance would be magnified a hundredfold.
@@ -79,6 +78,7 @@ class Hand(NamedTuple):
     dt: float  # since the last sample [s]
 
 
+@by_reference
 class Rows(NamedTuple):
     """Orthonormal directions, and what is wanted along them."""
 
@@ -87,7 +87,12 @@ class Rows(NamedTuple):
     forces: Floats  # (6,)
     free: Floats  # (6,) force of damping in free directions
     aside: Floats  # (6,) of the targets, what slides
-    vector: Floats  # (6,) scratch
+    apart: Floats  # (2,) how far hand and goal are apart, sliding aside [m, rad]
+    vector: Floats  # (6,) scratch, as the others
+    local: Floats  # (3,) place in an object's frame
+    turn: Floats  # (3,) from an object to the hand
+    polar: Floats  # (3, 3) frame of a circle at the hand
+    relative: Floats  # (3, 3) orientation in an object's frame
 
 
 @makes_arrays
@@ -248,9 +253,9 @@ def _fixed_axis(e, n, frame, axis, position, hand, g, count):
 
 
 @kernel
-def _circle(e, n, local, hand, g, count, polar):
+def _circle(e, n, local, hand, g, count):
     """Add radial and axial rows of a circle, and let the hand slide round it."""
-    frame = e.frames[n]
+    frame, polar = e.frames[n], g.polar
     radius, distance = e.size[n, 0], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
     if distance > 0.0:
@@ -305,7 +310,7 @@ def twist_angle(frame, neutral, pose):
 
 
 @kernel
-def goal_of_environment(e, hand, goal, force, work):
+def goal_of_environment(e, hand, goal, force, g):
     """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
 
     Parameters
@@ -321,12 +326,7 @@ def goal_of_environment(e, hand, goal, force, work):
     -------
     number of constrained directions
     """
-    g = Rows(
-        work[:36].reshape((6, 6)), work[36:42], work[42:48], work[48:54], work[84:90], work[54:60]
-    )
-    local, turn = work[60:63], work[63:66]
-    polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
-    pose = hand.pose
+    pose, local, turn, relative = hand.pose, g.local, g.turn, g.relative
     count = 0
     for k in range(6):
         g.free[k], g.aside[k] = 0.0, 0.0
@@ -344,7 +344,7 @@ def goal_of_environment(e, hand, goal, force, work):
             elif shape == LINE:
                 _resist(frame, Z, e.damping[n], hand, g)
         elif shape == CIRCLE:
-            count = _circle(e, n, local, hand, g, count, polar)
+            count = _circle(e, n, local, hand, g, count)
         elif shape == ANGLE_LIMIT:
             angle = twist_angle(frame, e.neutral, pose)
             side = -1.0 if angle > 0.0 else 1.0
@@ -375,7 +375,7 @@ def goal_of_environment(e, hand, goal, force, work):
             so3_log(relative, turn)
             count = _hold_rotation(held, e.rotational_stiffness[n], turn, hand, g, count)
     _assemble(g, count, goal, force)
-    _measure(g, count, work[APART])
+    _measure(g, count, g.apart)
     return count
 
 
