@@ -85,7 +85,7 @@ class Stepper:
         Actuation at which the robot is assembled.
     options : Options
     loads : sequence of Load
-        Constant, besides those of the robot file.
+        Besides those of the robot file: those of every load case that it is asked with.
     """
 
     def __init__(
@@ -145,15 +145,20 @@ class Stepper:
         ]
         self._held = HeldTendons(self.layout, self._moving) if held else None
 
-    def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
+    def inputs_at(self, actuation: Array, load: LoadCase) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
-        self._ask(actuation, wrench, gravity)
+        self._ask(actuation, load)
         return self._drive()
 
-    def _ask(self, actuation: Array, wrench: Array, gravity: Array) -> None:
+    def _check(self, load: LoadCase) -> None:
+        if load.loads != self.loads:
+            raise InvalidInput('loads', load.loads, 'those that the stepper was made with')
+
+    def _ask(self, actuation: Array, load: LoadCase) -> None:
+        self._check(load)
         self._drives.actuation[:] = self._means.lengths(actuation)
-        np.add(self._dead, wrench, out=self.inputs.dead[self.layout.tip_body])
-        self.inputs.gravity[:] = gravity
+        np.add(self._dead, load.wrench, out=self.inputs.dead[self.layout.tip_body])
+        self.inputs.gravity[:] = load.gravity
         if self.options.incompressible or self._pulls:
             values, slopes = driven_values(self.layout.spec.drives, self._drives.actuation)
             for k, row in self._pulls:
@@ -172,20 +177,19 @@ class Stepper:
         x = self.inputs
         return self._drives.actuation, x.dead, x.gravity, x.section, x.pull
 
-    def rest(
-        self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
-    ) -> None:
+    def rest(self, actuation: Array, load: LoadCase, near: State | None = None) -> None:
         """Put the robot at rest, in the static equilibrium of this mesh.
 
         Raises
         ------
         InvalidInput
-            No equilibrium was found.
+            No equilibrium was found, or loads are others than those it was made with.
         """
-        problem = Problem(actuation, LoadCase(wrench, self.loads, gravity))
+        self._check(load)
+        problem = Problem(actuation, load)
         outcome, held = settle(self.equilibrium, problem, self._rest, near)
         self._means.begin(actuation, held)
-        self.release(outcome.state, self.inputs_at(actuation, wrench, gravity))
+        self.release(outcome.state, self.inputs_at(actuation, load))
 
     def release(self, state: State, x: Inputs) -> None:
         """Put the robot into a state, not moving."""
@@ -290,14 +294,9 @@ class Stepper:
         self._scale = step
 
     def step(
-        self,
-        step: float,
-        actuation: Array,
-        wrench: Array,
-        gravity: Array,
-        max_error: float = math.inf,
+        self, step: float, actuation: Array, load: LoadCase, max_error: float = math.inf
     ) -> StepReport:
-        """Go on by `step` [s] to where actuation, tip wrench and gravity are these.
+        """Go on by `step` [s] to where actuation and load are these.
 
         A step that adds more than `max_error` [m] to the error of positions is not taken, nor one
         in which a motor turns further than frames can tell (OUT_OF_RANGE).
@@ -306,7 +305,7 @@ class Stepper:
             return StepReport(Code.OUT_OF_RANGE, False, 0, math.nan, math.inf)
         before = [a.copy() for a in self._asked()]
         old = None if self._started else copy_inputs(self.inputs)
-        self._ask(actuation, wrench, gravity)
+        self._ask(actuation, load)
         if old is not None:
             self._accelerate(step, old)
         limits = self._limits
