@@ -28,14 +28,13 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     SINGULAR,
 )
-from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.dense_kernels import cholesky, solve_in_place, solve_lower
 from soro_mechanics.numerics.lie_kernels import (
     compose,
     se3_exp,
     so3_log,
     so3_right_jacobian_inverse,
 )
-from soro_mechanics.numerics.qp_kernels import cholesky, solve_lower
 
 # How a solution ends, or that there is more to do; NOT_THERE: a state that is no equilibrium yet.
 DONE, NOT_STABLE, NOT_FINITE, NOT_THERE, UNDER_WAY = 0, 1, 2, 3, 4

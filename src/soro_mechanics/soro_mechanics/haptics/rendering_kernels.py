@@ -11,16 +11,9 @@ from soro_mechanics.compilation.kernels import kernel, makes_arrays
 from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.haptics.sensing_kernels import sense_effector, SENSED, weigh_sensors
 from soro_mechanics.haptics.watch_kernels import follow_strips
+from soro_mechanics.numerics.dense_kernels import cholesky, solve_lower, solve_upper
 from soro_mechanics.numerics.lie_kernels import pose_error, so3_exp
-from soro_mechanics.numerics.qp_kernels import (
-    Bounds,
-    cholesky,
-    OPTIMAL,
-    solve_lower,
-    solve_qp,
-    solve_upper,
-    workspace_size,
-)
+from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
 RENDERED = 0
 LIMITS_CONTRADICT = 1

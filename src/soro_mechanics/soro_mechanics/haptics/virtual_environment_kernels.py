@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel, makes_arrays
 from soro_mechanics.compilation.kernels_by_reference import by_reference
+from soro_mechanics.numerics.dense_kernels import inner
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
@@ -47,6 +48,23 @@ class Feel(NamedTuple):
 
 
 @by_reference
+class Rows(NamedTuple):
+    """Orthonormal directions, and what is wanted along them."""
+
+    rows: Floats  # (6, 6)
+    targets: Floats  # (6,) motion
+    forces: Floats  # (6,)
+    free: Floats  # (6,) force of damping in free directions
+    aside: Floats  # (6,) of the targets, what slides
+    apart: Floats  # (2,) how far hand and goal are apart, sliding aside [m, rad]
+    vector: Floats  # (6,) scratch, as the others
+    local: Floats  # (3,) place in an object's frame
+    turn: Floats  # (3,) from an object to the hand
+    polar: Floats  # (3, 3) frame of a circle at the hand
+    relative: Floats  # (3, 3) orientation in an object's frame
+
+
+@by_reference
 class Objects(NamedTuple):
     """The objects (n,), and how they are felt."""
 
@@ -67,6 +85,7 @@ class Objects(NamedTuple):
     # (4, 4) orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold
     # where they have a rotational stiffness
     neutral: Floats
+    found: Rows
 
 
 class Hand(NamedTuple):
@@ -76,23 +95,6 @@ class Hand(NamedTuple):
     wrench: Floats  # (6,)
     speed: Floats  # (6,)
     dt: float  # since the last sample [s]
-
-
-@by_reference
-class Rows(NamedTuple):
-    """Orthonormal directions, and what is wanted along them."""
-
-    rows: Floats  # (6, 6)
-    targets: Floats  # (6,) motion
-    forces: Floats  # (6,)
-    free: Floats  # (6,) force of damping in free directions
-    aside: Floats  # (6,) of the targets, what slides
-    apart: Floats  # (2,) how far hand and goal are apart, sliding aside [m, rad]
-    vector: Floats  # (6,) scratch, as the others
-    local: Floats  # (3,) place in an object's frame
-    turn: Floats  # (3,) from an object to the hand
-    polar: Floats  # (3, 3) frame of a circle at the hand
-    relative: Floats  # (3, 3) orientation in an object's frame
 
 
 @makes_arrays
@@ -156,20 +158,11 @@ def _direction(frame, axis, angular, out):
 
 
 @kernel
-def _along(direction, vector):
-    """Return d . v of a direction and a vector (6,)."""
-    s = 0.0
-    for k in range(6):
-        s += direction[k] * vector[k]
-    return s
-
-
-@kernel
 def _hold_rotation(frame, stiffness, turn, hand, g, count):
     """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
     for axis in range(3):
         _direction(frame, axis, True, g.vector)
-        force = _along(g.vector, hand.wrench)
+        force = inner(g.vector, hand.wrench)
         goal = _spring(-turn[axis], 0.0 if math.isinf(stiffness) else stiffness, 0.0, force)
         count = _add(g, count, g.vector, goal, force)
     return count
@@ -179,7 +172,7 @@ def _hold_rotation(frame, stiffness, turn, hand, g, count):
 def _resist(frame, axis, damping, hand, g):
     """Let the hand move freely along an axis, against damping (hybrid)."""
     _direction(frame, axis, False, g.vector)
-    pull = damping * _along(g.vector, hand.speed)
+    pull = damping * inner(g.vector, hand.speed)
     for k in range(6):
         g.free[k] += pull * g.vector[k]
 
@@ -206,7 +199,7 @@ def _lead(e, n, slot, place, push, dt, longest):
 def _advance(e, n, axis, place, hand, slot, g, count):
     """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
     _direction(e.frames[n], axis, False, g.vector)
-    push = _along(g.vector, hand.wrench)
+    push = inner(g.vector, hand.wrench)
     lead = _lead(e, n, slot, place, push, hand.dt, e.feel.longest_lead)
     before = count
     count = _add(g, count, g.vector, lead, push)
@@ -224,7 +217,7 @@ def _surface(e, n, axis, side, depth, hand, g, count):
     _direction(e.frames[n], axis, angular, g.vector)
     for k in range(6):
         g.vector[k] *= side
-    force = _along(g.vector, hand.wrench)
+    force = inner(g.vector, hand.wrench)
     margin = e.feel.angular_margin if angular else e.feel.linear_margin
     release = e.feel.release_torque if angular else e.feel.release_force
     slot = 0 if angular else axis
@@ -235,7 +228,7 @@ def _surface(e, n, axis, side, depth, hand, g, count):
         return count
     e.contact[n, slot] = side
     stiffness = e.rotational_stiffness[n] if angular else e.stiffness[n]
-    drag = 0.0 if angular else e.surface_damping[n] * _along(g.vector, hand.speed)
+    drag = 0.0 if angular else e.surface_damping[n] * inner(g.vector, hand.speed)
     if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
         drag = min(drag, max(stiffness * depth, 0.0))
     goal = _spring(depth, stiffness, drag, force)
@@ -246,8 +239,8 @@ def _surface(e, n, axis, side, depth, hand, g, count):
 def _fixed_axis(e, n, frame, axis, position, hand, g, count):
     """Add the row that holds one coordinate of a frame at zero."""
     _direction(frame, axis, False, g.vector)
-    force = _along(g.vector, hand.wrench)
-    drag = e.surface_damping[n] * _along(g.vector, hand.speed)
+    force = inner(g.vector, hand.wrench)
+    drag = e.surface_damping[n] * inner(g.vector, hand.speed)
     goal = _spring(-position, e.stiffness[n], drag, force)
     return _add(g, count, g.vector, goal, force)
 
@@ -270,7 +263,7 @@ def _circle(e, n, local, hand, g, count):
         _resist(polar, Y, e.damping[n], hand, g)
     else:
         _direction(polar, Y, False, g.vector)
-        push = _along(g.vector, hand.wrench)
+        push = inner(g.vector, hand.wrench)
         longest = min(e.feel.longest_lead, MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
         place = radius * math.atan2(sine, cosine)
@@ -310,7 +303,7 @@ def twist_angle(frame, neutral, pose):
 
 
 @kernel
-def goal_of_environment(e, hand, goal, force, g):
+def goal_of_environment(e, hand, goal, force):
     """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
 
     Parameters
@@ -326,7 +319,8 @@ def goal_of_environment(e, hand, goal, force, g):
     -------
     number of constrained directions
     """
-    pose, local, turn, relative = hand.pose, g.local, g.turn, g.relative
+    g, pose = e.found, hand.pose
+    local, turn, relative = g.local, g.turn, g.relative
     count = 0
     for k in range(6):
         g.free[k], g.aside[k] = 0.0, 0.0
