@@ -9,6 +9,9 @@ pressed in by d:
 
 and Coulomb's friction mu F against the sliding velocity u, with u / sqrt(u^2 + s^2) in place of
 its direction: what sticks creeps slower than s, the slip speed.
+
+Source: Hunt and Crossley 1975, J. Appl. Mech. 42(2), for the normal force; the rest is derived
+here and checked by differences and an ODE in test_dynamics_contact.py.
 """
 
 import math
@@ -22,7 +25,12 @@ PLANE, SPHERE, BOX = range(3)
 
 @kernel
 def _distance(shape, size, y, n):
-    """Return how far a point y (3,) is outside a solid, in its axes, and write the normal."""
+    """Return how far a point is outside a solid [m], and write the normal n (3,), out.
+
+    y_z of a plane; |y| - size_x of a sphere; of a box |max(|y| - size / 2, 0)|, and within it the
+    largest of |y| - size / 2. shape: PLANE, SPHERE or BOX; size (3,) [m]; y (3,): the point in the
+    solid's axes [m].
+    """
     deepest = -math.inf
     far = 0.0
     for i in range(3):
@@ -53,7 +61,8 @@ def add_contacts(state, x, m):
 
     The tangent leaves out what turns the normal on a round surface. Above the slip speed, and
     while sliding changes by more than half of it, the slope of friction is taken to the origin
-    instead of along the curve, which Newton's method would overshoot.
+    instead of along the curve, which Newton's method would overshoot. state: State; x: Inputs; m:
+    Motion.
     """
     for i in range(m.ball.body.shape[0]):
         for k in range(m.solid.shape.shape[0]):
@@ -62,7 +71,12 @@ def add_contacts(state, x, m):
 
 @kernel
 def _touch(body, follower, m, i, k):
-    """Write what solid k does to ball i: force, lever and their slopes, see `add_contacts`."""
+    """Write what solid k does to ball i, see `add_contacts`.
+
+    f = F n - mu F u / q with q = sqrt(u^2 + s^2); stored 2/5 k d^2.5 [J], lost (k d^1.5 - F) n.v +
+    mu F u^2 / q [W]. body (bodies, 4, 4): poses; follower (bodies, 6): out, in their axes; m:
+    Motion.
+    """
     h = m.touch_work[0:4, 0:4]
     arm = m.touch_work[4:7, 0:3]
     normal = m.touch_work[7:10, 0:3]

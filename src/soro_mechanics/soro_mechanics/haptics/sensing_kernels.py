@@ -3,6 +3,8 @@
 """Kernels of the sensing problem (Koehler 2023, eqs 17-22); words and checks in `sensing`.
 
 The unknowns z are the changes of motor torques and hand force, in this order: nz = na + ne.
+
+Source: Koehler 2023, eqs (17)-(22); prior and bounds are derived here: test_sensing.py.
 """
 
 import math
@@ -65,7 +67,7 @@ class Sensed(NamedTuple):
 
 @kernel
 def sensing_workspace(na, ne, ns):
-    """Return the length of the float workspace of `sense`."""
+    """Return the length of the float workspace of `sense`: na motors, ne axes, ns sensors."""
     nz = na + ne
     rows = na + ns + nz
     return rows * nz + rows + 3 * nz * nz + 7 * nz + workspace_size(nz, nz)
@@ -73,7 +75,11 @@ def sensing_workspace(na, ne, ns):
 
 @kernel
 def _stack(p, s, matrix):
-    """Write the weighted rows: encoders, sensors (18), then what is known beforehand."""
+    """Write the weighted rows: encoders, sensors (18), then what is known beforehand.
+
+    weight (W z + offset) = 0 and prior (z + state) = 0. p: Ports; s: Sensed; matrix (na + ns + nz,
+    nz + 1): out, right sides last.
+    """
     na, nz = p.angle.shape[0], s.z.shape[0]
     rows = s.offset.shape[0]
     for i in range(rows):
@@ -90,7 +96,10 @@ def _stack(p, s, matrix):
 
 @kernel
 def _scale_columns(matrix, scale):
-    """Give every column unit length; returns False where a column is empty."""
+    """Give every column of matrix (rows, nz or more) unit length; whether none is empty.
+
+    scale (nz,): out, 1 / |column|.
+    """
     for j in range(scale.shape[0]):
         s = 0.0
         for i in range(matrix.shape[0]):
@@ -105,7 +114,11 @@ def _scale_columns(matrix, scale):
 
 @kernel
 def _solve_bounded(triangle, scale, low, high, z, work, index):
-    """Minimise |R z - right| under bounds on z / scale, with all in scaled unknowns."""
+    """Minimise |R z - right| under bounds on scale z, z (nz,) and all else scaled; the status.
+
+    triangle (nz, nz + 1): R, right in its last column; scale, low, high (nz,); z: out; work:
+    scratch, 2 nz^2 + 4 nz and that of `solve_qp`; index (nz,): scratch.
+    """
     nz = z.shape[0]
     h = work[: nz * nz].reshape((nz, nz))
     eye = work[nz * nz : 2 * nz * nz].reshape((nz, nz))
@@ -135,10 +148,10 @@ def _solve_bounded(triangle, scale, low, high, z, work, index):
 
 @kernel
 def sense(p, s):
-    """Solve (19)-(20) with weights, prior knowledge and bounds.
+    """Solve (19)-(20) with weights, prior knowledge and bounds: z and its covariance (R^T R)^-1.
 
-    Writes z and its covariance, both untouched unless SENSED. Returns status, and whether a bound
-    is active.
+    p: Ports; s: Sensed, z and covariance out, both untouched unless SENSED. Returns SENSED,
+    UNOBSERVABLE, BOUNDS_CONTRADICT or NOT_FINITE, and whether a bound is active.
     """
     nz = s.z.shape[0]
     rows = s.offset.shape[0] + nz
@@ -184,7 +197,10 @@ def sense(p, s):
 
 @kernel
 def effector_state(p, s):
-    """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip."""
+    """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip.
+
+    twist = axes W_e z, wrench = axes (force + z_e); covariances J C J^T. p: Ports; s: Sensed, out.
+    """
     na, ne, nz = p.angle.shape[0], p.force.shape[0], s.z.shape[0]
     w, axes, scratch = p.compliance, p.axes, s.scratch
     twist, rotation = scratch[0, :6], scratch[1:5, :3]
@@ -230,7 +246,10 @@ def effector_state(p, s):
 
 @kernel
 def weigh_sensors(s, used, deviation, more, drift):
-    """Weigh sensors (ns,) by what they err by altogether: `deviation`, `more` and `drift`."""
+    """Weigh sensors (ns,) by what they err by altogether: used / |(deviation, more, drift)|.
+
+    s: Sensed, weight out [1/m]; used (ns,): zero leaves one out; deviation, more, drift (ns,) [m].
+    """
     first = s.weight.shape[0] - used.shape[0]
     for i in range(used.shape[0]):
         total = math.hypot(deviation[i], math.hypot(more[i], drift[i]))
@@ -239,7 +258,10 @@ def weigh_sensors(s, used, deviation, more, drift):
 
 @kernel
 def sense_effector(p, encoder, sensor, s):
-    """Do one tick of sensing: measurements in, pose and wrench of the hand out."""
+    """Do one tick of sensing: measurements in, pose and wrench of the hand out; as `sense`.
+
+    p: Ports; encoder (na,) [rad]; sensor (ns,) [m]; s: Sensed, out.
+    """
     na = p.angle.shape[0]
     for i in range(na):
         # A measurement that is left out may be NaN: its weight is zero, its offset must be too.
