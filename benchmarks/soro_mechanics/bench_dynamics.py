@@ -22,6 +22,7 @@ from peer_motion import force_at
 from scipy.interpolate import CubicSpline
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -49,7 +50,7 @@ def in_time(name, make, elements, step, input_at, count, aim=1.0):
 
     def advance(moving, length):
         actuation, wrench = input_at(moving.time + length)
-        if not moving.step(length, actuation, wrench, EARTH).taken:
+        if not moving.step(length, actuation, LoadCase(wrench, gravity=EARTH)).taken:
             raise SystemExit(f'{name}: no solution at {moving.time:g} s')
 
     paths = []
@@ -125,7 +126,7 @@ def rod(elements, options):
 def at_rest(spec, actuation, options):
     """Return a stepper at rest that keeps the frequency of its slowest mode."""
     moving = Stepper(spec, actuation, options)
-    moving.rest(actuation, NO_LOAD, EARTH)
+    moving.rest(actuation, LoadCase(gravity=EARTH))
     moving.fit(modes(moving, 1).frequency[0])
     return moving
 
@@ -145,7 +146,8 @@ def rod_path(elements, step, problem):
     moving, path = rod(elements, replace(FAST, retardation=problem['retardation'])), []
     begin, every = time.process_time(), round(ROD['sample'] / step)
     for k in range(round(ROD['duration'] / step)):
-        if not moving.step(step, *rod_input(moving.time + step, problem), EARTH).taken:
+        actuation, wrench = rod_input(moving.time + step, problem)
+        if not moving.step(step, actuation, LoadCase(wrench, gravity=EARTH)).taken:
             raise SystemExit(f'the rod: no solution at {moving.time:g} s')
         if (k + 1) % every == 0:
             path.append(moving.tip[:3, 3])

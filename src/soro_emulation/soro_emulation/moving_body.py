@@ -60,8 +60,7 @@ class MovingBody(EmulatedBody):
             self._rest(felt)
         for value in _way(self._felt, felt, steps):
             self._advance(value)
-        load = LoadCase(self._wrench, (), self.robot.gravity)
-        q = snapshot(self.stepper, self._felt, load, self._code)
+        q = snapshot(self.stepper, self._felt, self._load, self._code)
         self.friction.see(q)
         return q
 
@@ -69,6 +68,10 @@ class MovingBody(EmulatedBody):
     def time(self) -> BodyTime:
         """How far it has come, against the clock."""
         return self._clock.time(self._restarts)
+
+    @property
+    def _load(self) -> LoadCase:
+        return LoadCase(self._wrench, gravity=self.robot.gravity)
 
     def _advance(self, felt: Array) -> None:
         for parts in (1, PARTS):
@@ -85,14 +88,14 @@ class MovingBody(EmulatedBody):
 
     def _stepped(self, length: float, felt: Array) -> bool:
         try:
-            return self.stepper.step(length, felt, self._wrench, self.robot.gravity).taken
+            return self.stepper.step(length, felt, self._load).taken
         except InvalidInput:  # more than its sections bear
             return False
 
     def _rest(self, felt: Array) -> None:
         """Put the body at rest, or leave it as it is where there is no equilibrium."""
         try:
-            self.stepper.rest(felt, self._wrench, self.robot.gravity)
+            self.stepper.rest(felt, self._load)
             self._felt, self._code = felt, Code.NONE
         except InvalidInput:
             self._code = Code.NOT_CONVERGED

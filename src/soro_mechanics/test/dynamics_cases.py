@@ -5,6 +5,7 @@
 from network_cases import body, end, ground, LENGTH, pose, rod, section
 import numpy as np
 
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.stepper import Options, Stepper
 from soro_mechanics.models.network.arrays import new_state
@@ -26,10 +27,13 @@ def beam(elements=10, stiff=3e4, **kind):
 def swing(spec, duration, step, wrench, start=None, gravity=STILL, tolerance=None, **options):
     """Simulate a network without actuators from rest under `start` (default: wrench(0))."""
     stepper = Stepper(spec, NOTHING, Options(**{**PRECISE, 'retardation': 0.0, **options}))
-    stepper.rest(NOTHING, wrench(0.0) if start is None else np.array(start, float), gravity)
-    found = simulate_stepper(
-        stepper, duration, step, lambda t: NOTHING, wrench, lambda t: gravity, tolerance
-    )
+
+    def load(t):
+        return LoadCase(wrench(t), gravity=gravity)
+
+    begin = load(0.0) if start is None else LoadCase(np.array(start, float), gravity=gravity)
+    stepper.rest(NOTHING, begin)
+    found = simulate_stepper(stepper, duration, step, lambda t: NOTHING, load, tolerance)
     return found, stepper
 
 
@@ -53,7 +57,7 @@ def flight(
     ends = [type(b)(b.name, b.pose, b.mass, b.centre, inertia) for b in ends]
     spec = NetworkSpec((ground(), *ends), (one,), (), 'tip', np.eye(4), 1)
     stepper = Stepper(spec, NOTHING, Options(**{**PRECISE, 'retardation': 0.0, **options}))
-    x = stepper.inputs_at(NOTHING, np.zeros(6), STILL)
+    x = stepper.inputs_at(NOTHING, LoadCase())
     state = new_state(stepper.layout.structure)
     state.node[:] = [pose((0.0, 0.0, z)) for z in np.linspace(0.0, length, elements + 1)]
     state.body[1:] = state.node[[0, -1]]
@@ -63,7 +67,7 @@ def flight(
     seen = [(momentum(stepper), stepper.tip)]
     for k in range(count):
         load = np.zeros(6) if wrench is None else wrench((k + 1) * step)
-        assert stepper.step(step, NOTHING, load, STILL).taken
+        assert stepper.step(step, NOTHING, LoadCase(load)).taken
         seen.append((momentum(stepper), stepper.tip))
     return stepper, seen
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot, Robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.energy import EnergyMeter
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
@@ -98,7 +99,7 @@ def test_a_drive_bears_what_its_motion_adds_to_the_energy(name):
     for way in np.diag(borne):
         ends = []
         for side in (-step, step):
-            moving.rest(at + side * way, np.zeros(6), robot.gravity)
+            moving.rest(at + side * way, LoadCase(gravity=robot.gravity))
             look = meter._look()
             tendons = moving.layout.tendons
             stretched = tendons.soft @ tendons.held_tensions(moving.state) ** 2

@@ -8,13 +8,14 @@ import json
 from pathlib import Path
 import weakref
 
-from dynamics_cases import beam, flight, MASS, momentum, NOTHING, PRECISE, STILL, swing
+from dynamics_cases import beam, flight, MASS, momentum, NOTHING, PRECISE, swing
 from network_cases import BENDING, body, end, ground, LENGTH, pose, rod, section
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from soro_mechanics.core.configuration import LoadCase
+from soro_mechanics.core.configuration import Load, LoadCase
+from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.modes import modes, shape
 from soro_mechanics.dynamics.simulation import as_signal, simulate_stepper
@@ -75,7 +76,7 @@ def test_small_motions_of_a_loaded_beam_have_its_natural_frequencies():
         return load + np.sin(np.pi * min(t / 0.1, 1.0)) * np.array([1e-4, 2e-4, 0, 0, 0, 0])
 
     motion, stepper = swing(beam(), 1.6, step, kick, gravity=down, spectral_radius=1.0)
-    stepper.rest(NOTHING, load, down)
+    stepper.rest(NOTHING, LoadCase(load, gravity=down))
     linear = Linearisation(stepper.layout, stepper.inputs, stepper.state, stepper.layout.work())
     in_plane, across = (frequency(y - y.mean(), step) for y in motion.tip[60:, :2, 3].T)
     expected = natural_frequencies(linear, 2)
@@ -180,11 +181,11 @@ def test_a_step_response_is_that_of_exudyn():
     file = Path(__file__).with_name('exudyn_step.json')
     expected, down = np.array(json.loads(file.read_text())), np.array([0.0, 0.0, -9.81])
     stepper, path = Stepper(beam(40), NOTHING, Options()), []
-    stepper.rest(NOTHING, np.zeros(6), down)
+    stepper.rest(NOTHING, LoadCase(gravity=down))
     stepper.fit(modes(stepper, 1).frequency[0])
     for _ in range(len(expected)):
         for _ in range(10):
-            assert stepper.step(2e-3, NOTHING, 0.2 * np.eye(6)[0], down).taken
+            assert stepper.step(2e-3, NOTHING, LoadCase(0.2 * np.eye(6)[0], gravity=down)).taken
         path.append(stepper.tip[[0, 2], 3])
     assert np.ptp(expected[:, 0]) > 0.1
     off = np.linalg.norm(np.array(path) - expected, axis=1).max()
@@ -193,9 +194,9 @@ def test_a_step_response_is_that_of_exudyn():
 
 def test_a_stepper_that_is_gone_leaves_no_array():
     stepper = Stepper(beam(4), NOTHING, Options())
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     for _ in range(3):
-        assert stepper.step(2e-3, NOTHING, 0.1 * np.eye(6)[0], STILL).taken
+        assert stepper.step(2e-3, NOTHING, LoadCase(0.1 * np.eye(6)[0])).taken
     kept = [
         weakref.ref(a) for a in (stepper.work.scratch, stepper.motion.load, stepper.state.node)
     ]
@@ -245,9 +246,9 @@ def test_a_large_swing_is_that_of_rigid_links_with_springs():
     spec = beam(count, stiff=3e4, bending=(bending, bending))
     stepper = Stepper(spec, NOTHING, Options(**PRECISE, retardation=0.0))
     down = np.array([9.81, 0.0, 0.0])
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     for _ in range(250):
-        assert stepper.step(time / 250, NOTHING, np.zeros(6), down).taken
+        assert stepper.step(time / 250, NOTHING, LoadCase(gravity=down)).taken
     np.testing.assert_allclose(stepper.tip[:3, 3], expected, atol=0.01 * LENGTH)
 
 
@@ -301,24 +302,36 @@ def test_actuators_put_in_what_is_stored_and_lost():
     def drive(t):
         return rest + most * np.sin(0.5 * np.pi * min(t / 0.08, 1.0)) ** 2
 
-    lost, put = [], []
+    lost, put, weight = [], [], LoadCase(gravity=np.array([0, 0, -9.81]))
     for step in (2e-3, 1e-3, 5e-4):
         stepper = Stepper(spec, rest, Options(**PRECISE, retardation=2e-3))
-        stepper.rest(rest, np.zeros(6), np.array([0, 0, -9.81]))
-        motion = simulate_stepper(
-            stepper, 0.12, step, drive, nothing, lambda t: np.array([0, 0, -9.81])
-        )
+        stepper.rest(rest, weight)
+        motion = simulate_stepper(stepper, 0.12, step, drive, lambda t: weight)
         lost.append(abs(motion.balance[-1]))
         put.append(motion.work[-1])
     assert lost[-1] < 2e-3 * put[-1]
     assert lost[1] / lost[2] == pytest.approx(4.0, rel=0.15)
 
 
+def test_loads_that_it_was_not_made_with_are_refused():
+    loads = (Load(np.eye(6)[0], 'rod', 0.5 * LENGTH),)
+    stepper = Stepper(beam(4), NOTHING, Options(), loads)
+    stepper.rest(NOTHING, LoadCase(loads=loads))
+    bent = stepper.tip
+    assert bent[0, 3] > 1e-3 and stepper.step(1e-3, NOTHING, LoadCase(loads=loads)).taken
+    asked = stepper.rest, stepper.inputs_at, lambda *case: stepper.step(1e-3, *case)
+    for ask in asked:
+        with pytest.raises(InvalidInput) as error:
+            ask(NOTHING, LoadCase())
+        assert error.value.field == 'loads'
+    np.testing.assert_allclose(stepper.tip, bent, atol=1e-9)
+
+
 def test_a_step_that_finds_no_solution_leaves_everything_where_it_was():
     stepper = Stepper(beam(), NOTHING, Options(**PRECISE, max_iterations=1))
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     before = stepper.tip
-    report = stepper.step(0.1, NOTHING, np.array([50.0, 0, 0, 0, 0, 0]), STILL)
+    report = stepper.step(0.1, NOTHING, LoadCase(np.array([50.0, 0, 0, 0, 0, 0])))
     assert not report.taken
     assert stepper.time == 0.0
     np.testing.assert_array_equal(stepper.tip, before)
@@ -331,7 +344,7 @@ def test_a_robot_that_turns_too_fast_for_a_step_is_not_stopped_without_a_word(tu
     spun = [0.0, 0.0, 0.0, 0.0, 0.0, turn / step]
     stepper, _ = flight(2, step, 0, twist=spun, centre=(0.0, 0.0, 0.0))
     tip, before = stepper.tip, momentum(stepper)
-    report = stepper.step(step, NOTHING, np.zeros(6), STILL)
+    report = stepper.step(step, NOTHING, LoadCase())
     assert report.taken is (abs(turn) < np.pi) and report.taken is (report.code is Code.NONE)
     np.testing.assert_allclose(momentum(stepper)[5], before[5], rtol=1e-6)
     if report.taken:
@@ -347,7 +360,7 @@ def test_nor_is_a_body_that_turns_too_fast_on_its_joint(turn):
     stepper, _ = flight(2, step, 0, centre=(0.0, 0.0, 0.0), tip=ball)
     speed = stepper.motion.body_past[stepper.layout.tip_body, 0]
     speed[5] = turn / step
-    report = stepper.step(step, NOTHING, np.zeros(6), STILL)
+    report = stepper.step(step, NOTHING, LoadCase())
     assert report.taken is (turn < np.pi)
     assert speed[5] == pytest.approx(turn / step, rel=1e-6)
 
@@ -363,7 +376,7 @@ def wound():
     drives = (DriveSpec(0, 0, 'angle'),)
     spec = NetworkSpec((ground(), body('tip')), tuple(halves), drives, 'tip', np.eye(4), 1)
     stepper = Stepper(spec, np.zeros(1), Options(**PRECISE, retardation=5e-3))
-    stepper.rest(np.zeros(1), np.zeros(6), STILL)
+    stepper.rest(np.zeros(1), LoadCase())
     return stepper
 
 
@@ -372,11 +385,11 @@ def test_a_motor_that_turns_too_far_for_a_step_stands_still_until_steps_are_shor
     """Frames do not tell whole turns, and half ones not their side; counted from the last step."""
     stepper, asked = wound(), np.array([goal])
     before = stepper.tip
-    report = stepper.step(1e-3, asked, np.zeros(6), STILL)
+    report = stepper.step(1e-3, asked, LoadCase())
     assert not report.taken and report.code is Code.OUT_OF_RANGE and stepper.time == 0.0
     np.testing.assert_array_equal(stepper.tip, before)
     for part in np.linspace(0.0, 1.0, 40)[1:]:
-        assert stepper.step(5e-3, part * asked, np.zeros(6), STILL).taken
+        assert stepper.step(5e-3, part * asked, LoadCase()).taken
     c, s = np.cos(0.5 * goal), np.sin(0.5 * goal)  # the middle turns by half
     there = pose((0.0, 0.0, LENGTH), [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(stepper.tip, there, atol=1e-5)
@@ -385,7 +398,7 @@ def test_a_motor_that_turns_too_far_for_a_step_stands_still_until_steps_are_shor
 def test_a_simulation_takes_shorter_steps_for_motors_or_says_what_would_help():
     times, duration = np.linspace(0.0, 0.4, 3), 0.4
     turn = as_signal('actuation', [[0.0], [2.0 * np.pi], [2.0 * np.pi]], 1, times)
-    quiet = turn, nothing, lambda t: STILL
+    quiet = turn, lambda t: LoadCase()
     motion = simulate_stepper(wound(), duration, 0.2, *quiet)
     assert motion.code is Code.OUT_OF_RANGE and len(motion.time) == 1
     for word in ('actuation', '6.28', '90 deg', 'shorter step'):
@@ -397,13 +410,13 @@ def test_a_simulation_takes_shorter_steps_for_motors_or_says_what_would_help():
 def test_modes_are_natural_frequencies_with_the_damping_of_the_retardation():
     load, down = np.array([0.3, 0, -0.5, 0, 0, 0]), np.array([0, 0, -9.81])
     stepper = Stepper(beam(), NOTHING, Options(**PRECISE, retardation=4e-3))
-    stepper.rest(NOTHING, load, down)
+    stepper.rest(NOTHING, LoadCase(load, gravity=down))
     linear = Linearisation(stepper.layout, stepper.inputs, stepper.state, stepper.layout.work())
     found = modes(stepper, 3)
     np.testing.assert_allclose(found.frequency, natural_frequencies(linear, 3), rtol=1e-6)
     # the load's part of the stiffness has no damping, the rods' own part has all of it
     straight = Stepper(beam(), NOTHING, Options(**PRECISE, retardation=4e-3))
-    straight.rest(NOTHING, np.zeros(6), STILL)
+    straight.rest(NOTHING, LoadCase())
     own = modes(straight, 4)
     np.testing.assert_allclose(own.damping, 0.5 * 4e-3 * 2.0 * np.pi * own.frequency, rtol=1e-6)
     tip = own.bodies[0, 1]
@@ -417,14 +430,14 @@ def test_a_thread_that_is_driven_longer_swings_as_slowly_as_it_is_long(stretch):
     drive = DriveSpec(0, 0, 'stretch', shift=np.array([0, 0, 1.0, 0, 0, 0]), offset=-1.0)
     spec = replace(beam(40, stiff=3e6), drives=(drive,))
     stepper = Stepper(spec, np.ones(1), Options(**PRECISE))
-    stepper.rest(np.array([stretch]), np.zeros(6), STILL)
+    stepper.rest(np.array([stretch]), LoadCase())
     assert np.linalg.eigvalsh(stepper.motion.node_mass).min() > -1e-15
     np.testing.assert_allclose(modes(stepper, 2).frequency, FIRST / stretch, rtol=2e-3)
 
 
 def test_a_mode_is_drawn_as_that_of_a_cantilever():
     stepper = Stepper(beam(40), NOTHING, Options(**PRECISE))
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     for index, root in ((0, 1.8751041), (2, 4.6940911)):  # both planes have the same ones
         at = root * np.linspace(0.0, 1.0, 41)
         slope = (np.sinh(root) - np.sin(root)) / (np.cosh(root) + np.cos(root))
@@ -452,8 +465,8 @@ def test_short_steps_of_a_heavy_body_on_a_feeble_thread_end_where_round_off_does
     one = rod(of=of, macro=False, pieces=2)
     spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4), 1)
     stepper = Stepper(spec, NOTHING, Options(retardation=0.0))
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     for _ in range(20):
-        assert stepper.step(step, NOTHING, np.zeros(6), np.array([0.0, 0.0, -9.81])).taken
+        assert stepper.step(step, NOTHING, LoadCase(gravity=np.array([0.0, 0.0, -9.81]))).taken
     fallen = LENGTH - stepper.tip[2, 3]
     assert fallen == pytest.approx(0.5 * 9.81 * (20 * step) ** 2, rel=1e-3)

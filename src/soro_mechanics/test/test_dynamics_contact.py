@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts against an ODE of a point mass, statics, friction on a slope, and their own energy."""
 
-from dynamics_cases import NOTHING, STILL
+from dynamics_cases import NOTHING
 from network_cases import body, ground, LENGTH, pose, rod, section
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from soro_mechanics import InvalidInput
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.contact import Ball, Solid, write_contacts
 from soro_mechanics.dynamics.contact_kernels import add_contacts
 from soro_mechanics.dynamics.motion import new_motion
@@ -32,14 +33,14 @@ def tethered(solids, **options):
     spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4), 1)
     given = {'tolerance': 1e-5, 'retardation': 0.0, 'rotary_inertia': False, **options}
     stepper = Stepper(spec, NOTHING, Options(solids=solids, **given))
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     return stepper
 
 
 def run(stepper, duration, step, gravity):
     down = np.array(gravity)
     return simulate_stepper(
-        stepper, duration, step, lambda t: NOTHING, lambda t: np.zeros(6), lambda t: down
+        stepper, duration, step, lambda t: NOTHING, lambda t: LoadCase(gravity=down)
     )
 
 
@@ -153,10 +154,10 @@ def touched(solid, ball, place, move=None, turn=0.4):
 def test_a_force_is_the_gradient_of_what_is_stored(solid, place):
     ball = Ball(place=np.array([0.01, 0.02, -0.03]), radius=6e-3)
     m, x, state = touched(solid, ball, np.array(place))
-    force, eps = m.touch[0, 0, :3].copy(), 1e-7
+    force, eps = m.touch.force[0, 0].copy(), 1e-7
     slope = [
-        touched(solid, ball, place + eps * axis)[0].touch[0, 0, 3]
-        - touched(solid, ball, place - eps * axis)[0].touch[0, 0, 3]
+        touched(solid, ball, place + eps * axis)[0].touch.stored[0, 0]
+        - touched(solid, ball, place - eps * axis)[0].touch.stored[0, 0]
         for axis in np.eye(3)
     ]
     assert np.linalg.norm(force) > 1.0

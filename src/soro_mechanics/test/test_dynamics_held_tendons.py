@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.energy import EnergyMeter
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
@@ -35,7 +36,7 @@ def held_motion(robot, size, steps):
     found = []
     for k in range(steps):
         part = 0.15 + size * np.sin(2.0 * np.pi * (k + 1) * STEP / 0.15) ** 2
-        assert moving.step(STEP, pulled(robot, part), np.zeros(6), robot.gravity).taken
+        assert moving.step(STEP, pulled(robot, part), LoadCase(gravity=robot.gravity)).taken
         tension = tendons.held_tensions(moving.state)
         wanted = tendons.rest - moving.inputs.pull[:, 0]
         gap = wanted + tendons.soft * tension - tendons.lengths(moving.state)
@@ -63,10 +64,10 @@ def test_the_tensions_it_finds_move_the_same_robot_alike(robot):
     free = Stepper(replace(spec, drives=drives), np.zeros(len(robot.actuators)), EXACT)
     start = stepper(robot, robot.forward(pulled(robot, 0.15)), EXACT)
     pulls = start.layout.tendons.held_tensions(start.state)
-    free.rest(pulls, np.zeros(6), robot.gravity)
+    free.rest(pulls, LoadCase(gravity=robot.gravity))
     free.fit(modes(start, 1).frequency[0])
     for value, tip in zip(tension, tips, strict=True):
-        assert free.step(STEP, value, np.zeros(6), robot.gravity).taken
+        assert free.step(STEP, value, LoadCase(gravity=robot.gravity)).taken
         np.testing.assert_allclose(free.tip[:3, 3], tip, atol=2e-6)
     assert np.ptp(tips, axis=0).max() > 5e-3
 
@@ -76,7 +77,7 @@ def test_what_the_motors_put_in_is_stored_or_lost(robot):
     meter = EnergyMeter(moving)
     for k in range(200):
         part = 0.15 + 0.1 * np.sin(np.pi * min(k + 1, 100) / 200) ** 2
-        assert moving.step(1e-3, pulled(robot, part), np.zeros(6), robot.gravity).taken
+        assert moving.step(1e-3, pulled(robot, part), LoadCase(gravity=robot.gravity)).taken
         energy = meter.measure()
     begun = EnergyMeter(stepper(robot, robot.forward(pulled(robot, 0.15)))).present()
     assert abs(energy.lost + begun.strain) < 0.01 * abs(energy.work)
@@ -88,11 +89,11 @@ def test_motors_that_begin_to_pull_do_not_kick(robot, step):
     spec = robot.model_object.spec
     stiff = replace(spec, drives=tuple(replace(d, soft=0.0) for d in spec.drives))
     moving = Stepper(stiff, pulled(robot, 0.0))
-    moving.rest(pulled(robot, 0.15), np.zeros(6), robot.gravity)
+    moving.rest(pulled(robot, 0.15), LoadCase(gravity=robot.gravity))
     meter, begun = EnergyMeter(moving), EnergyMeter(moving).present().strain
     for k in range(round(0.1 / step)):
         to = pulled(robot, 0.15 + 2.0 * (k + 1) * step)
-        assert moving.step(step, to, np.zeros(6), robot.gravity).taken
+        assert moving.step(step, to, LoadCase(gravity=robot.gravity)).taken
         energy = meter.measure()
     assert abs(energy.lost + begun) < 0.05 * energy.work
 

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Maxwell branch against the standard linear solid in closed form; events against free fall."""
 
-from dynamics_cases import beam, NOTHING, STILL, swing
+from dynamics_cases import beam, NOTHING, swing
 from network_cases import body, ground, LENGTH, rod, section
 import numpy as np
 import pytest
 
 from soro_mechanics import InvalidInput
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.inertia_kernels import append_step
 from soro_mechanics.dynamics.simulation import simulate_stepper
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -30,7 +31,7 @@ def viscous():
         rotary_inertia=False,
     )
     stepper = Stepper(spec, NOTHING, options)
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     return stepper
 
 
@@ -38,7 +39,7 @@ def test_a_pulled_rod_creeps_as_a_standard_linear_solid():
     force, step = 1.0, 2e-4
     pull = np.array([0.0, 0.0, force, 0.0, 0.0, 0.0])
     motion = simulate_stepper(
-        viscous(), 0.3, step, lambda t: NOTHING, lambda t: pull * (t > 0.0), lambda t: STILL
+        viscous(), 0.3, step, lambda t: NOTHING, lambda t: LoadCase(pull * (t > 0.0))
     )
     part = BRANCH / (1.0 + BRANCH) * np.exp(-motion.time / (RELAXATION * (1.0 + BRANCH)))
     strain = motion.tip[:, 2, 3] / LENGTH - 1.0
@@ -65,7 +66,7 @@ def test_a_held_stretch_relaxes_as_a_standard_linear_solid():
     for k in range(400):
         t = (k + 1) * step
         load = np.array([0.0, 0.0, stress(t), 0.0, 0.0, 0.0])
-        assert stepper.step(step, NOTHING, load, STILL).taken
+        assert stepper.step(step, NOTHING, LoadCase(load)).taken
         expected = 1.0 + rate * min(t, ramp)
         if k > 10:
             assert stepper.tip[2, 3] / LENGTH == pytest.approx(expected, abs=2e-3 * rate * ramp)
@@ -91,16 +92,10 @@ def falling(events, **options):
     spec = NetworkSpec((ground(), tip), (one,), (), 'tip', np.eye(4), 1)
     given = {'tolerance': 1e-5, 'retardation': 0.0, 'rotary_inertia': False}
     stepper = Stepper(spec, NOTHING, Options(**given, **options))
-    stepper.rest(NOTHING, np.zeros(6), STILL)
+    stepper.rest(NOTHING, LoadCase())
     down = np.array([0.0, 0.0, -9.81])
     return simulate_stepper(
-        stepper,
-        0.15,
-        4e-3,
-        lambda t: NOTHING,
-        lambda t: np.zeros(6),
-        lambda t: down,
-        events=events,
+        stepper, 0.15, 4e-3, lambda t: NOTHING, lambda t: LoadCase(gravity=down), events=events
     )
 
 
@@ -140,7 +135,7 @@ def test_a_moment_comes_back_whole():
     back, tips = stepper.save(), []
     for _ in range(2):
         for k in range(5):
-            assert stepper.step((k % 2 + 1) * 5e-4, NOTHING, push(0.01 * k), STILL).taken
+            assert stepper.step((k % 2 + 1) * 5e-4, NOTHING, LoadCase(push(0.01 * k))).taken
         tips.append(stepper.tip)
         back()
     np.testing.assert_array_equal(*tips)

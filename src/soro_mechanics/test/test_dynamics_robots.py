@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import InvalidInput, load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
@@ -53,14 +54,14 @@ def test_a_robot_steps_and_settles_to_its_static_tip(name):
     goal = rest + parts * (robot.limits[:, 1] - rest)
     moving = stepper(robot, options=Options(spectral_radius=0.0, tolerance=1e-9))
     assert moving.mesh_error < 1e-4
-    load = np.zeros(6)
+    load = LoadCase(gravity=robot.gravity)
     for k in range(40):
-        report = moving.step(5e-3, rest + (k + 1) / 40 * (goal - rest), load, robot.gravity)
+        report = moving.step(5e-3, rest + (k + 1) / 40 * (goal - rest), load)
         assert report.taken
         assert report.iterations <= 8
     speed = np.linalg.norm(moving.tip_twist)
     for _ in range(40):
-        assert moving.step(0.5, goal, load, robot.gravity).taken
+        assert moving.step(0.5, goal, load).taken
     assert np.linalg.norm(moving.tip_twist) < 1e-5 * max(speed, 1e-3)
     still = robot.forward(goal)
     gap = np.linalg.norm(moving.tip[:3, 3] - still.tip[:3, 3])
@@ -78,7 +79,7 @@ def test_a_stepper_writes_the_inputs_of_statics(name):
     wrench, down = rng.normal(size=6), rng.normal(size=3)
     for _ in range(3):
         asked = low + rng.uniform(0.2, 0.8, len(low)) * (high - low)
-        found = moving.inputs_at(asked, wrench, down)
+        found = moving.inputs_at(asked, LoadCase(wrench, gravity=down))
         lengths = moving._drives.actuation  # means of bundles follow the frames
         if not moving.layout.spec.bundles:
             np.testing.assert_array_equal(lengths, asked)
@@ -94,17 +95,17 @@ def test_steps_keep_no_memory():
     """For loops: what a step makes is gone after it."""
     robot = load_robot('haptic_5dof')
     moving, rest = stepper(robot), np.array([a.rest for a in robot.actuators])
-    still, down = np.zeros(6), robot.gravity
+    load = LoadCase(gravity=robot.gravity)
     tracemalloc.start()
     try:
         # Numba asks a named tuple for attributes by names made anew, of which the interpreter's
         # cache of look-ups keeps one per entry (56 bytes): after these it has met their addresses.
         for _ in range(500):
-            moving.step(1e-3, rest, still, down)
+            moving.step(1e-3, rest, load)
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(50):
-            moving.step(1e-3, rest, still, down)
+            moving.step(1e-3, rest, load)
         now, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -32,15 +32,22 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 )
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import (
+    cholesky,
     convex,
     extreme_eigenvalues,
     factorise_six,
+    invert_three,
+    invert_upper,
     larger,
     least_squares,
     negative_pivots,
     row_times,
     solve_in_place,
+    solve_lower,
+    solve_triangle,
+    solve_upper,
     substitute_six,
+    triangularise,
 )
 
 ANGLES = (0.0, 1e-9, 1e-3, 0.3, 1.2, 1.999, 2.001, 2.7)
@@ -282,6 +289,40 @@ def test_small_elimination():
         symmetric = q @ np.diag(eigenvalues) @ q.T
         assert negative_pivots(symmetric, n, np.zeros((n, n))) == np.sum(eigenvalues < 0.0)
     assert solve_in_place(np.zeros((3, 3)), 3, np.ones((3, 1)), 1) == 0
+
+
+def test_triangles_solve_and_invert_as_numpy_does():
+    rng = np.random.default_rng(5)
+    for n in (1, 3, 6):
+        a, b = rng.normal(size=(n + 3, n + 2)), rng.normal(size=n)
+        h, kept = a[:, :n].T @ a[:, :n], a.copy()
+        lower, inverse, x, y, z = np.full((n, n), np.nan), np.empty((n, n)), *np.array([b, b, b])
+        assert cholesky(h, lower, 0)
+        np.testing.assert_allclose(lower, np.linalg.cholesky(h), atol=1e-13)
+        solve_lower(lower, x)
+        solve_upper(lower, y)
+        solve_triangle(lower.T.copy(), z)
+        np.testing.assert_allclose(lower @ x, b, atol=1e-11)
+        np.testing.assert_allclose(lower.T @ y, b, atol=1e-11)
+        np.testing.assert_allclose(z, y, rtol=1e-11)
+        triangularise(a, n)
+        r = np.triu(a[:n, :n])
+        np.testing.assert_allclose(r.T @ r, h, atol=1e-12)
+        rest = a[n:, n:]  # of what is carried along, orthogonal to the columns
+        gone = kept[:, n:] - kept[:, :n] @ np.linalg.lstsq(kept[:, :n], kept[:, n:], rcond=None)[0]
+        np.testing.assert_allclose(rest.T @ rest, gone.T @ gone, atol=1e-12)
+        invert_upper(a, n, inverse)
+        np.testing.assert_allclose(inverse @ r, np.eye(n), atol=1e-11)
+        assert not cholesky(-h, lower, 0)
+
+
+def test_an_inverse_of_three_rows_counts_its_negative_eigenvalues():
+    rng, inverse = np.random.default_rng(6), np.empty((3, 3))
+    for _ in range(20):
+        a = rng.normal(size=(3, 3))
+        a += a.T
+        assert invert_three(a, inverse) == np.sum(np.linalg.eigvalsh(a) < 0.0)
+        np.testing.assert_allclose(inverse, np.linalg.inv(a), rtol=1e-9, atol=1e-9)
 
 
 def test_least_squares_leave_what_the_decomposition_leaves():

@@ -11,7 +11,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.haptics import loop as haptic_loop
 from soro_mechanics.haptics import rendering_kernels, watch_kernels
 from soro_mechanics.haptics.device import HapticDevice
-from soro_mechanics.haptics.device_kernels import NO_RESIDUAL, RESIDUAL
+from soro_mechanics.haptics.device_kernels import NO_RESIDUAL
 from soro_mechanics.haptics.loop import HapticLoop, PATIENCE, ROOM
 from soro_mechanics.haptics.rendering import EnergyMonitor, rendering_setup
 from soro_mechanics.haptics.resting_hand import DEVIATIONS, RestingHand
@@ -236,7 +236,7 @@ def test_a_residual_that_is_no_number_leaves_the_ports_and_is_unstable(robot, re
     before = device.snapshot()
     device.begin(np.full(6, 1e-3), np.zeros(5))
     assert device.go_on() is None
-    device._parts.progress[RESIDUAL] = residual
+    device._parts.progress.residual[:] = residual
     assert device.go_on() is Code.UNSTABLE
     assert all(np.array_equal(v, vars(before)[k]) for k, v in vars(device.ports).items())
 

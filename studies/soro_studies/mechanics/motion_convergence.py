@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 import numpy as np
 
 from soro_mechanics import load_robot
+from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.dynamics.robot_motion import stepper
 from soro_mechanics.dynamics.stepper import Options
 from soro_studies.mechanics.convergence import run
@@ -42,7 +43,7 @@ def path(name: str, elements: int, step: float) -> np.ndarray:
     every = round(STEPS[0] / step)
     for k in range(1, round(END / step) + 1):
         smooth = np.sin(0.5 * np.pi * min(k * step / RAMP, 1.0)) ** 2
-        said = moving.step(step, rest + smooth * (goal - rest), np.zeros(6), robot.gravity)
+        said = moving.step(step, rest + smooth * (goal - rest), LoadCase(gravity=robot.gravity))
         if not said.taken:
             raise RuntimeError(f'{name}: no solution at {k * step:g} s')
         if k % every == 0:

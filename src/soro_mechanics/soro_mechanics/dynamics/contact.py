@@ -16,6 +16,7 @@ from soro_mechanics.dynamics.motion import Motion
 from soro_mechanics.models.network.layout import Layout
 
 SHAPES = {'plane': PLANE, 'sphere': SPHERE, 'box': BOX}
+LAW = 'stiffness', 'dissipation', 'friction', 'slip'
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +52,14 @@ def write_contacts(
     for k, one in enumerate(solids):
         if one.shape not in SHAPES:
             raise UnknownName('solids.shape', one.shape, tuple(SHAPES))
-        law = (one.stiffness, one.dissipation, one.friction, one.slip)
+        law = [getattr(one, name) for name in LAW]
         numbers = finite_array('solids', [*np.resize(one.size, 3), *law], (7,))
         if (numbers < 0.0).any() or not min(one.slip, one.stiffness) > 0.0:
             raise InvalidInput('solids', numbers.tolist(), 'sizes and a law above zero')
-        m.surface[k] = SHAPES[one.shape], *numbers
-        m.place[k] = finite_array('solids.pose', one.pose, (4, 4))
+        m.solid.shape[k], m.solid.size[k] = SHAPES[one.shape], numbers[:3]
+        m.solid.place[k] = finite_array('solids.pose', one.pose, (4, 4))
+        for name, number in zip(LAW, numbers[3:], strict=True):
+            getattr(m.solid, name)[k] = number
     for i, ball in enumerate(balls):
         if ball.body not in ('', *layout.bodies[1:]):
             raise UnknownName('balls.body', ball.body, layout.bodies[1:])
@@ -64,4 +67,4 @@ def write_contacts(
         body = layout.bodies.index(ball.body) if ball.body else layout.tip_body
         if ball.body and body == layout.tip_body:  # whose frame is at the tip
             place = layout.off_tip[:3, :3] @ place + layout.off_tip[:3, 3]
-        m.point[i] = body, *place, radius
+        m.ball.body[i], m.ball.centre[i], m.ball.radius[i] = body, place, radius

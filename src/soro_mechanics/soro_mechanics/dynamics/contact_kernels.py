@@ -9,6 +9,9 @@ pressed in by d:
 
 and Coulomb's friction mu F against the sliding velocity u, with u / sqrt(u^2 + s^2) in place of
 its direction: what sticks creeps slower than s, the slip speed.
+
+Source: Hunt and Crossley 1975, J. Appl. Mech. 42(2), for the normal force; the rest is derived
+here and checked by differences and an ODE in test_dynamics_contact.py.
 """
 
 import math
@@ -18,12 +21,16 @@ from soro_mechanics.models.network.kernels.element_kernels import relative_pose
 from soro_mechanics.numerics.lie_kernels import hat3
 
 PLANE, SPHERE, BOX = range(3)
-STIFFNESS, DISSIPATION, FRICTION, SLIP = range(4, 8)  # places in a row of `surface`
 
 
 @kernel
 def _distance(shape, size, y, n):
-    """Return how far a point y (3,) is outside a solid, in its axes, and write the normal."""
+    """Return how far a point is outside a solid [m], and write the normal n (3,), out.
+
+    y_z of a plane; |y| - size_x of a sphere; of a box |max(|y| - size / 2, 0)|, and within it the
+    largest of |y| - size / 2. shape: PLANE, SPHERE or BOX; size (3,) [m]; y (3,): the point in the
+    solid's axes [m].
+    """
     deepest = -math.inf
     far = 0.0
     for i in range(3):
@@ -54,16 +61,22 @@ def add_contacts(state, x, m):
 
     The tangent leaves out what turns the normal on a round surface. Above the slip speed, and
     while sliding changes by more than half of it, the slope of friction is taken to the origin
-    instead of along the curve, which Newton's method would overshoot.
+    instead of along the curve, which Newton's method would overshoot. state: State; x: Inputs; m:
+    Motion.
     """
-    for i in range(m.point.shape[0]):
-        for k in range(m.surface.shape[0]):
+    for i in range(m.ball.body.shape[0]):
+        for k in range(m.solid.shape.shape[0]):
             _touch(state.body, x.follower, m, i, k)
 
 
 @kernel
 def _touch(body, follower, m, i, k):
-    """Write what surface k does to point i: force, lever and their slopes, see `add_contacts`."""
+    """Write what solid k does to ball i, see `add_contacts`.
+
+    f = F n - mu F u / q with q = sqrt(u^2 + s^2); stored 2/5 k d^2.5 [J], lost (k d^1.5 - F) n.v +
+    mu F u^2 / q [W]. body (bodies, 4, 4): poses; follower (bodies, 6): out, in their axes; m:
+    Motion.
+    """
     h = m.touch_work[0:4, 0:4]
     arm = m.touch_work[4:7, 0:3]
     normal = m.touch_work[7:10, 0:3]
@@ -73,25 +86,26 @@ def _touch(body, follower, m, i, k):
     lever = m.touch_work[15]
     v = m.touch_work[16]
     f = m.touch_work[17]
-    b = int(m.point[i, 0])
-    row = m.surface[k]
-    touch = m.touch[i, k]
-    slide = touch[5:8]
+    ball, solid, touch = m.ball, m.solid, m.touch
+    b, centre, radius = ball.body[i], ball.centre[i], ball.radius[i]
+    force_on, slide = touch.force[i, k], touch.sliding[i, k]
+    friction, slip, dissipation = solid.friction[k], solid.slip[k], solid.dissipation[k]
     speed = m.law[0, 0]
-    relative_pose(m.place[k], body[b], h)
+    relative_pose(solid.place[k], body[b], h)
     for j in range(3):
         y[j] = h[j, 3]
         for c in range(3):
-            y[j] += h[j, c] * m.point[i, 1 + c]
-    deep = m.point[i, 4] - _distance(int(row[0]), row[1:4], y, v)
+            y[j] += h[j, c] * centre[c]
+    deep = radius - _distance(solid.shape[k], solid.size[k], y, v)
     if not deep > 0.0:
-        for j in range(8):
-            touch[j] = 0.0
+        touch.stored[i, k] = touch.lost[i, k] = 0.0
+        for j in range(3):
+            force_on[j] = slide[j] = 0.0
         return
     # in the body's axes: normal, where it touches, the velocity there
     for j in range(3):
         n[j] = h[0, j] * v[0] + h[1, j] * v[1] + h[2, j] * v[2]
-        lever[j] = m.point[i, 1 + j] - m.point[i, 4] * n[j]
+        lever[j] = centre[j] - radius * n[j]
     hat3(lever, arm)
     hat3(n, normal)
     for j in range(6):
@@ -106,27 +120,27 @@ def _touch(body, follower, m, i, k):
         square += v[j] * v[j]
         changed += (v[j] - slide[j]) ** 2
         slide[j] = v[j]
-    elastic = row[STIFFNESS] * deep * math.sqrt(deep)
-    factor = max(0.0, 1.0 - row[DISSIPATION] * apart)
+    elastic = solid.stiffness[k] * deep * math.sqrt(deep)
+    factor = max(0.0, 1.0 - dissipation * apart)
     force = elastic * factor
-    q = math.sqrt(square + row[SLIP] ** 2)
-    rub = row[FRICTION] * force / q
-    touch[3] = 0.4 * elastic * deep
-    touch[4] = (elastic - force) * apart + rub * square
+    q = math.sqrt(square + slip**2)
+    rub = friction * force / q
+    touch.stored[i, k] = 0.4 * elastic * deep
+    touch.lost[i, k] = (elastic - force) * apart + rub * square
     # force by the approach of the centre, and by the velocity
-    slower = elastic * row[DISSIPATION] * speed if factor > 0.0 else 0.0
+    slower = elastic * dissipation * speed if factor > 0.0 else 0.0
     press = 1.5 * force / deep + slower
-    falls = square <= row[SLIP] ** 2 or 4.0 * changed <= square
+    falls = square <= slip**2 or 4.0 * changed <= square
     bend = rub / (q * q) if falls else 0.0
     for j in range(3):
         f[j] = force * n[j] - rub * slide[j]
-        push = press * (n[j] - row[FRICTION] / q * slide[j])
+        push = press * (n[j] - friction / q * slide[j])
         for c in range(3):
             across = (1.0 if j == c else 0.0) - n[j] * n[c]
             drag = rub * across - bend * slide[j] * slide[c]
             tangent[j, c] = -push * n[c] - speed * drag
     for j in range(3):
-        touch[j] = body[b, j, 0] * f[0] + body[b, j, 1] * f[1] + body[b, j, 2] * f[2]
+        force_on[j] = body[b, j, 0] * f[0] + body[b, j, 1] * f[1] + body[b, j, 2] * f[2]
         follower[b, j] += f[j]
         for c in range(3):
             follower[b, 3 + j] += arm[j, c] * f[c]

@@ -1,6 +1,9 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""From what the actuators are set to, to the inputs of a step, in place: only what has changed."""
+"""From what the actuators are set to, to the inputs of a step, in place: only what has changed.
+
+Source: derived here; test_dynamics_robots.py checks the inputs against those of statics.
+"""
 
 from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
@@ -9,7 +12,11 @@ from soro_mechanics.numerics.curve_kernels import curve_value
 
 @kernel
 def weigh_nodes(s, x, m):
-    """Write the inertia of the nodes at the lengths of the rods: half of every element's."""
+    """Write the inertia m.node_mass of the nodes: half of every element's at each of its ends.
+
+    length dilution mass [kg, kg m^2], m.mass of half an element per length of its rod. s:
+    Structure; x: Inputs, with the lengths of the rods; m: Motion, out.
+    """
     for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
         for k in range(s.rod_node[r], s.rod_node[r + 1]):
@@ -24,9 +31,10 @@ def weigh_nodes(s, x, m):
 
 @kernel
 def drive_inputs(s, x, m, d, room):
-    """Write what d.actuation (see `Drives`) asks for into x, and the nodes' inertia.
+    """Write what d.actuation asks for into x, and the nodes' inertia into m.
 
-    Scratch: room, shape (10 or more, 6 or more).
+    value = curve(actuation) + offset; flat[place] = base + slope value. Nothing where no value
+    changed. s: Structure; x: Inputs; m: Motion; d: Drives; room (10 or more, 6 or more): scratch.
     """
     changed = False
     for k in range(d.actuator.shape[0]):

@@ -96,7 +96,7 @@ class EnergyMeter:
             path_lengths(s, state, paths)
         frames = State(*(a.copy() for a in state))
         lost = float((viscous * rate + held * m.branch / of.options.relaxation).sum())
-        lost += 2.0 * of.options.drag * kinetic + float(m.touch[:, :, 4].sum())
+        lost += 2.0 * of.options.drag * kinetic + float(m.touch.lost.sum())
         return _Look(
             of.time,
             x,
@@ -112,7 +112,7 @@ class EnergyMeter:
             paths,
             nodes.copy(),
             m.node_mass.copy(),
-            float(m.touch[:, :, 3].sum()),
+            float(m.touch.stored.sum()),
         )
 
     def _stored(self, x: Inputs, look: _Look) -> tuple[float, float]:

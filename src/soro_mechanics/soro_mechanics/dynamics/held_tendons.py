@@ -35,21 +35,22 @@ class HeldTendons:
     def take_step(self) -> Taken:
         """Drive and take a step: outcome, iterations, residual, error [m], taken."""
         s, x, damped, state, w, m, drives = self._of
+        limits = m.limits
         drive_inputs(s, x, m, drives, w.scratch)
         step_kernels.begin_step(s, x, damped, state, m)
         outcome, spent, found = newton_kernels.SLOW, 0, 0.0
-        if step_kernels.predict(s, state, w, m, m.limits[step_kernels.RATIO]):
-            outcome, spent, found = self.advance(int(m.limits[step_kernels.MOST]))
+        if step_kernels.predict(s, state, w, m, limits.ratio[0]):
+            outcome, spent, found = self.advance(int(limits.most[0]))
         if outcome != newton_kernels.CONVERGED:
             newton_kernels.copy_into(m.start, state)
             m.node_move[:] = m.body_move[:] = 0.0
-            outcome, more, found = self.advance(int(m.limits[step_kernels.MOST]))
+            outcome, more, found = self.advance(int(limits.most[0]))
             spent += more
-        error = m.limits[step_kernels.ERROR] * max(
+        error = float(limits.error[0]) * max(
             _change(m.node_mass, m.law, m.node_move, m.node_free, m.node_past),
             _change(m.body_mass, m.law, m.body_move, m.body_free, m.body_past),
         )
-        taken = outcome == newton_kernels.CONVERGED and error <= m.limits[step_kernels.MAX_ERROR]
+        taken = outcome == newton_kernels.CONVERGED and error <= limits.max_error[0]
         if taken:
             step_kernels.end_step(s, x, state, w, m)
         else:
@@ -70,7 +71,7 @@ class HeldTendons:
             gap = wanted + soft * tension - tendons.lengths(state)[held]
             slip = float(np.abs(np.minimum(tension / force, gap / length)).max())
             error = float(system_kernels.residual(s, x, state, w))
-            if error <= m.limits[step_kernels.TOLERANCE] and slip <= TIGHT:
+            if error <= m.limits.tolerance[0] and slip <= TIGHT:
                 return newton_kernels.CONVERGED, step, error
             error = max(error, slip)
             if step == most or not error < 1e300:

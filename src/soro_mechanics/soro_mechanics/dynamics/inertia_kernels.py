@@ -6,6 +6,9 @@ A frame g moves by D = log(g_n^-1 g) in a step. Its velocity v, the auxiliary ac
 the acceleration v' are linear in D and in what they were (`law`, see `step_laws`):
 
     (v, a, v') = law[:, 0] D + law[:, 1:] (v_n, a_n, v'_n)
+
+Source: Bruels and Cardona 2010, J. Comput. Nonlinear Dyn. 5(3), for the law; wrench and tangent
+are derived here from the Euler-Poincare equation, and checked by momenta in test_dynamics.py.
 """
 
 from soro_mechanics.compilation.kernels import fused_kernel
@@ -24,7 +27,10 @@ from soro_mechanics.numerics.vector_kernels import (
 
 @fused_kernel
 def free_motion(law, past, free):
-    """Write what (v, a, v') would be if the frame stayed: past, free (3, 6)."""
+    """Write (v, a, v') if the frame stayed: free = law[:, 1:] past.
+
+    law (3, 4): of the step; past (3, 6): at its beginning; free (3, 6): out.
+    """
     for j in range(3):
         a = law[j, 1]
         b = law[j, 2]
@@ -35,7 +41,10 @@ def free_motion(law, past, free):
 
 @fused_kernel
 def new_motion(law, free, move, past):
-    """Replace `past` by the motion after a step of `move` (6,)."""
+    """Write (v, a, v') after a step: past = law[:, 0] move + free.
+
+    law (3, 4): of the step; free, past (3, 6): see `free_motion`, out; move (6,): log(g_n^-1 g).
+    """
     for j in range(3):
         a = law[j, 0]
         for i in range(6):
@@ -44,7 +53,11 @@ def new_motion(law, free, move, past):
 
 @fused_kernel
 def append_step(move, step, part, b):
-    """Let log(exp(move) exp(part step)) be `move`, but for products of three; b: scratch (6,)."""
+    """Let log(exp(move) exp(part step)) be `move`, but for products of three (BCH).
+
+    move += b, b = part (step + [move, step] / 2). move, step (6,) [m, rad]; part: of the step; b
+    (6,): scratch.
+    """
     v, w = vector_at(step, 0, 1), vector_at(step, 3, 1)
     along, turn = times(0.5, vector_at(move, 0, 1)), times(0.5, vector_at(move, 3, 1))
     put_vector(b, 0, 1, times(part, plus_cross(plus_cross(v, turn, v), along, w)))
@@ -55,7 +68,10 @@ def append_step(move, step, part, b):
 
 @fused_kernel
 def _gyroscopic(v, p, mass, out):
-    """Write d(-ad_v' M v) / dv, p = M v."""
+    """Write d(-ad_v^T M v) / dv to out (6, 6).
+
+    v (6,): twist [m/s, rad/s]; p (6,): momentum M v; mass (6, 6): M.
+    """
     w = vector_at(v, 3, 1)
     for j in range(6):
         # (w x M_l, v x M_l + w x M_a), column by column
@@ -71,20 +87,12 @@ def _gyroscopic(v, p, mass, out):
 
 @fused_kernel
 def inertial_wrench(mass, drag, law, free, move, work, force, tangent):
-    """Write f = M v' - ad_v' M v + drag M v in the frame's axes, and df by its own motion.
+    """Write f = M v' - ad_v^T M v + drag M v [N, N m] and df by the frame's own motion.
 
     The tangent takes dD = (1 + ad_D / 2) eta for a motion eta of the frame: the rest of this
-    series, of second order in D, would not save Newton's method a step.
-
-    Parameters
-    ----------
-    mass : ndarray, shape (6, 6)
-        Linear first.
-    drag : float
-        Of the mass [1/s].
-    law, free, move : ndarray, shape (3, 4), (3, 6), (6,)
-    work : ndarray, shape (8, 6)
-    force, tangent : ndarray, shape (6,), (6, 6)
+    series, of second order in D, would not save Newton's method a step. mass (6, 6): M, linear
+    first; drag: of the mass [1/s]; law (3, 4), free (3, 6): see `free_motion`; move (6,): D; work
+    (8, 6): scratch; force (6,), tangent (6, 6): out, in the frame's axes.
     """
     v = work[0]
     p = work[1]

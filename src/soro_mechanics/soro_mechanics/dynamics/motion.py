@@ -9,7 +9,60 @@ from typing import NamedTuple
 import numpy as np
 
 from soro_mechanics.compilation.kernels_by_reference import by_reference
-from soro_mechanics.models.network.arrays import Floats, new_state, State, Structure
+from soro_mechanics.models.network.arrays import Floats, Integers, new_state, State, Structure
+
+
+@by_reference
+class Limits(NamedTuple):
+    """What the present step has to keep, all (1,)."""
+
+    tolerance: Floats  # of the scaled residual
+    trusted: Floats  # what Newton's method makes of a smaller residual is the solution, unseen
+    max_error: Floats  # of positions [m], with which a step is taken
+    error: Floats  # of positions, per change of an acceleration in the step [s^2]
+    ratio: Floats  # of this step and the last one
+    most: Integers  # Newton steps
+
+
+@by_reference
+class Prony(NamedTuple):
+    """Maxwell branch of the material in the present step, all (1,); see `branch_law`."""
+
+    gain: Floats  # stiffness of the branch per that of the element
+    kept: Floats  # part of its twist that is left after the step
+    added: Floats  # to its twist, per change of the element's
+
+
+@by_reference
+class Balls(NamedTuple):
+    """Balls fixed on bodies, (balls,) each."""
+
+    body: Integers
+    radius: Floats  # [m]
+    centre: Floats  # (balls, 3) in the body's frame [m]
+
+
+@by_reference
+class Solids(NamedTuple):
+    """Solids that stand still, (solids,) each; see `contact.Solid`."""
+
+    shape: Integers  # PLANE, SPHERE or BOX of `contact_kernels`
+    stiffness: Floats  # [N/m^1.5]
+    dissipation: Floats  # [s/m]
+    friction: Floats
+    slip: Floats  # [m/s]
+    size: Floats  # (solids, 3) [m]
+    place: Floats  # (solids, 4, 4) in base_link
+
+
+@by_reference
+class Touches(NamedTuple):
+    """What every solid does to every ball, (balls, solids) each."""
+
+    stored: Floats  # energy [J]
+    lost: Floats  # power [W]
+    force: Floats  # (balls, solids, 3) on the ball, axes of base_link [N]
+    sliding: Floats  # (balls, solids, 3) velocity, axes of the ball's body [m/s]
 
 
 @by_reference
@@ -43,18 +96,17 @@ class Motion(NamedTuple):
     joint_move: Floats  # (rods, 2, 3) in the last step
     wrench_move: Floats  # (pieces, 6)
     mass: Floats  # (pieces, 6) of half an element, translations and turns, per length of its rod
-    prony: Floats  # (3,) modulus of the branch, what a step keeps of it, what a strain adds to it
+    prony: Prony
     branch: Floats  # (pieces, 6) twist of the branch's spring
-    point: Floats  # (points, 5) body, place, radius
-    surface: Floats  # (surfaces, 8) shape, size (3), law (4): see `contact_kernels`
-    place: Floats  # (surfaces, 4, 4)
-    touch: Floats  # (points, surfaces, 8) force (base axes), stored energy, lost power, sliding
+    ball: Balls
+    solid: Solids
+    touch: Touches
     touch_work: Floats  # (18, 6) scratch
-    limits: Floats  # (6,) see `advance` and `take_step`
+    limits: Limits
     old: State  # scratch
 
 
-def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
+def new_motion(s: Structure, balls: int = 0, solids: int = 0) -> Motion:
     """Return a motion at rest without inertia or contacts."""
     bodies, rods, nodes, pieces = s.counts[:4]
     sizes = {'node': nodes, 'body': bodies, 'twist': pieces, 'length': rods}
@@ -70,13 +122,18 @@ def new_motion(s: Structure, points: int = 0, surfaces: int = 0) -> Motion:
         'load': (bodies, 6),
         'length': (rods,),
         'joint_move': (rods, 2, 3),
-        'prony': (3,),
-        'point': (points, 5),
-        'surface': (surfaces, 8),
-        'place': (surfaces, 4, 4),
-        'touch': (points, surfaces, 8),
         'touch_work': (18, 6),
-        'limits': (6,),
     }
-    arrays = {name: np.zeros(n) for name, n in shapes.items()}
-    return Motion(start=new_state(s), old=new_state(s), **arrays)
+    kinds, both = np.zeros(solids, np.int64), (2, balls, solids)
+    return Motion(
+        start=new_state(s),
+        old=new_state(s),
+        limits=Limits(*np.zeros((5, 1)), np.zeros(1, np.int64)),
+        prony=Prony(*np.zeros((3, 1))),
+        ball=Balls(np.zeros(balls, np.int64), np.zeros(balls), np.zeros((balls, 3))),
+        solid=Solids(
+            kinds, *np.zeros((4, solids)), np.zeros((solids, 3)), np.zeros((solids, 4, 4))
+        ),
+        touch=Touches(*np.zeros(both), *np.zeros((*both, 3))),
+        **{name: np.zeros(n) for name, n in shapes.items()},
+    )

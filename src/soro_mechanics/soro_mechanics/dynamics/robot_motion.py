@@ -54,7 +54,7 @@ def stepper(
     made = Stepper(model.spec, model.rest, options, q.loads)
     problem: Problem = q.state.problem
     near = state_near(q, made.equilibrium, problem)
-    made.rest(q.actuation, q.wrench, q.gravity, near)
+    made.rest(q.actuation, q.load, near)
     if not made.options.incompressible:
         made.mesh_error = distance(q, made.tip)
     if made.inertia.moving:
@@ -97,11 +97,13 @@ def simulate(
         as_signal(name, default if value is None else value, len(default), times)
         for name, value, default in zip(INPUTS, inputs, (rest, still, down), strict=True)
     )
-    if start is None:
-        load = LoadCase(push(0.0), further, weight(0.0))
-        start = model.forward(act(0.0), load, None)
-    moving = stepper(robot, start, options)
-    return simulate_stepper(moving, duration, step, act, push, weight, tolerance, events)
+
+    def load(t: float) -> LoadCase:
+        return LoadCase(push(t), further if start is None else start.loads, weight(t))
+
+    begin = model.forward(act(0.0), load(0.0), None) if start is None else start
+    moving = stepper(robot, begin, options)
+    return simulate_stepper(moving, duration, step, act, load, tolerance, events)
 
 
 def _network(robot: Robot) -> ForwardNetwork:

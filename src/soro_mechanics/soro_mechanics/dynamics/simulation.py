@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from soro_mechanics.core.array_input import finite_array, shape_of
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.status import Code
 from soro_mechanics.dynamics.energy import Energy, EnergyMeter
 from soro_mechanics.dynamics.events import Event, Watch, Watched
@@ -97,8 +97,7 @@ def simulate_stepper(
     duration: float,
     step: float,
     actuation: Signal,
-    wrench: Signal,
-    gravity: Signal,
+    load: Callable[[float], LoadCase],
     tolerance: float | None = None,
     events: Sequence[Watched] = (),
 ) -> Simulation:
@@ -124,7 +123,7 @@ def simulate_stepper(
 
         def advance(part: float, most: float = most) -> StepReport:
             to = stepper.time - first + part
-            return stepper.step(part, actuation(to), wrench(to), gravity(to), most)
+            return stepper.step(part, actuation(to), load(to), most)
 
         report, ended = watch.step(advance, length)
         iterations += report.iterations

@@ -11,6 +11,10 @@ and Goudreau 1970, Int. J. Numer. Methods Eng. 2(1)).
 
 A rod that is fed has nodes at fixed fractions of its length: d' is taken without L'/L d, which is
 what feeding alone would make, and the inertia of the material that slides past a node is left out.
+
+Source: Taylor, Pister and Goudreau 1970 (branch); Bruels and Cardona 2010, J. Comput. Nonlinear
+Dyn. 5(3) (law of a step); the discrete law is derived here: test_dynamics.py,
+test_dynamics_history.py.
 """
 
 import math
@@ -50,15 +54,19 @@ from soro_mechanics.models.network.kernels.system_kernels import (
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.dense_kernels import larger
 
-TOLERANCE, TRUSTED, MAX_ERROR, ERROR, RATIO, MOST = range(6)  # places in `limits`
-GAIN, KEPT, ADDED = range(3)  # places in `prony`
 MAX_TURN = 0.5 * math.pi  # about an axis of a frame's own
 SMALL_TURN = 1e-3  # of a Newton step, below which moves are added up instead of measured [rad]
 
 
 @kernel
 def begin_step(s, x, damped, state, m):
-    """Keep the state, and write the law of the damped elements into `damped`."""
+    """Keep the state, and write the law of the damped elements into `damped`.
+
+    K -> c K and e0 -> (e0 + kept / h) / c, with c = 1 + tau (speed - growth) + gain added, speed
+    law[0, 0], growth L'/L; kept: what twist and branch at the beginning leave of rate and stress
+    (see above). s: Structure; x: Inputs at the end; damped: Inputs, out; state: State; m: Motion,
+    free parts out.
+    """
     copy_into(state, m.start)
     for k in range(s.counts.nodes):
         free_motion(m.law, m.node_past[k], m.node_free[k])
@@ -66,8 +74,7 @@ def begin_step(s, x, damped, state, m):
         free_motion(m.law, m.body_past[b], m.body_free[b])
     _stay(m)
     speed = m.law[0, 0]
-    gain = m.prony[GAIN]
-    added = m.prony[ADDED]
+    gain, kept_part, added = m.prony.gain[0], m.prony.kept[0], m.prony.added[0]
     for r in range(s.counts.rods):
         free_motion(m.law, m.length_past[r], m.length_free[r])
         rate = speed * (x.length[r] - m.length[r]) + m.length_free[r, 0, 0]
@@ -80,7 +87,7 @@ def begin_step(s, x, damped, state, m):
             scale = 1.0 + tau * (speed - growth) + gain * added
             for i in range(6):
                 kept = tau * (speed * m.twist[p, i] - m.twist_free[p, 0, i])
-                kept += grown * (added * m.twist[p, i] - m.prony[KEPT] * m.branch[p, i])
+                kept += grown * (added * m.twist[p, i] - kept_part * m.branch[p, i])
                 damped.section[p, i] = (x.section[p, i] + kept / h) / scale
                 for j in range(6):
                     damped.stiffness[p, i, j] = scale * x.stiffness[p, i, j]
@@ -88,16 +95,18 @@ def begin_step(s, x, damped, state, m):
 
 @kernel
 def _stay(m):
-    """Let no frame have moved."""
+    """Let no frame have moved: node_move and body_move of m (Motion) are zero."""
     m.node_move[:] = 0.0
     m.body_move[:] = 0.0
 
 
 @kernel
 def predict(s, state, w, m, ratio):
-    """Move the state to where the step would end if accelerations stayed; ratio: of steps.
+    """Move the state to where the step would end if accelerations stayed.
 
-    Returns whether: a frame would turn further than frames can tell otherwise.
+    D = (a_n - a_free) / law[1, 0]; joints and wrenches go on as in the last step. Returns whether:
+    a frame would turn further than frames can tell otherwise. s: Structure; state: State, out; w:
+    Work, steps out; m: Motion; ratio: of this step and the last one.
     """
     most = 0.0
     copy_into(state, m.old)
@@ -129,7 +138,9 @@ def predict(s, state, w, m, ratio):
 def _add_inertia(s, x, state, w, m):
     """Add the inertial wrenches of the nodes to their pieces, those of bodies to x.follower.
 
-    Of the first and last node of a rod, which the bodies move, `node_move` is measured here.
+    Of the first and last node of a rod, which the bodies move, `node_move` is measured here. s:
+    Structure; x: Inputs; state: State; w: Work, force, raw and tangent out; m: Motion,
+    body_tangent out.
     """
     work = w.scratch[8:16, 0:6]
     force = w.scratch[30, 0:6]
@@ -155,13 +166,17 @@ def _add_inertia(s, x, state, w, m):
         inertial_wrench(mass, m.drag[0], m.law, free, moved, work, force, m.body_tangent[b])
         for i in range(6):
             x.follower[b, i] = m.load[b, i] - force[i]
-    if m.point.shape[0] > 0:
+    if m.ball.body.shape[0] > 0:
         add_contacts(state, x, m)
 
 
 @kernel
 def assemble_motion(s, x, damped, state, w, m, lanes):
-    """Write force and tangent of every piece in motion, and the wrenches on the bodies."""
+    """Write force and tangent of every piece in motion, and the wrenches on the bodies.
+
+    s: Structure; x: Inputs; damped: Inputs of `begin_step`; state: State; w: Work, out; m: Motion,
+    out; lanes: LANES.
+    """
     place_ends(s, x, state, w)
     assemble_elements(s, damped, state, w, False, lanes)
     for r in range(s.counts.rods):
@@ -182,32 +197,19 @@ def assemble_motion(s, x, damped, state, w, m, lanes):
 
 @kernel
 def advance(s, x, damped, state, w, m, most, lanes):
-    """Solve for the state at the end of a step that was begun.
+    """Solve for the state at the end of a step that was begun, by Newton's method.
 
-    Parameters
-    ----------
-    x, damped : Inputs
-        At the end of the step; the same with what `begin_step` wrote.
-    m : Motion
-        Its `limits`: TOLERANCE of the scaled residual; TRUSTED: what Newton's method makes of a
-        smaller one is the solution, unseen.
-    most : int
-        Largest number of Newton steps.
-
-    Returns
-    -------
-    outcome : int
-        CONVERGED, NOT_SOLVABLE or SLOW.
-    steps : int
-    error : float
-        The last scaled residual that was computed.
+    s: Structure; x: Inputs at the end of the step; damped: the same with what `begin_step` wrote;
+    state: State, start and result; w: Work; m: Motion, with its limits; most: largest number of
+    Newton steps; lanes: LANES. Returns CONVERGED, NOT_SOLVABLE or SLOW, the steps, and the last
+    scaled residual that was computed.
     """
     clear_slots(w)
     error = 0.0
     for step in range(most + 1):
         assemble_motion(s, x, damped, state, w, m, lanes)
         error = residual(s, x, state, w)
-        if error <= m.limits[TOLERANCE]:
+        if error <= m.limits.tolerance[0]:
             return CONVERGED, step, error
         if step == most or not error < 1e300:
             return SLOW, step, error
@@ -226,7 +228,7 @@ def advance(s, x, damped, state, w, m, most, lanes):
         move(s, m.old, w, part, state)
         small = part * turn < SMALL_TURN
         _follow_moves(s, state, w, m, part, small)
-        if part == 1.0 and error <= m.limits[TRUSTED]:
+        if part == 1.0 and error <= m.limits.trusted[0]:
             _measure_ends(s, x, state, w, m, small)
             return CONVERGED, step + 1, error
     return SLOW, most, error
@@ -234,7 +236,11 @@ def advance(s, x, damped, state, w, m, most, lanes):
 
 @kernel
 def _follow_moves(s, state, w, m, part, small):
-    """Bring the moves of bodies and inner nodes to where a Newton step has led."""
+    """Bring the moves of bodies and inner nodes to where a Newton step has led.
+
+    D = log(g_n^-1 g), or where it was small D of before with the step appended. s: Structure;
+    state: State; w: Work; m: Motion, out; part: of the step; small: whether it was.
+    """
     h = w.scratch[0:4, 0:4]
     work = w.scratch[4, 0:6]
     for b in range(1, s.counts.bodies):
@@ -249,9 +255,10 @@ def _follow_moves(s, state, w, m, part, small):
 
 @kernel
 def _measure_ends(s, x, state, w, m, small):
-    """Write the moves of the rods' ends and the twists of the elements of a state.
+    """Write the moves of the rods' ends and the twists w.twist of the elements of a state.
 
-    After a small step these are linear in it.
+    After a small step the twists are linear in it: += strain (step_a, step_b). s: Structure; x:
+    Inputs; state: State; w: Work, out; m: Motion, out; small: whether the step was.
     """
     place_ends(s, x, state, w)
     h = w.scratch[0:4, 0:4]
@@ -274,7 +281,11 @@ def _measure_ends(s, x, state, w, m, small):
 
 @kernel
 def _change(mass, law, move, free, past):
-    """Return how far the largest component of an acceleration changes in the step."""
+    """Return the largest component of a linear acceleration's change in the step [m/s^2].
+
+    |law[2, 0] move + free[2] - past[2]|, 0 without mass (6, 6); law (3, 4); move (6,); free, past
+    (3, 6).
+    """
     if not mass[0, 0] > 0.0:
         return 0.0
     worst = 0.0
@@ -287,28 +298,17 @@ def _change(mass, law, move, free, past):
 def take_step(of, lanes):
     """Drive, and take a step: from the prediction, or if that fails from where everything is.
 
-    Parameters
-    ----------
-    of : Moving
-        Limits of its motion as `advance` says; MAX_ERROR: the largest error of positions [m]
-        with which the step is taken; ERROR: that error per change of an acceleration [s^2]; RATIO
-        of this step and the last one; MOST: largest number of Newton steps.
-
-    Returns
-    -------
-    outcome, steps, residual
-        As `advance`.
-    error : float
-        Estimate of what the step adds to the error of positions [m].
-    taken : bool
-        Otherwise the state is where it was.
+    of: Moving, its motion's `limits` say which step is taken; lanes: LANES. Returns outcome, steps
+    and residual as `advance`; an estimate of what the step adds to the error of positions [m],
+    limits.error times the largest `_change`; and whether it was taken: otherwise the state is
+    where it was.
     """
     s, x, damped, state, w, m = of.structure, of.inputs, of.damped, of.state, of.work, of.motion
     drive_inputs(s, x, m, of.drives, w.scratch)
-    limits, most = m.limits, int(m.limits[MOST])
+    limits, most = m.limits, m.limits.most[0]
     begin_step(s, x, damped, state, m)
     outcome, steps, found = SLOW, 0, 0.0
-    if predict(s, state, w, m, limits[RATIO]):
+    if predict(s, state, w, m, limits.ratio[0]):
         outcome, steps, found = advance(s, x, damped, state, w, m, most, lanes)
     if outcome != CONVERGED:
         copy_into(m.start, state)
@@ -323,8 +323,8 @@ def take_step(of, lanes):
     for b in range(1, s.counts.bodies):
         change = _change(m.body_mass[b], m.law, m.body_move[b], m.body_free[b], m.body_past[b])
         error = larger(error, change)
-    error *= limits[ERROR]
-    taken = outcome == CONVERGED and error <= limits[MAX_ERROR]
+    error *= limits.error[0]
+    taken = outcome == CONVERGED and error <= limits.max_error[0]
     if taken:
         end_step(s, x, state, w, m)
     else:
@@ -334,20 +334,24 @@ def take_step(of, lanes):
 
 @kernel
 def end_step(s, x, state, w, m):
-    """Make the end of a solved step the beginning of the next one."""
+    """Make the end of a solved step the beginning of the next one.
+
+    b = grown (kept b - added d_n) + added d of the branch, grown L / L_n; rates by `new_motion`.
+    s: Structure; x: Inputs; state: State; w: Work; m: Motion, out.
+    """
     for k in range(s.counts.nodes):
         new_motion(m.law, m.node_free[k], m.node_move[k], m.node_past[k])
     for b in range(s.counts.bodies):
         new_motion(m.law, m.body_free[b], m.body_move[b], m.body_past[b])
-    moved = w.scratch[0, 0:6]
+    moved, kept_part, added = w.scratch[0, 0:6], m.prony.kept[0], m.prony.added[0]
     for r in range(s.counts.rods):
         grown = x.length[r] / m.length[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             for i in range(6):
                 twist = w.twist[p, i]
                 moved[i] = twist - m.twist[p, i]
-                kept = m.prony[KEPT] * m.branch[p, i] - m.prony[ADDED] * m.twist[p, i]
-                m.branch[p, i] = grown * kept + m.prony[ADDED] * twist
+                kept = kept_part * m.branch[p, i] - added * m.twist[p, i]
+                m.branch[p, i] = grown * kept + added * twist
                 m.twist[p, i] = twist
                 m.wrench_move[p, i] = state.wrench[p, i] - m.start.wrench[p, i]
             new_motion(m.law, m.twist_free[p], moved, m.twist_past[p])

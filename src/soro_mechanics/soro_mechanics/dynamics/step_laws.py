@@ -53,10 +53,10 @@ def backward_euler(step: float) -> Array:
     return np.stack([np.array([1.0 / step, 0.0, 0.0, 0.0]), rate, rate])
 
 
-def branch_law(step: float, part: float, relaxation: float) -> Array:
-    """Return a Maxwell branch's part of the stiffness, what it keeps over a step, what it adds."""
+def branch_law(step: float, relaxation: float) -> tuple[float, float]:
+    """Return what a Maxwell branch keeps of its twist over a step, and what a change adds."""
     kept = math.exp(-step / relaxation)
-    return np.array([part, kept, relaxation / step * (1.0 - kept)])
+    return kept, relaxation / step * (1.0 - kept)
 
 
 def error_constant(radius: float) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 import math
 from typing import NamedTuple
 
@@ -84,7 +85,7 @@ class Stepper:
         Actuation at which the robot is assembled.
     options : Options
     loads : sequence of Load
-        Constant, besides those of the robot file.
+        Besides those of the robot file: those of every load case that it is asked with.
     """
 
     def __init__(
@@ -127,9 +128,8 @@ class Stepper:
         self._smallest = max(options.tolerance, self.equilibrium.tolerance)
         # a prediction that is good enough gets a Newton step, too: else what it errs adds up
         self._checked = bool(options.solids) or self.layout.holds_tendons
-        self._trusted = 0.0
         self._limits = self.motion.limits
-        self._limits[:] = 0.0, 0.0, math.inf, 0.0, 0.0, options.max_iterations
+        self._limits.most[0] = options.max_iterations
         self._error = step_laws.error_constant(options.spectral_radius)
         self._last_step = self._law_of = self._scale = self._fitted = 0.0
         self._started = False
@@ -145,15 +145,20 @@ class Stepper:
         ]
         self._held = HeldTendons(self.layout, self._moving) if held else None
 
-    def inputs_at(self, actuation: Array, wrench: Array, gravity: Array) -> Inputs:
+    def inputs_at(self, actuation: Array, load: LoadCase) -> Inputs:
         """Write the kernels' inputs, and return them: there is one such set."""
-        self._ask(actuation, wrench, gravity)
+        self._ask(actuation, load)
         return self._drive()
 
-    def _ask(self, actuation: Array, wrench: Array, gravity: Array) -> None:
+    def _check(self, load: LoadCase) -> None:
+        if load.loads != self.loads:
+            raise InvalidInput('loads', load.loads, 'those that the stepper was made with')
+
+    def _ask(self, actuation: Array, load: LoadCase) -> None:
+        self._check(load)
         self._drives.actuation[:] = self._means.lengths(actuation)
-        np.add(self._dead, wrench, out=self.inputs.dead[self.layout.tip_body])
-        self.inputs.gravity[:] = gravity
+        np.add(self._dead, load.wrench, out=self.inputs.dead[self.layout.tip_body])
+        self.inputs.gravity[:] = load.gravity
         if self.options.incompressible or self._pulls:
             values, slopes = driven_values(self.layout.spec.drives, self._drives.actuation)
             for k, row in self._pulls:
@@ -172,20 +177,19 @@ class Stepper:
         x = self.inputs
         return self._drives.actuation, x.dead, x.gravity, x.section, x.pull
 
-    def rest(
-        self, actuation: Array, wrench: Array, gravity: Array, near: State | None = None
-    ) -> None:
+    def rest(self, actuation: Array, load: LoadCase, near: State | None = None) -> None:
         """Put the robot at rest, in the static equilibrium of this mesh.
 
         Raises
         ------
         InvalidInput
-            No equilibrium was found.
+            No equilibrium was found, or loads are others than those it was made with.
         """
-        problem = Problem(actuation, LoadCase(wrench, self.loads, gravity))
+        self._check(load)
+        problem = Problem(actuation, load)
         outcome, held = settle(self.equilibrium, problem, self._rest, near)
         self._means.begin(actuation, held)
-        self.release(outcome.state, self.inputs_at(actuation, wrench, gravity))
+        self.release(outcome.state, self.inputs_at(actuation, load))
 
     def release(self, state: State, x: Inputs) -> None:
         """Put the robot into a state, not moving."""
@@ -229,7 +233,7 @@ class Stepper:
         """Compute the elements where they are, as if a step of no time began."""
         m, s = self.motion, self.layout.structure
         m.law[:] = self._law_of = 0.0
-        m.prony[:] = self.options.branch, 1.0, 0.0
+        m.prony.gain[0], m.prony.kept[0], m.prony.added[0] = self.options.branch, 1.0, 0.0
         kernels.begin_step(s, self.inputs, self._damped, self.state, m)
         kernels.assemble_motion(s, self.inputs, self._damped, self.state, self.work, m, LANES)
 
@@ -248,12 +252,12 @@ class Stepper:
         self._law_of = 0.0
         kernels.begin_step(s, x, self._damped, self.state, m)
         # round-off hides the residual of so short a step
-        self._limits[kernels.TRUSTED] = math.inf
+        trusted, self._limits.trusted[0] = self._limits.trusted[0], math.inf
         if self._held is None:
             outcomes = [kernels.advance(*self._moving[:-1], 1, LANES)[0] for _ in range(2)]
         else:
             outcomes = [self._held.advance(MAX_ITERATIONS)[0]]
-        self._limits[kernels.TRUSTED] = self._trusted
+        self._limits.trusted[0] = trusted
         if all(outcome == CONVERGED for outcome in outcomes):
             for past, free, move in (
                 (m.node_past, m.node_free, m.node_move),
@@ -269,16 +273,15 @@ class Stepper:
 
     def _set_law(self, step: float, law: Array) -> None:
         m, options, (length, force) = self.motion, self.options, self.layout.structure.scale[:2]
-        m.law[:] = law
-        m.prony[:] = step_laws.branch_law(step, options.branch, options.relaxation)
+        m.law[:], m.prony.gain[0] = law, options.branch
+        m.prony.kept[0], m.prony.added[0] = step_laws.branch_law(step, options.relaxation)
         self._law_of = step
         # what round-off of coordinates costs in accelerations; twice the floors measured, or more
         mass = max(m.node_mass[:, 0, 0].max(), m.body_mass[:, 0, 0].max())
         noise = np.finfo(float).eps * law[2, 0] * mass * length / force
         smallest = max(self._smallest, float(noise))
-        self._trusted = 0.0 if options.solids else max(options.trusted, smallest)
-        self._limits[kernels.TOLERANCE] = smallest if self._checked else 0.0
-        self._limits[kernels.TRUSTED] = self._trusted
+        self._limits.tolerance[0] = smallest if self._checked else 0.0
+        self._limits.trusted[0] = 0.0 if options.solids else max(options.trusted, smallest)
 
     def _rescale(self, step: float) -> None:
         """Shift the auxiliary accelerations to where a step of another length has them.
@@ -291,14 +294,9 @@ class Stepper:
         self._scale = step
 
     def step(
-        self,
-        step: float,
-        actuation: Array,
-        wrench: Array,
-        gravity: Array,
-        max_error: float = math.inf,
+        self, step: float, actuation: Array, load: LoadCase, max_error: float = math.inf
     ) -> StepReport:
-        """Go on by `step` [s] to where actuation, tip wrench and gravity are these.
+        """Go on by `step` [s] to where actuation and load are these.
 
         A step that adds more than `max_error` [m] to the error of positions is not taken, nor one
         in which a motor turns further than frames can tell (OUT_OF_RANGE).
@@ -307,13 +305,13 @@ class Stepper:
             return StepReport(Code.OUT_OF_RANGE, False, 0, math.nan, math.inf)
         before = [a.copy() for a in self._asked()]
         old = None if self._started else copy_inputs(self.inputs)
-        self._ask(actuation, wrench, gravity)
+        self._ask(actuation, load)
         if old is not None:
             self._accelerate(step, old)
         limits = self._limits
-        limits[kernels.MAX_ERROR] = max_error
-        limits[kernels.ERROR] = self._error * step * step
-        limits[kernels.RATIO] = step / self._last_step if self._last_step > 0.0 else 0.0
+        limits.max_error[0] = max_error
+        limits.error[0] = self._error * step * step
+        limits.ratio[0] = step / self._last_step if self._last_step > 0.0 else 0.0
         if step != self._law_of:
             self._set_law(step, step_laws.generalised_alpha(step, self.options.spectral_radius))
             if self._fitted:
@@ -340,9 +338,9 @@ class Stepper:
 
     def save(self) -> Callable[[], None]:
         """Return what brings this moment back; not across another `rest` or `release`."""
-        m = self.motion._asdict()
-        parts = (*self.state, *m.pop('start'), *m.pop('old'), *m.values(), *self._asked())
-        arrays = [(a, a.copy()) for a in parts]
+        groups = self.state, self._asked(), self.motion, *self.motion
+        parts = chain.from_iterable(of for of in groups if isinstance(of, tuple))
+        arrays = [(a, a.copy()) for a in parts if isinstance(a, np.ndarray)]
         names = ('time', '_last_step', '_law_of', '_scale', '_started')
         fields, shift = {n: getattr(self, n) for n in names}, self._means.shift
         scale = self.inertia.scale
@@ -359,7 +357,7 @@ class Stepper:
     @property
     def contacts(self) -> Array:
         """Force (balls, solids, 3) [N] on every ball, base_link, at the end of the last step."""
-        return self.motion.touch[:, :, :3].copy()
+        return self.motion.touch.force.copy()
 
     @property
     def tip(self) -> Array:

@@ -105,7 +105,9 @@ class HapticDevice:
             angle=np.zeros(na),
             wrench=np.zeros(6),
             old=copy_state(self.equilibrium.scratch[1]),
-            progress=np.zeros(kernels.PROGRESS),
+            progress=kernels.Progress(
+                np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.zeros(1, np.int64)
+            ),
             work=np.zeros(kernels.ports_workspace(na, ns, 5)),
         )
         self.tolerance = LOOP_TOLERANCE
@@ -152,7 +154,8 @@ class HapticDevice:
         """
         kernels.free_wrench(self.ports.axes, force, self._parts.wrench)
         self._parts.angle[:] = angle
-        self._parts.progress[:] = 0.0
+        progress = self._parts.progress
+        progress.next[0] = progress.steps[0] = 0
 
     def go_on(self, whole: bool = False) -> Code | None:
         """Compute the next part of a solution, or all the rest of it.
@@ -167,7 +170,7 @@ class HapticDevice:
     @property
     def iterations(self) -> int:
         """Steps of the last solution."""
-        return int(self._parts.progress[kernels.STEPS])
+        return int(self._parts.progress.steps[0])
 
     def place(self) -> Array:
         """Return where the handle is along its five directions, shape (5,) [m, rad]."""

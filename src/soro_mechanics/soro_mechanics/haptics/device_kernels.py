@@ -5,6 +5,9 @@
 After an elimination with motor columns every rod knows its stiffness between its motor and the
 handle, so motors and handle together make one small matrix; its inverse gives every block of W.
 Coordinates are ordered motors, then the six motions of the handle in its own axes.
+
+Source: Koehler 2023, eqs (8), (16); the elimination is derived here and checked by differences in
+test_haptic_device.py.
 """
 
 import math
@@ -28,24 +31,29 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     SINGULAR,
 )
-from soro_mechanics.numerics.dense_kernels import solve_in_place
+from soro_mechanics.numerics.dense_kernels import cholesky, solve_in_place, solve_lower
 from soro_mechanics.numerics.lie_kernels import (
     compose,
     se3_exp,
     so3_log,
     so3_right_jacobian_inverse,
 )
-from soro_mechanics.numerics.qp_kernels import cholesky, solve_lower
 
 # How a solution ends, or that there is more to do; NOT_THERE: a state that is no equilibrium yet.
 DONE, NOT_STABLE, NOT_FINITE, NOT_THERE, UNDER_WAY = 0, 1, 2, 3, 4
 
-# Entries of `Device.progress`: what is to be done next, the part of what was asked for that the
-# last step reached, the scaled residual after it, and the number of steps.
-NEXT, REACHED, RESIDUAL, STEPS = 0, 1, 2, 3
-PROGRESS = 4
-STEP, ELIMINATE, READ = 0.0, 1.0, 2.0
+STEP, ELIMINATE, READ = 0, 1, 2  # what is to be done next
 NO_RESIDUAL = 1e300  # `evaluate` returns this where something is not finite
+
+
+@by_reference
+class Progress(NamedTuple):
+    """How far a solution is, all (1,)."""
+
+    next: NDArray[np.int64]  # STEP, ELIMINATE or READ
+    reached: NDArray[np.float64]  # by the last step, part of what was asked for
+    residual: NDArray[np.float64]  # scaled, after that step
+    steps: NDArray[np.int64]  # taken
 
 
 @by_reference
@@ -63,20 +71,24 @@ class Device(NamedTuple):
     angle: NDArray[np.float64]  # (na,) of the motors
     wrench: NDArray[np.float64]  # (6,) on the handle
     old: State  # scratch
-    progress: NDArray[np.float64]  # (PROGRESS,)
+    progress: Progress
     work: NDArray[np.float64]  # (`ports_workspace`,)
 
 
 @kernel
 def ports_workspace(na, ns, ne):
-    """Return the length of the float workspace of `read_ports`."""
+    """Return the length of the float workspace of `read_ports`: na motors, ns sensors, ne axes."""
     n = na + 6
     return 2 * n * n + 2 * n * (na + ne + ns) + 200  # 187 for the sensors
 
 
 @kernel
 def _stiffness(w, motor_rod, k):
-    """Write the stiffness between motors and handle, symmetric part."""
+    """Write the stiffness between motors and handle, symmetric part: (k + k^T) / 2.
+
+    w: Work, eliminated with motor columns; motor_rod (na,); k (na + 6, na + 6): out [N m/rad, N/m,
+    N].
+    """
     na = motor_rod.shape[0]
     n = na + 6
     for i in range(n):
@@ -96,11 +108,12 @@ def _stiffness(w, motor_rod, k):
 
 @kernel
 def _sensor_row(s, w, state, d, q, rates, rest, out):
-    """Write value and gradient of sensor q: sum of weight * rotation about the motor axis (16).
+    """Write the gradient of sensor q: sum of weight * rotation about the motor axis (16).
 
-    rates (3, 6, 8) and rest (7, 3) are scratch; columns of rates are the handle (6), the motor,
-    and the correction that the last assembly still asks for. Returns the value with the correction
-    of the inner nodes, that of the handle left out.
+    d log(R) = J_r^-1 (own turn of the node - turn of the base seen from it). Returns the value [m]
+    with the correction of the inner nodes, that of the handle left out. s: Structure; w: Work;
+    state: State; d: Device; out (na + 6,); rates (3, 6, 8), rest (7, 3): scratch, columns of rates
+    are the handle (6), the motor, and the correction that the last assembly still asks for.
     """
     r, a, na = d.sensor_rod[q], d.sensor_motor[q], d.motor_rod.shape[0]
     nodes, weights, motor_axis = d.nodes[q], d.weights[q], d.motor_axis[a]
@@ -161,7 +174,12 @@ def _sensor_row(s, w, state, d, q, rates, rest, out):
 
 @kernel
 def read_ports(s, x, w, state, d, p):
-    """Write `Ports` p from an assembly with gradients."""
+    """Write `Ports` p from an assembly with gradients: W = H k^-1 H^T.
+
+    H (na + 5 + ns, na + 6): rows of motors, effector and sensors; k: `_stiffness`. Torques,
+    sensors and pose are corrected to first order by what the assembly lacks to equilibrium. s:
+    Structure; x: Inputs; w: Work; state: State; d: Device. Returns DONE or NOT_STABLE.
+    """
     na, ns, ne, work = d.motor_rod.shape[0], d.sensor_rod.shape[0], 5, d.work
     n, total = na + 6, na + ne + ns
     k, work = work[: n * n].reshape((n, n)), work[n * n :]
@@ -230,7 +248,11 @@ def read_ports(s, x, w, state, d, p):
 
 @kernel
 def _correction(w, twist):
-    """Write the step of the handle that the last assembly asks for, motors and load held."""
+    """Write the step of the handle that the last assembly asks for, motors and load held.
+
+    twist (6,): a wrench in its axes, then K^-1 (wrench - residual), out [m, rad]; w: Work, with K.
+    Returns False where K is singular.
+    """
     a = w.dense
     for i in range(6):
         for j in range(6):
@@ -247,12 +269,9 @@ def _correction(w, twist):
 def take_step(s, x, w, state, d):
     """Step from the last assembly towards the motor angles and the wrench on the handle in `d`.
 
-    What was reached is in `x`: all of it, or a part where the step would be too long.
-
-    Returns
-    -------
-    status : int
-    part : float
+    What was reached is in x: all of it, or a part where the step would be too long. s: Structure;
+    x: Inputs; w: Work; state: State, out; d: Device. Returns DONE, NOT_STABLE or NOT_FINITE, and
+    the part.
     """
     g, body, motor_rod, angle, wrench = state.body[d.body], d.body, d.motor_rod, d.angle, d.wrench
     params = 1 + s.counts.slots
@@ -287,41 +306,39 @@ def take_step(s, x, w, state, d):
 
 @kernel
 def go_on(s, x, w, state, d, p, ends, whole):
-    """Do the next part of a solution, or with `whole` all the rest of it, see `Device.progress`.
+    """Do the next part of a solution, or with `whole` all the rest of it, see `Progress`.
 
     A step, its elimination, both again until the residual is below `ends[0]` or after `ends[1]`
-    steps, the ports.
-
-    Returns
-    -------
-    status
+    steps, the ports. s: Structure; x: Inputs; w: Work; state: State; d: Device; p: Ports, out.
+    Returns how it ended: DONE, NOT_STABLE, NOT_FINITE, NOT_THERE, or UNDER_WAY.
     """
     progress = d.progress
     while True:
-        if progress[NEXT] == STEP:  # along the last linearisation
-            status, progress[REACHED] = take_step(s, x, w, state, d)
+        if progress.next[0] == STEP:  # along the last linearisation
+            status, progress.reached[0] = take_step(s, x, w, state, d)
             if status != DONE:
                 return status
-            progress[STEPS] += 1.0
-            progress[RESIDUAL] = evaluate(s, x, state, w, True, False, LANES)
-            progress[NEXT] = ELIMINATE
+            progress.steps[0] += 1
+            progress.residual[0] = evaluate(s, x, state, w, True, False, LANES)
+            progress.next[0] = ELIMINATE
         else:
-            arrived = progress[REACHED] == 1.0 and progress[RESIDUAL] <= ends[0]
-            if progress[NEXT] == READ:
+            arrived = progress.reached[0] == 1.0 and progress.residual[0] <= ends[0]
+            if progress.next[0] == READ:
                 if read_ports(s, x, w, state, d, p) != DONE:
                     return NOT_STABLE
                 return DONE if arrived else NOT_THERE
-            good = progress[RESIDUAL] < NO_RESIDUAL  # one that is no number shows here too
+            good = progress.residual[0] < NO_RESIDUAL  # one that is no number shows here too
             if not good or condense(s, x, state, w, True, False) == SINGULAR:
                 return NOT_STABLE
-            progress[NEXT] = READ if arrived or progress[STEPS] >= ends[1] else STEP
+            done = arrived or progress.steps[0] >= ends[1]
+            progress.next[0] = READ if done else STEP
         if not whole:
             return UNDER_WAY
 
 
 @kernel
 def _finite(vector):
-    """Whether every number of a vector is finite."""
+    """Whether every number of a vector (n,) is finite."""
     for i in range(vector.shape[0]):
         if not math.isfinite(vector[i]):
             return False
@@ -330,7 +347,7 @@ def _finite(vector):
 
 @kernel
 def free_wrench(axes, force, wrench):
-    """Write the wrench (6,) of a force along the effector directions."""
+    """Write the wrench (6,) [N, N m], out, of a force (ne,) along axes (6, ne): axes force."""
     for i in range(6):
         wrench[i] = 0.0
         for e in range(force.shape[0]):

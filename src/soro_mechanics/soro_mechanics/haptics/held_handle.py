@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array
+from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.core.errors import InvalidInput
 from soro_mechanics.dynamics.modes import modes
 from soro_mechanics.dynamics.stepper import Options, Stepper
@@ -53,18 +53,18 @@ class HeldHandle:
     """
 
     def __init__(self, device: HapticDevice, damping_ratio: float) -> None:
-        self._device, self._gravity = device, device.gravity
-        still = np.zeros(device.sizes[0])
+        self._device, still = device, np.zeros(device.sizes[0])
+        unloaded = LoadCase(gravity=device.gravity)
         self.stepper = Stepper(with_hand(device.network.spec), still, Options(trusted=TRUSTED))
         self._tip, self._across = self.stepper.layout.tip_body, device.across
-        self.stepper.rest(still, np.zeros(6), self._gravity)
+        self.stepper.rest(still, unloaded)
         omega = 2.0 * math.pi * float(modes(self.stepper, 1).frequency[0])
         m = self.stepper.motion
         m.retardation[:] = 2.0 * damping_ratio / omega
         m.retardation[SPRING], m.retardation[DAMPER] = 0.0, DAMPER_TIME
         self._bare = m.body_mass[self._tip].copy()
-        self.stepper.step(STEP, still, np.zeros(6), self._gravity)  # compiles what a step calls
-        self.stepper.rest(still, np.zeros(6), self._gravity)
+        self.stepper.step(STEP, still, unloaded)  # compiles what a step calls
+        self.stepper.rest(still, unloaded)
         self._angle, self._due, self.restarts, self.hand_force = still, 0.0, 0, np.zeros(5)
         self._asked = np.empty(0)
         self._look()
@@ -118,11 +118,11 @@ class HeldHandle:
             of.inputs.stiffness[rod] = (own * law) @ own.T + BOUND
             of.inputs.section[rod, :6] = own @ rest / of.inputs.length[rod]
         m.body_mass[self._tip] = self._bare + (own * hand.mass) @ own.T
-        wrench = self.axes @ hand.force
-        if not of.step(length, angle, wrench, self._gravity).taken:
+        load = LoadCase(self.axes @ hand.force, gravity=self._device.gravity)
+        if not of.step(length, angle, load).taken:
             self.restarts += 1
             try:
-                of.rest(angle, wrench, self._gravity)
+                of.rest(angle, load)
             except InvalidInput:
                 return
         self._look()

@@ -168,7 +168,7 @@ class EnergyMonitor:
 
     def __init__(self, setup: RenderingSetup) -> None:
         self.capacity = float(setup.energy)
-        self.state = np.zeros(kernels.MONITOR)
+        self.state = kernels.Monitor(*np.zeros((6, 1)))
         self.last_pose, self.last_wrench = np.eye(4), np.zeros(6)
         self.moved = np.zeros(6)
         self.arrays = self.state, self.last_pose, self.last_wrench, self.moved
@@ -176,40 +176,41 @@ class EnergyMonitor:
 
     def reset(self) -> None:
         """Start anew, with the full allowance."""
-        self.state[:] = 0.0
-        self.state[[kernels.TANK, kernels.LEFT]] = self.capacity
+        for part in self.state:
+            part[:] = 0.0
+        self.state.tank[:] = self.state.left[:] = self.capacity
         self._renewed = self._least = 0.0  # by renewals, and `lowest` until the last of them [J]
 
     def jump(self) -> None:
         """Count no motion until the next sample: other sensors are used from there on."""
-        self.state[kernels.STARTED] = 0.0
+        self.state.started[:] = 0.0
 
     def renew(self) -> None:
         """Give the allowance anew, as a contact begins: earlier ones may have spent it."""
-        spent = max(0.0, self.capacity - float(self.state[kernels.TANK]))
+        spent = max(0.0, self.capacity - float(self.state.tank[0]))
         self._least, self._renewed = self.lowest, self._renewed + spent
-        self.state[kernels.TANK] += spent
-        self.state[kernels.LOWEST] = self.received
+        self.state.tank[:] += spent
+        self.state.lowest[:] = self.received
 
     @property
     def left(self) -> float:
         """What the motors may still give, at the last tick [J]."""
-        return float(self.state[kernels.LEFT])
+        return float(self.state.left[0])
 
     @property
     def received(self) -> float:
         """Energy that the hand gave since the start, negative: got [J]."""
-        return float(self.state[kernels.RECEIVED])
+        return float(self.state.received[0])
 
     @property
     def lowest(self) -> float:
         """Least of `received` and what was renewed [J]: passive above minus the allowance."""
-        return min(self._least, float(self.state[kernels.LOWEST]) + self._renewed)
+        return min(self._least, float(self.state.lowest[0]) + self._renewed)
 
     @property
     def limited(self) -> int:
         """Number of steps that were shortened."""
-        return int(self.state[kernels.LIMITED])
+        return int(self.state.limited[0])
 
     def update(self, pose: Array, wrench: Array) -> None:
         """Take one sample; `moved` is the twist of the hand since the last one then."""

@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of haptic rendering (Koehler 2023, eqs 23-30); words and checks in `rendering`."""
+"""Kernels of haptic rendering (Koehler 2023, eqs 23-30); words and checks in `rendering`.
+
+Source: Koehler 2023, eqs (8), (23)-(30); the energy limit is derived here and checked against
+balances in test_rendering.py.
+"""
 
 from typing import NamedTuple
 
@@ -11,24 +15,13 @@ from soro_mechanics.compilation.kernels import kernel, makes_arrays
 from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.haptics.sensing_kernels import sense_effector, SENSED, weigh_sensors
 from soro_mechanics.haptics.watch_kernels import follow_strips
+from soro_mechanics.numerics.dense_kernels import cholesky, solve_lower, solve_upper
 from soro_mechanics.numerics.lie_kernels import pose_error, so3_exp
-from soro_mechanics.numerics.qp_kernels import (
-    Bounds,
-    cholesky,
-    OPTIMAL,
-    solve_lower,
-    solve_qp,
-    solve_upper,
-    workspace_size,
-)
+from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
 RENDERED = 0
 LIMITS_CONTRADICT = 1
 NOT_SOLVED = 2
-
-# Entries of the energy monitor's state.
-TANK, LEFT, RECEIVED, LOWEST, LIMITED, STARTED = 0, 1, 2, 3, 4, 5
-MONITOR = 6
 
 Floats = NDArray[np.float64]
 
@@ -51,10 +44,22 @@ class Rendered(NamedTuple):
 
 
 @by_reference
+class Monitor(NamedTuple):
+    """State of the energy monitor, all (1,), energies [J]; see `EnergyMonitor`."""
+
+    tank: Floats  # what the motors may give, what the legs store included
+    left: Floats  # of it at the last tick, without that
+    received: Floats  # what the hand gave since the start
+    lowest: Floats  # least of that
+    limited: Floats  # steps that were shortened
+    started: Floats  # 0 until the first sample
+
+
+@by_reference
 class Felt(NamedTuple):
     """What is kept of the hand from sample to sample."""
 
-    monitor: Floats  # (MONITOR,)
+    monitor: Monitor
     last_pose: Floats  # (4, 4)
     last_wrench: Floats  # (6,)
     moved: Floats  # (6,) twist since the last sample
@@ -68,7 +73,7 @@ class Commanded(NamedTuple):
     """What limits commands, and the last one."""
 
     capacity: float  # of the tank
-    monitor: Floats  # (MONITOR,)
+    monitor: Monitor
     command: Floats  # (na,)
     step: Floats  # (na,)
     work: Floats
@@ -76,13 +81,17 @@ class Commanded(NamedTuple):
 
 @kernel
 def rendering_workspace(na, ne):
-    """Return the length of the float workspace of `render`."""
+    """Return the length of the float workspace of `render`: na motors, ne directions."""
     return 3 * na * na + 9 * na + 2 * ne + 46 + workspace_size(na, 2 * na)
 
 
 @kernel
 def _goal_offset(p, hand, goal, scratch, offset):
-    """Write delta_e^0 of (26) without the force term: linearisation minus goal, along the axes."""
+    """Write delta_e^0 of (26) without the force term: linearisation minus goal, along the axes.
+
+    offset = -axes^T (twist from p.pose to the hand moved by goal). p: Ports; hand (4, 4): pose;
+    goal (6,): twist from it [m, rad]; scratch (31,); offset (ne,): out.
+    """
     target = scratch[:16].reshape((4, 4))
     turn = scratch[16:25].reshape((3, 3))
     twist = scratch[25:31]
@@ -106,18 +115,10 @@ def _goal_offset(p, hand, goal, scratch, offset):
 def render(p, hand, goal, goal_force, r):
     """Find motor angles that bring the hand to the goal while it keeps the goal force.
 
-    Parameters
-    ----------
-    p : Ports
-        The linearisation.
-    hand : (4, 4); goal, goal_force : (6,)
-        Sensed pose, twist from it to the goal, force of the hand assumed at the goal.
-    r : Rendered
-        Weights and limits; `torque_change` and `angle` are the result, unless the status tells.
-
-    Returns
-    -------
-    status
+    (26)-(28): the torques' change x of least 1/2 |w^1/2 (W_ea x + offset)|^2 + alpha/2
+    lambda.W_aa.lambda within the limits; (29) gives the angles. p: Ports; hand (4, 4): sensed
+    pose; goal, goal_force (6,): twist from it to the goal, and force of the hand assumed there; r:
+    Rendered, `torque_change` and `angle` out. Returns RENDERED, LIMITS_CONTRADICT or NOT_SOLVED.
     """
     na, ne = p.angle.shape[0], p.force.shape[0]
     w, axes, weight, work = p.compliance, p.axes, r.weight, r.work
@@ -176,22 +177,19 @@ def render(p, hand, goal, goal_force, r):
 
 @kernel
 def limit_workspace(na, ne):
-    """Return the length of the float workspace of `limit_command`."""
+    """Return the length of the float workspace of `limit_command`: na motors, ne directions."""
     return na * na + ne * na + 2 * ne * ne + na + 3 * ne
 
 
 @kernel
 def stored_energy(p, z, wrench, command, step, work):
-    """Energy the hand gets if it relaxes once the motors are where they were told to go.
+    """Return the energy [J] the hand gets if it relaxes once the motors are at the command.
 
     With J = W_ea W_aa^-1 (8) and C = W_ee - J W_ae the compliance of the hand with the motors
     held, the motors' lag changes the hand's force to f - C^-1 J (command - angle), and that stores
-    1/2 f.C.f. A further step s adds -f.J s + 1/2 (J s).C^-1 J s to it.
-
-    Returns
-    -------
-    stored, linear and quadratic coefficient of what a share of the step adds; NaN where W is not
-    positive definite
+    1/2 f.C.f. A further step s adds -f.J s + 1/2 (J s).C^-1 J s: its linear and quadratic part are
+    returned too, for a share of the step; NaN where W is not positive definite. p: Ports; z (nz,):
+    see `Sensed`; wrench (6,): of the hand; command, step (na,) [rad]; work: see `limit_workspace`.
     """
     na, ne, w = p.angle.shape[0], p.force.shape[0], p.compliance
     chol, work = work[: na * na].reshape((na, na)), work[na * na :]
@@ -242,22 +240,23 @@ def stored_energy(p, z, wrench, command, step, work):
 @makes_arrays
 @kernel
 def watch_energy(monitor, last_pose, last_wrench, pose, wrench, moved):
-    """Add the energy that the hand gave since the last sample to the tank.
+    """Add the energy that the hand gave since the last sample to the tank [J].
 
-    Trapezoidal rule on force and sensed motion, in which independent noise of successive samples
-    has zero mean. Writes the twist since the last sample to ``moved`` (6,).
+    (wrench + last_wrench).moved / 2: the trapezoidal rule on force and sensed motion, in which
+    independent noise of successive samples has zero mean. monitor: Monitor; last_pose (4, 4),
+    last_wrench (6,): replaced by pose and wrench; moved (6,): twist since then, out.
     """
-    if monitor[STARTED] == 0.0:
-        monitor[STARTED] = 1.0
+    if monitor.started[0] == 0.0:
+        monitor.started[0] = 1.0
         moved[:] = 0.0
     else:
         pose_error(last_pose, pose, moved)
         given = 0.0
         for k in range(6):
             given += 0.5 * (wrench[k] + last_wrench[k]) * moved[k]
-        monitor[RECEIVED] += given
-        monitor[LOWEST] = min(monitor[LOWEST], monitor[RECEIVED])
-        monitor[TANK] += given
+        monitor.received[0] += given
+        monitor.lowest[0] = min(monitor.lowest[0], monitor.received[0])
+        monitor.tank[0] += given
     for i in range(4):
         for j in range(4):
             last_pose[i, j] = pose[i, j]
@@ -268,7 +267,8 @@ def watch_energy(monitor, last_pose, last_wrench, pose, wrench, moved):
 def feel(p, s, t, f, encoder, sensor, used, times):
     """Follow strips, sense, watch energy and speed: one call of every tick; as `sense_effector`.
 
-    p, s, t, f : Ports, Sensed, Strips, Felt; `times` since the last sample, and since an estimate.
+    p: Ports; s: Sensed; t: Strips; f: Felt; encoder (na,) [rad]; sensor (ns,) [m]; used (ns,):
+    zero leaves one out; times: since the last sample, and since an estimate [s].
     """
     follow_strips(t, sensor, times[0])
     weigh_sensors(s, used, t.deviation, t.unseen, f.drift)
@@ -283,11 +283,11 @@ def feel(p, s, t, f, encoder, sensor, used, times):
 def limit_command(p, s, target, smoothing, largest_step, c):
     """Move the command towards the target: low-pass (30), rate limit, energy limit.
 
-    p, s, c : Ports, Sensed, Commanded; `smoothing`: share of the way to the target.
-
     What the motors may still give is the tank less what the legs store against the hand, which
-    comes back whatever the motors do. A step that would store more than is left is shortened; with
-    nothing left the motors only yield, and the device is a passive spring.
+    comes back whatever the motors do. Of a step that would store more than is left the share x is
+    taken with quadratic x^2 + linear x = left; with nothing left the motors only yield, and the
+    device is a passive spring. p: Ports; s: Sensed; target (na,) [rad]; smoothing: share of the
+    way to it; largest_step (na,) [rad]; c: Commanded, command out.
     """
     step, monitor = c.step, c.monitor
     share = 1.0
@@ -299,9 +299,9 @@ def limit_command(p, s, target, smoothing, largest_step, c):
         step[i] *= share
     stored, linear, quadratic = stored_energy(p, s.z, s.wrench, c.command, step, c.work)
     # A surplus from long ago is not kept: it could be spent at once.
-    monitor[TANK] = min(monitor[TANK], c.capacity + stored)
-    monitor[LEFT] = monitor[TANK] - stored
-    left = max(monitor[LEFT], 0.0)
+    monitor.tank[0] = min(monitor.tank[0], c.capacity + stored)
+    monitor.left[0] = monitor.tank[0] - stored
+    left = max(monitor.left[0], 0.0)
     share = 1.0
     if not linear + quadratic <= left:
         # The larger root of quadratic x^2 + linear x = left, written without cancellation.
@@ -312,13 +312,16 @@ def limit_command(p, s, target, smoothing, largest_step, c):
             share = (root - linear) / (2.0 * quadratic)
         else:
             share = 0.0  # not a number: W is not that of a stable device
-        monitor[LIMITED] += 1.0
+        monitor.limited[0] += 1.0
     for i in range(step.shape[0]):
         c.command[i] += share * step[i]
 
 
 @kernel
 def smooth_speed(twist, dt, smoothing, speed):
-    """Update the filtered velocity of the hand, shape (6,)."""
+    """Update the filtered speed (6,) of the hand: speed += smoothing (twist / dt - speed).
+
+    twist (6,): of the hand [m, rad] in the time dt [s]; smoothing: weight of a new sample.
+    """
     for k in range(6):
         speed[k] += smoothing * (twist[k] / dt - speed[k])

@@ -3,6 +3,8 @@
 """Kernels of the sensing problem (Koehler 2023, eqs 17-22); words and checks in `sensing`.
 
 The unknowns z are the changes of motor torques and hand force, in this order: nz = na + ne.
+
+Source: Koehler 2023, eqs (17)-(22); prior and bounds are derived here: test_sensing.py.
 """
 
 import math
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.compilation.kernels_by_reference import by_reference
+from soro_mechanics.numerics.dense_kernels import invert_upper, triangularise
 from soro_mechanics.numerics.lie_kernels import so3_exp
 from soro_mechanics.numerics.qp_kernels import Bounds, OPTIMAL, solve_qp, workspace_size
 
@@ -64,33 +67,40 @@ class Sensed(NamedTuple):
 
 @kernel
 def sensing_workspace(na, ne, ns):
-    """Return the length of the float workspace of `sense`."""
+    """Return the length of the float workspace of `sense`: na motors, ne axes, ns sensors."""
     nz = na + ne
     rows = na + ns + nz
     return rows * nz + rows + 3 * nz * nz + 7 * nz + workspace_size(nz, nz)
 
 
 @kernel
-def _stack(p, s, matrix, right):
-    """Write the weighted rows: encoders, sensors (18), then what is known beforehand."""
+def _stack(p, s, matrix):
+    """Write the weighted rows: encoders, sensors (18), then what is known beforehand.
+
+    weight (W z + offset) = 0 and prior (z + state) = 0. p: Ports; s: Sensed; matrix (na + ns + nz,
+    nz + 1): out, right sides last.
+    """
     na, nz = p.angle.shape[0], s.z.shape[0]
     rows = s.offset.shape[0]
     for i in range(rows):
         port = i if i < na else nz + i - na
         for j in range(nz):
             matrix[i, j] = s.weight[i] * p.compliance[port, j]
-        right[i] = -s.weight[i] * s.offset[i]
+        matrix[i, nz] = -s.weight[i] * s.offset[i]
     for j in range(nz):
         for k in range(nz):
             matrix[rows + j, k] = 0.0
         matrix[rows + j, j] = s.prior[j]
-        right[rows + j] = -s.prior[j] * s.state[j]
+        matrix[rows + j, nz] = -s.prior[j] * s.state[j]
 
 
 @kernel
 def _scale_columns(matrix, scale):
-    """Give every column unit length; returns False where a column is empty."""
-    for j in range(matrix.shape[1]):
+    """Give every column of matrix (rows, nz or more) unit length; whether none is empty.
+
+    scale (nz,): out, 1 / |column|.
+    """
+    for j in range(scale.shape[0]):
         s = 0.0
         for i in range(matrix.shape[0]):
             s += matrix[i, j] * matrix[i, j]
@@ -103,55 +113,12 @@ def _scale_columns(matrix, scale):
 
 
 @kernel
-def _reflect(matrix, right):
-    """Overwrite the upper triangle of matrix with R of its QR factors, right with Q^T right."""
-    rows, columns = matrix.shape
-    for k in range(columns):
-        s = 0.0
-        for i in range(k, rows):
-            s += matrix[i, k] * matrix[i, k]
-        length = np.sqrt(s)
-        if length == 0.0:
-            continue
-        diagonal = -length if matrix[k, k] > 0.0 else length
-        head = matrix[k, k] - diagonal
-        # v = (head, column below): H = 1 - v v^T / (length * |head|)
-        factor = 1.0 / (length * abs(head))
-        for j in range(k + 1, columns):
-            t = head * matrix[k, j]
-            for i in range(k + 1, rows):
-                t += matrix[i, k] * matrix[i, j]
-            t *= factor
-            matrix[k, j] -= t * head
-            for i in range(k + 1, rows):
-                matrix[i, j] -= t * matrix[i, k]
-        t = head * right[k]
-        for i in range(k + 1, rows):
-            t += matrix[i, k] * right[i]
-        t *= factor
-        right[k] -= t * head
-        for i in range(k + 1, rows):
-            right[i] -= t * matrix[i, k]
-        matrix[k, k] = diagonal
+def _solve_bounded(triangle, scale, low, high, z, work, index):
+    """Minimise |R z - right| under bounds on scale z, z (nz,) and all else scaled; the status.
 
-
-@kernel
-def _invert_upper(matrix, n, out):
-    """Write the inverse of the upper triangle."""
-    for j in range(n):
-        for i in range(n):
-            out[i, j] = 0.0
-        out[j, j] = 1.0 / matrix[j, j]
-        for i in range(j - 1, -1, -1):
-            s = 0.0
-            for k in range(i + 1, j + 1):
-                s += matrix[i, k] * out[k, j]
-            out[i, j] = -s / matrix[i, i]
-
-
-@kernel
-def _solve_bounded(triangle, right, scale, low, high, z, work, index):
-    """Minimise |R z - right| under bounds on z / scale, with all in scaled unknowns."""
+    triangle (nz, nz + 1): R, right in its last column; scale, low, high (nz,); z: out; work:
+    scratch, 2 nz^2 + 4 nz and that of `solve_qp`; index (nz,): scratch.
+    """
     nz = z.shape[0]
     h = work[: nz * nz].reshape((nz, nz))
     eye = work[nz * nz : 2 * nz * nz].reshape((nz, nz))
@@ -165,7 +132,7 @@ def _solve_bounded(triangle, right, scale, low, high, z, work, index):
     for i in range(nz):
         g[i] = 0.0
         for k in range(i + 1):
-            g[i] -= triangle[k, i] * right[k]
+            g[i] -= triangle[k, i] * triangle[k, nz]
         for j in range(nz):
             s = 0.0
             for k in range(min(i, j) + 1):
@@ -181,43 +148,41 @@ def _solve_bounded(triangle, right, scale, low, high, z, work, index):
 
 @kernel
 def sense(p, s):
-    """Solve (19)-(20) with weights, prior knowledge and bounds.
+    """Solve (19)-(20) with weights, prior knowledge and bounds: z and its covariance (R^T R)^-1.
 
-    Writes z and its covariance, both untouched unless SENSED. Returns status, and whether a bound
-    is active.
+    p: Ports; s: Sensed, z and covariance out, both untouched unless SENSED. Returns SENSED,
+    UNOBSERVABLE, BOUNDS_CONTRADICT or NOT_FINITE, and whether a bound is active.
     """
     nz = s.z.shape[0]
     rows = s.offset.shape[0] + nz
-    matrix = s.work[: rows * nz].reshape((rows, nz))
-    work = s.work[rows * nz :]
-    right, work = work[:rows], work[rows:]
+    matrix = s.work[: rows * (nz + 1)].reshape((rows, nz + 1))
+    work = s.work[rows * (nz + 1) :]
     inverse, work = work[: nz * nz].reshape((nz, nz)), work[nz * nz :]
     scale, work = work[:nz], work[nz:]
     scaled, work = work[:nz], work[nz:]
-    _stack(p, s, matrix, right)
+    _stack(p, s, matrix)
     total = 0.0
     for i in range(rows):
-        total += right[i]
-        for j in range(nz):
+        for j in range(nz + 1):
             total += matrix[i, j]
     if not np.isfinite(total):
         return NOT_FINITE, False
     if not _scale_columns(matrix, scale):
         return UNOBSERVABLE, False
-    _reflect(matrix, right)
+    triangularise(matrix, nz)
     for j in range(nz):
         if abs(matrix[j, j]) < RANK:
             return UNOBSERVABLE, False
-    _invert_upper(matrix, nz, inverse)
+    invert_upper(matrix, nz, inverse)
     bounded = False
     for i in range(nz):
         v = 0.0
         for k in range(i, nz):
-            v += inverse[i, k] * right[k]
+            v += inverse[i, k] * matrix[k, nz]
         scaled[i] = v
         bounded = bounded or v * scale[i] < s.low[i] or v * scale[i] > s.high[i]
     if bounded:
-        found = _solve_bounded(matrix, right, scale, s.low, s.high, scaled, work, s.index)
+        found = _solve_bounded(matrix, scale, s.low, s.high, scaled, work, s.index)
         if found != OPTIMAL:
             return BOUNDS_CONTRADICT, True
     for i in range(nz):
@@ -232,7 +197,10 @@ def sense(p, s):
 
 @kernel
 def effector_state(p, s):
-    """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip."""
+    """Write pose and wrench of the hand (21)-(22), and their covariances, base axes at the tip.
+
+    twist = axes W_e z, wrench = axes (force + z_e); covariances J C J^T. p: Ports; s: Sensed, out.
+    """
     na, ne, nz = p.angle.shape[0], p.force.shape[0], s.z.shape[0]
     w, axes, scratch = p.compliance, p.axes, s.scratch
     twist, rotation = scratch[0, :6], scratch[1:5, :3]
@@ -278,7 +246,10 @@ def effector_state(p, s):
 
 @kernel
 def weigh_sensors(s, used, deviation, more, drift):
-    """Weigh sensors (ns,) by what they err by altogether: `deviation`, `more` and `drift`."""
+    """Weigh sensors (ns,) by what they err by altogether: used / |(deviation, more, drift)|.
+
+    s: Sensed, weight out [1/m]; used (ns,): zero leaves one out; deviation, more, drift (ns,) [m].
+    """
     first = s.weight.shape[0] - used.shape[0]
     for i in range(used.shape[0]):
         total = math.hypot(deviation[i], math.hypot(more[i], drift[i]))
@@ -287,7 +258,10 @@ def weigh_sensors(s, used, deviation, more, drift):
 
 @kernel
 def sense_effector(p, encoder, sensor, s):
-    """Do one tick of sensing: measurements in, pose and wrench of the hand out."""
+    """Do one tick of sensing: measurements in, pose and wrench of the hand out; as `sense`.
+
+    p: Ports; encoder (na,) [rad]; sensor (ns,) [m]; s: Sensed, out.
+    """
     na = p.angle.shape[0]
     for i in range(na):
         # A measurement that is left out may be NaN: its weight is zero, its offset must be too.

@@ -144,12 +144,11 @@ class VirtualEnvironment:
             seeded=np.zeros((n, 2), bool),
             feel=kernels.Feel(**felt),
             neutral=axes,
+            found=kernels.Rows(*map(np.zeros, kernels.ROWS)),
         )
         self.live = LiveParts(self.objects, frames, self.compiled.contact, feel.coupling, drag)
-        self._work = np.zeros(kernels.WORK)
-        self._rows = self._work[:36].reshape(6, 6)
         self.goal, self.force = np.zeros(6), np.zeros(6)
-        self.apart = self._work[kernels.APART]
+        self.apart = self.compiled.found.apart
         self.constrained = 0
 
     @property
@@ -189,11 +188,9 @@ class VirtualEnvironment:
         if busy:
             live.place(pose, dt)
         hand = kernels.Hand(pose, wrench, speed, dt)
-        self.constrained = kernels.goal_of_environment(
-            self.compiled, hand, self.goal, self.force, self._work
-        )
+        self.constrained = kernels.goal_of_environment(self.compiled, hand, self.goal, self.force)
         if busy:
-            rows = self._rows[: self.constrained]
+            rows = self.compiled.found.rows[: self.constrained]
             live.add_forces(pose, wrench, speed, dt, rows, self.force)
         return self.constrained
 

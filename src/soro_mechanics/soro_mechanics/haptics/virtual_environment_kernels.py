@@ -5,6 +5,9 @@
 Every object gives rows: a unit direction of motion of the tip (axes of base_link, purely linear or
 purely angular), and how far along it the goal lies. Along rows the goal force is the measured one
 (step 2b of Koehler 2023), in all other directions goal and hand coincide without force (step 2a).
+
+Source: Koehler 2023, steps 2a and 2b of the environment; springs, contact and admittance are
+derived here and checked in test_virtual_environment.py.
 """
 
 import math
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel, makes_arrays
 from soro_mechanics.compilation.kernels_by_reference import by_reference
+from soro_mechanics.numerics.dense_kernels import inner
 from soro_mechanics.numerics.lie_kernels import so3_log
 
 HOLD, WALL, BOX, LINE, CIRCLE, ANGLE_LIMIT = 1, 2, 3, 4, 5, 6
@@ -24,8 +28,7 @@ X, Y, Z = 0, 1, 2
 # rad: the goal on a circle is never farther round it than this, also on a small one.
 MAX_TURN = 0.5
 
-WORK = 92  # length of the scratch of goal_of_environment
-APART = slice(90, 92)  # where it leaves how far hand and goal are apart, sliding aside [m, rad]
+ROWS = (6, 6), 6, 6, 6, 6, 2, 6, 3, 3, (3, 3), (3, 3)  # shapes of `Rows`
 
 # Squared sine of the angle to the earlier rows below which a row adds no direction of its own:
 # half a degree, where its distance would be magnified a hundredfold.
@@ -45,6 +48,23 @@ class Feel(NamedTuple):
     default_damping: float
     longest_lead: float
     coupling: float
+
+
+@by_reference
+class Rows(NamedTuple):
+    """Orthonormal directions, and what is wanted along them."""
+
+    rows: Floats  # (6, 6)
+    targets: Floats  # (6,) motion
+    forces: Floats  # (6,)
+    free: Floats  # (6,) force of damping in free directions
+    aside: Floats  # (6,) of the targets, what slides
+    apart: Floats  # (2,) how far hand and goal are apart, sliding aside [m, rad]
+    vector: Floats  # (6,) scratch, as the others
+    local: Floats  # (3,) place in an object's frame
+    turn: Floats  # (3,) from an object to the hand
+    polar: Floats  # (3, 3) frame of a circle at the hand
+    relative: Floats  # (3, 3) orientation in an object's frame
 
 
 @by_reference
@@ -68,6 +88,7 @@ class Objects(NamedTuple):
     # (4, 4) orientation from which ANGLE_LIMIT measures, and which objects other than HOLD hold
     # where they have a rotational stiffness
     neutral: Floats
+    found: Rows
 
 
 class Hand(NamedTuple):
@@ -79,23 +100,13 @@ class Hand(NamedTuple):
     dt: float  # since the last sample [s]
 
 
-class Rows(NamedTuple):
-    """Orthonormal directions, and what is wanted along them."""
-
-    rows: Floats  # (6, 6)
-    targets: Floats  # (6,) motion
-    forces: Floats  # (6,)
-    free: Floats  # (6,) force of damping in free directions
-    aside: Floats  # (6,) of the targets, what slides
-    vector: Floats  # (6,) scratch
-
-
 @makes_arrays
 @kernel
 def _add(g, count, direction, target, force):
-    """Add a row to the orthonormal ones; the earlier row wins where two disagree.
+    """Add a row to the orthonormal ones (Gram-Schmidt); the earlier row wins where two disagree.
 
-    Returns the number of rows. `force` is the goal force along `direction`.
+    g: Rows, out; count: of its rows; direction (6,); target, force: motion [m, rad] and goal force
+    [N, N m] along it. Returns the number of rows.
     """
     if count == 6:
         return count
@@ -124,9 +135,10 @@ def _add(g, count, direction, target, force):
 
 @kernel
 def _spring(distance, stiffness, drag, force):
-    """Return the goal along a row: the surface, moved as far as its compliance yields.
+    """Return the goal along a row [m, rad]: distance + (force - drag) / stiffness.
 
-    `drag` is the force of the damping against motion along the row.
+    distance: of the surface; stiffness: zero is rigid; drag: force of the damping against motion
+    along the row; force: of the hand along it.
     """
     if stiffness == 0.0:
         return distance
@@ -135,7 +147,10 @@ def _spring(distance, stiffness, drag, force):
 
 @kernel
 def _touching(before, depth, push, margin, release):
-    """Whether a one-sided surface acts: inside it, or still pressed on close to it."""
+    """Whether a one-sided surface acts: inside it, or still pressed on close to it.
+
+    before: whether it did; depth: into it; push: force into it; margin, release: see `Feel`.
+    """
     if depth > 0.0:
         return True
     return before and depth > -margin and push > release
@@ -143,7 +158,7 @@ def _touching(before, depth, push, margin, release):
 
 @kernel
 def _direction(frame, axis, angular, out):
-    """Write a frame's axis as a linear or angular direction; returns nothing."""
+    """Write axis of frame (3 or more, 3 or more) as a linear or angular direction out (6,)."""
     for k in range(6):
         out[k] = 0.0
     for k in range(3):
@@ -151,20 +166,15 @@ def _direction(frame, axis, angular, out):
 
 
 @kernel
-def _along(direction, vector):
-    """Return d . v of a direction and a vector (6,)."""
-    s = 0.0
-    for k in range(6):
-        s += direction[k] * vector[k]
-    return s
-
-
-@kernel
 def _hold_rotation(frame, stiffness, turn, hand, g, count):
-    """Add the three rows that hold an orientation; `turn` goes from it to the hand, its axes."""
+    """Add the three rows that hold an orientation; return the number of rows.
+
+    frame (3 or more, 3 or more): its axes; stiffness [N m/rad]; turn (3,) [rad]: from it to the
+    hand, its axes; hand: Hand; g: Rows, out; count: of rows.
+    """
     for axis in range(3):
         _direction(frame, axis, True, g.vector)
-        force = _along(g.vector, hand.wrench)
+        force = inner(g.vector, hand.wrench)
         goal = _spring(-turn[axis], 0.0 if math.isinf(stiffness) else stiffness, 0.0, force)
         count = _add(g, count, g.vector, goal, force)
     return count
@@ -172,9 +182,12 @@ def _hold_rotation(frame, stiffness, turn, hand, g, count):
 
 @kernel
 def _resist(frame, axis, damping, hand, g):
-    """Let the hand move freely along an axis, against damping (hybrid)."""
+    """Let the hand move freely along an axis, against damping (hybrid): g.free += damping v.
+
+    frame, axis: see `_direction`; damping [N s/m]; hand: Hand; g: Rows, out.
+    """
     _direction(frame, axis, False, g.vector)
-    pull = damping * _along(g.vector, hand.speed)
+    pull = damping * inner(g.vector, hand.speed)
     for k in range(6):
         g.free[k] += pull * g.vector[k]
 
@@ -183,8 +196,10 @@ def _resist(frame, axis, damping, hand, g):
 def _lead(e, n, slot, place, push, dt, longest):
     """Move a proxy by the push over the damping; return how far the goal is ahead of the hand.
 
-    The proxy is kept between calls, so that what the motors still lag behind is not lost. The
-    hand hangs on it by a spring, the coupling: the goal is where that spring holds the push.
+    x += push dt / damping; the proxy is kept between calls, so that what the motors still lag
+    behind is not lost. The hand hangs on it by a spring, the coupling: the goal is where that
+    spring holds the push. e: Objects, proxy out; n, slot: object and proxy; place [m]: of the
+    hand; push [N]; dt [s]; longest: lead [m].
     """
     damping = e.damping[n] if e.damping[n] > 0.0 else e.feel.default_damping
     stretch = push / e.feel.coupling
@@ -199,9 +214,13 @@ def _lead(e, n, slot, place, push, dt, longest):
 
 @kernel
 def _advance(e, n, axis, place, hand, slot, g, count):
-    """Move the hand along an axis as it pushes (admittance); `place` is where it is there."""
+    """Move the hand along an axis as it pushes (admittance); return the number of rows.
+
+    e: Objects; n, axis, slot: object, axis of its frame, proxy; place [m]: where the hand is
+    there; hand: Hand; g: Rows, out; count: of rows.
+    """
     _direction(e.frames[n], axis, False, g.vector)
-    push = _along(g.vector, hand.wrench)
+    push = inner(g.vector, hand.wrench)
     lead = _lead(e, n, slot, place, push, hand.dt, e.feel.longest_lead)
     before = count
     count = _add(g, count, g.vector, lead, push)
@@ -214,12 +233,16 @@ def _advance(e, n, axis, place, hand, slot, g, count):
 
 @kernel
 def _surface(e, n, axis, side, depth, hand, g, count):
-    """Add the row of a one-sided surface while it is touched; `side` points out of the wall."""
+    """Add the row of a one-sided surface while it is touched; return the number of rows.
+
+    e: Objects, contact out; n, axis: object, axis of its frame; side: 1 or -1, points out of the
+    wall; depth: of the hand in it [m, rad]; hand: Hand; g: Rows, out; count: of rows.
+    """
     angular = e.shapes[n] == ANGLE_LIMIT
     _direction(e.frames[n], axis, angular, g.vector)
     for k in range(6):
         g.vector[k] *= side
-    force = _along(g.vector, hand.wrench)
+    force = inner(g.vector, hand.wrench)
     margin = e.feel.angular_margin if angular else e.feel.linear_margin
     release = e.feel.release_torque if angular else e.feel.release_force
     slot = 0 if angular else axis
@@ -230,7 +253,7 @@ def _surface(e, n, axis, side, depth, hand, g, count):
         return count
     e.contact[n, slot] = side
     stiffness = e.rotational_stiffness[n] if angular else e.stiffness[n]
-    drag = 0.0 if angular else e.surface_damping[n] * _along(g.vector, hand.speed)
+    drag = 0.0 if angular else e.surface_damping[n] * inner(g.vector, hand.speed)
     if drag > 0.0:  # the hand leaves: damping takes from the push, and never pulls
         drag = min(drag, max(stiffness * depth, 0.0))
     goal = _spring(depth, stiffness, drag, force)
@@ -239,18 +262,26 @@ def _surface(e, n, axis, side, depth, hand, g, count):
 
 @kernel
 def _fixed_axis(e, n, frame, axis, position, hand, g, count):
-    """Add the row that holds one coordinate of a frame at zero."""
+    """Add the row that holds one coordinate of a frame at zero; return the number of rows.
+
+    e: Objects; n: object; frame, axis: see `_direction`; position [m]: of the hand; hand: Hand; g:
+    Rows, out; count: of rows.
+    """
     _direction(frame, axis, False, g.vector)
-    force = _along(g.vector, hand.wrench)
-    drag = e.surface_damping[n] * _along(g.vector, hand.speed)
+    force = inner(g.vector, hand.wrench)
+    drag = e.surface_damping[n] * inner(g.vector, hand.speed)
     goal = _spring(-position, e.stiffness[n], drag, force)
     return _add(g, count, g.vector, goal, force)
 
 
 @kernel
-def _circle(e, n, local, hand, g, count, polar):
-    """Add radial and axial rows of a circle, and let the hand slide round it."""
-    frame = e.frames[n]
+def _circle(e, n, local, hand, g, count):
+    """Add radial and axial rows of a circle, and let the hand slide round it.
+
+    e: Objects; n: object; local (3,): the hand in its frame [m]; hand: Hand; g: Rows, out; count:
+    of rows. Returns the number of rows.
+    """
+    frame, polar = e.frames[n], g.polar
     radius, distance = e.size[n, 0], math.hypot(local[0], local[1])
     cosine, sine = 1.0, 0.0
     if distance > 0.0:
@@ -265,7 +296,7 @@ def _circle(e, n, local, hand, g, count, polar):
         _resist(polar, Y, e.damping[n], hand, g)
     else:
         _direction(polar, Y, False, g.vector)
-        push = _along(g.vector, hand.wrench)
+        push = inner(g.vector, hand.wrench)
         longest = min(e.feel.longest_lead, MAX_TURN * radius)
         round_it = 2.0 * math.pi * radius
         place = radius * math.atan2(sine, cosine)
@@ -290,8 +321,8 @@ def _circle(e, n, local, hand, g, count, polar):
 def twist_angle(frame, neutral, pose):
     """Return the rotation from neutral to pose about the z axis of a frame (swing and twist).
 
-    In (-pi, pi], the quaternion's part along the axis; a further turn about the axis adds to it
-    exactly.
+    2 atan2 of the quaternion's part along the axis and its scalar, in (-pi, pi]; a further turn
+    about the axis adds to it exactly. frame, neutral, pose (3 or more, 3 or more).
     """
     along, trace = 0.0, 0.0
     for axis in range(3):
@@ -305,28 +336,14 @@ def twist_angle(frame, neutral, pose):
 
 
 @kernel
-def goal_of_environment(e, hand, goal, force, work):
-    """Find what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
+def goal_of_environment(e, hand, goal, force):
+    """Write what rendering shall reach: a motion of the hand, and the force to hold meanwhile.
 
-    Parameters
-    ----------
-    e : Objects
-    hand : Hand
-    goal : (6,), force : (6,)
-        Results: twist from the hand to the goal, and the goal force.
-    work : (WORK,)
-        Scratch.
-
-    Returns
-    -------
-    number of constrained directions
+    e: Objects, found out; hand: Hand; goal (6,): out, twist from the hand to the goal [m, rad];
+    force (6,): out, the goal force [N, N m]. Returns the number of constrained directions.
     """
-    g = Rows(
-        work[:36].reshape((6, 6)), work[36:42], work[42:48], work[48:54], work[84:90], work[54:60]
-    )
-    local, turn = work[60:63], work[63:66]
-    polar, relative = work[66:75].reshape((3, 3)), work[75:84].reshape((3, 3))
-    pose = hand.pose
+    g, pose = e.found, hand.pose
+    local, turn, relative = g.local, g.turn, g.relative
     count = 0
     for k in range(6):
         g.free[k], g.aside[k] = 0.0, 0.0
@@ -344,7 +361,7 @@ def goal_of_environment(e, hand, goal, force, work):
             elif shape == LINE:
                 _resist(frame, Z, e.damping[n], hand, g)
         elif shape == CIRCLE:
-            count = _circle(e, n, local, hand, g, count, polar)
+            count = _circle(e, n, local, hand, g, count)
         elif shape == ANGLE_LIMIT:
             angle = twist_angle(frame, e.neutral, pose)
             side = -1.0 if angle > 0.0 else 1.0
@@ -375,13 +392,17 @@ def goal_of_environment(e, hand, goal, force, work):
             so3_log(relative, turn)
             count = _hold_rotation(held, e.rotational_stiffness[n], turn, hand, g, count)
     _assemble(g, count, goal, force)
-    _measure(g, count, work[APART])
+    _measure(g, count, g.apart)
     return count
 
 
 @kernel
 def _assemble(g, count, goal, force):
-    """Sum the rows; damping of free directions counts only outside their span."""
+    """Sum the rows; damping of free directions counts only outside their span.
+
+    goal = sum target_i r_i, force = free + sum (force_i - r_i.free) r_i; g: Rows; count: of rows;
+    goal, force (6,): out.
+    """
     for k in range(6):
         goal[k] = 0.0
         force[k] = g.free[k]
@@ -396,7 +417,10 @@ def _assemble(g, count, goal, force):
 
 @kernel
 def _measure(g, count, apart):
-    """Write how far hand and goal are apart, linear and angular, what slides left aside."""
+    """Write how far hand and goal are apart, linear [m] and angular [rad], sliding aside.
+
+    g: Rows; count: of rows; apart (2,): out, roots of the sums of (target - aside)^2.
+    """
     apart[:] = 0.0
     for i in range(count):
         held = g.targets[i] - g.aside[i]

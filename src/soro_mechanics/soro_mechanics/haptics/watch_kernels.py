@@ -1,6 +1,10 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""What watches strips, sensors and handle in every tick; words in the modules that call it."""
+"""What watches strips, sensors and handle in every tick; words in the modules that call it.
+
+Source: derived here; constants assumed where it is said. Checked in test_strip_play.py,
+test_sensor_watch.py, test_resting_hand.py and test_oscillation.py.
+"""
 
 import math
 from typing import NamedTuple
@@ -83,7 +87,11 @@ class Ringing(NamedTuple):
 
 @kernel
 def follow_strips(p, reading, seconds):
-    """Take a reading (ns,), NaN where there is none, and the time since the last one."""
+    """Take a reading (ns,) [m], NaN where there is none; write where the legs are.
+
+    slack -= CATCH_UP moved within the dead band (play); elongation = reading - slack. p: Strips,
+    out; seconds: since the last reading.
+    """
     fades = max(0.0, 1.0 - seconds / RECENT)
     for i in range(reading.shape[0]):
         r, old, moved, half = reading[i], p.anchor[i], 0.0, p.half[i]
@@ -104,7 +112,8 @@ def follow_strips(p, reading, seconds):
 def mean_square_residual(p, s):
     """Return the weighted squared residual per degree of freedom of the last estimate.
 
-    Near one where deviations are right and nothing is broken; NaN without redundancy.
+    (sum (weight (offset + W z))^2 + sum (prior (state + z))^2) / (rows - nz): near one where
+    deviations are right and nothing is broken; NaN without redundancy. p: Ports; s: Sensed.
     """
     na, nz = p.angle.shape[0], s.z.shape[0]
     free, total = -nz, 0.0
@@ -126,17 +135,10 @@ def mean_square_residual(p, s):
 def watch_sensors(p, s, w, raw, faulty, sensor, samples):
     """Judge one sample, after sensing: mark in `w.bad` what is flagged or stuck.
 
-    Parameters
-    ----------
-    p, s : Ports, Sensed
-    w : Watched
-    raw, faulty, sensor : (ns,) counts, flags of the device, and elongations that sensing got [m]
-    samples
-        Equal readings in a row from which a sensor may be stuck.
-
-    Returns
-    -------
-    number of sensors in `w.bad`, and `mean_square_residual`: NaN where a force explains anything
+    p: Ports; s: Sensed; w: Watched, out; raw, faulty, sensor (ns,): counts, flags of the device,
+    and elongations that sensing got [m]; samples: equal readings in a row from which a sensor may
+    be stuck. Returns the number in `w.bad`, and `mean_square_residual`: NaN where a force explains
+    anything.
     """
     bad, good, nz = 0, 0, s.z.shape[0]
     for i in range(raw.shape[0]):
@@ -156,11 +158,10 @@ def watch_sensors(p, s, w, raw, faulty, sensor, samples):
 
 @kernel
 def rest_distance(p, s, t, r):
-    """Compare strips with what they would read without a hand; Ports, Sensed, Strips, Resting.
+    """Compare strips with what they would read without a hand: return apart.inverse.apart.
 
-    Returns
-    -------
-    square of their distance from that, least one without a single strip, and which that is
+    And the least one without a single strip, and which that is. p: Ports; s: Sensed; t: Strips; r:
+    Resting, apart out.
     """
     for a in range(r.turn.shape[0]):
         r.turn[a] = 0.0
@@ -189,11 +190,10 @@ def rest_distance(p, s, t, r):
 
 @kernel
 def watch_ringing(w, place, seconds):
-    """Take where the handle is (6,) [m], and the time since the last sample; count reversals.
+    """Filter where the handle is, count reversals in w; return the largest count.
 
-    Returns
-    -------
-    largest count
+    (memory, out) = rows (memory, in). w: Ringing, out; place (6,) [m]; seconds: since the last
+    sample.
     """
     end, most = w.memory.shape[0] - 1, 0.0
     for k in range(6):

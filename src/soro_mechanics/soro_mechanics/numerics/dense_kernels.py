@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""Small dense elimination: no allocation, in place; and the largest of residuals.
+"""Small dense solvers: no allocation, in place; and the largest of residuals.
 
 Source: Golub and Van Loan, Matrix Computations; checked by numpy in test_network_kernels.py.
 """
@@ -10,8 +10,17 @@ import math
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from soro_mechanics.compilation.kernels import fused_kernel, merged_kernel
-from soro_mechanics.numerics.vector_kernels import dot_six, six_in_column, six_in_row
+from soro_mechanics.compilation.kernels import fused_kernel, kernel, merged_kernel
+from soro_mechanics.numerics.vector_kernels import (
+    cross,
+    dot,
+    dot_six,
+    put_vector,
+    row_at,
+    six_in_column,
+    six_in_row,
+    times,
+)
 
 EPSILON = 2.0**-52
 MAX_SWEEPS = 30  # of rotations; few rows take four to eight
@@ -63,32 +72,116 @@ def solve_in_place(a, n, b, columns):
     return sign
 
 
-@fused_kernel
+@kernel
+def cholesky(a, lower, first):
+    """Factor a = lower lower^T (n, n), from row `first` on; whether a is positive definite.
+
+    Cholesky; lower (n, n): out, zero above its diagonal; rows before `first` are given.
+    """
+    for i in range(first, a.shape[0]):
+        for j in range(i + 1):
+            s = a[i, j]
+            for k in range(j):
+                s -= lower[i, k] * lower[j, k]
+            if j < i:
+                lower[i, j] = s / lower[j, j]
+                lower[j, i] = 0.0
+            elif not s > 0.0:
+                return False
+            else:
+                lower[i, i] = np.sqrt(s)
+    return True
+
+
+@kernel
+def solve_lower(lower, b):
+    """Overwrite b (n,) with lower^-1 b; lower (n, n)."""
+    for i in range(lower.shape[0]):
+        s = b[i]
+        for k in range(i):
+            s -= lower[i, k] * b[k]
+        b[i] = s / lower[i, i]
+
+
+@kernel
+def solve_upper(lower, b):
+    """Overwrite b (n,) with lower^-T b; lower (n, n)."""
+    for i in range(lower.shape[0] - 1, -1, -1):
+        s = b[i]
+        for k in range(i + 1, lower.shape[0]):
+            s -= lower[k, i] * b[k]
+        b[i] = s / lower[i, i]
+
+
+@kernel
+def solve_triangle(upper, b):
+    """Overwrite b (n,) with upper^-1 b; upper (n or more, n or more)."""
+    for i in range(b.shape[0] - 1, -1, -1):
+        b[i] = (b[i] - inner(upper[i, i + 1 : b.shape[0]], b[i + 1 :])) / upper[i, i]
+
+
+@kernel
+def triangularise(a, n):
+    """Overwrite the first n columns of a by R of their QR factors, what follows by Q^T of it.
+
+    Householder's reflections H = 1 - 2 v v^T / v^2; a (m, n or more) keeps parts of v below R.
+    """
+    rows, columns = a.shape
+    for k in range(n):
+        s = 0.0
+        for i in range(k, rows):
+            s += a[i, k] * a[i, k]
+        length = np.sqrt(s)
+        if length == 0.0:
+            continue
+        diagonal = -length if a[k, k] > 0.0 else length
+        head = a[k, k] - diagonal
+        # v = (head, column below): H = 1 - v v^T / (length * |head|)
+        factor = 1.0 / (length * abs(head))
+        for j in range(k + 1, columns):
+            t = head * a[k, j]
+            for i in range(k + 1, rows):
+                t += a[i, k] * a[i, j]
+            t *= factor
+            a[k, j] -= t * head
+            for i in range(k + 1, rows):
+                a[i, j] -= t * a[i, k]
+        a[k, k] = diagonal
+
+
+@kernel
+def invert_upper(matrix, n, out):
+    """Write the inverse of the upper triangle of matrix (n, n) to out (n, n)."""
+    for j in range(n):
+        for i in range(n):
+            out[i, j] = 0.0
+        out[j, j] = 1.0 / matrix[j, j]
+        for i in range(j - 1, -1, -1):
+            s = 0.0
+            for k in range(i + 1, j + 1):
+                s += matrix[i, k] * out[k, j]
+            out[i, j] = -s / matrix[i, i]
+
+
+@kernel
 def least_squares(a, x):
     """Write the x (n,) that leaves the least of a[:, :n] x - a[:, n]; a (m, n + 1) is destroyed.
 
-    Modified Gram-Schmidt. Returns False where a column depends on others: x is not written then.
+    Returns False where a column depends on others: x is not written then.
     """
-    m, n = a.shape[0], x.shape[0]
-    r = np.zeros((n + 1, n + 1))
+    n = x.shape[0]
+    size = np.zeros(n)
     for j in range(n):
-        for i in range(m):
-            r[j, j] += a[i, j] ** 2
+        for i in range(a.shape[0]):
+            size[j] += a[i, j] ** 2
+    if a.shape[0] < n:
+        return False
+    triangularise(a, n)
     for j in range(n):
-        size = 0.0
-        for i in range(m):
-            size += a[i, j] ** 2
-        if not size > DEPENDENT * r[j, j]:
+        if not a[j, j] ** 2 > DEPENDENT * size[j]:
             return False
-        for k in range(j + 1, n + 1):
-            for i in range(m):
-                r[j, k] += a[i, j] * a[i, k] / size
-            for i in range(m):
-                a[i, k] -= r[j, k] * a[i, j]
-    for j in range(n - 1, -1, -1):
-        x[j] = r[j, n]
-        for k in range(j + 1, n):
-            x[j] -= r[j, k] * x[k]
+    x[:] = a[:n, n]
+    solve_triangle(a, x)
     return True
 
 
@@ -237,6 +330,34 @@ def substitute_six(d, b, first, lanes):
         b[3, first + j] = x3
         b[4, first + j] = x4
         b[5, first + j] = x5
+
+
+@kernel
+def invert_three(p, out):
+    """Write the inverse of symmetric p (3, 3), out; return the number of negative eigenvalues."""
+    a, b, c = row_at(p, 0, 0), row_at(p, 1, 0), row_at(p, 2, 0)
+    x, y, z = cross(b, c), cross(c, a), cross(a, b)
+    det = dot(a, x)
+    put_vector(out[0], 0, 1, times(1.0 / det, x))
+    put_vector(out[1], 0, 1, times(1.0 / det, y))
+    put_vector(out[2], 0, 1, times(1.0 / det, z))
+    return int(a[0] < 0.0) + int(z[2] * a[0] < 0.0) + int(det * z[2] < 0.0)
+
+
+@kernel
+def inner(a, b):
+    """Return a . b, shapes (n,)."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+
+@kernel
+def add_scaled(x, factor, y):
+    """Write x + factor y to x, shapes (n,)."""
+    for i in range(x.shape[0]):
+        x[i] += factor * y[i]
 
 
 @merged_kernel

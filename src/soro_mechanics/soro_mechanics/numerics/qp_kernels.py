@@ -16,6 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel, makes_arrays
+from soro_mechanics.numerics.dense_kernels import (
+    add_scaled,
+    cholesky,
+    inner,
+    solve_lower,
+    solve_triangle,
+    solve_upper,
+)
 
 OPTIMAL = 0
 INFEASIBLE = 1
@@ -59,58 +67,11 @@ class Climb(NamedTuple):
 
 
 @kernel
-def cholesky(a, lower, first):
-    """Factor a = lower @ lower.T from row `first` on; False where a is not positive definite."""
-    for i in range(first, a.shape[0]):
-        for j in range(i + 1):
-            s = a[i, j]
-            for k in range(j):
-                s -= lower[i, k] * lower[j, k]
-            if j < i:
-                lower[i, j] = s / lower[j, j]
-                lower[j, i] = 0.0
-            elif not s > 0.0:
-                return False
-            else:
-                lower[i, i] = np.sqrt(s)
-    return True
-
-
-@kernel
-def solve_lower(lower, b):
-    """Overwrite b with lower^-1 b."""
-    for i in range(lower.shape[0]):
-        s = b[i]
-        for k in range(i):
-            s -= lower[i, k] * b[k]
-        b[i] = s / lower[i, i]
-
-
-@kernel
-def solve_upper(lower, b):
-    """Overwrite b with lower^-T b."""
-    for i in range(lower.shape[0] - 1, -1, -1):
-        s = b[i]
-        for k in range(i + 1, lower.shape[0]):
-            s -= lower[k, i] * b[k]
-        b[i] = s / lower[i, i]
-
-
-@kernel
-def _dot(a, b):
-    """Return a . b, shapes (n,)."""
-    s = 0.0
-    for i in range(a.shape[0]):
-        s += a[i] * b[i]
-    return s
-
-
-@kernel
 def _factor_active(c, first, count):
     """Write Gram matrix and factor of c's count active rows, from `first` on; whether definite."""
     for i in range(first, count):
         for j in range(i + 1):
-            dot = _dot(c.rows[c.active[i]], c.rows[c.active[j]])
+            dot = inner(c.rows[c.active[i]], c.rows[c.active[j]])
             c.gram[i, j] = c.sign[i] * c.sign[j] * dot
     return cholesky(c.gram[:count, :count], c.factor[:count, :count], first)
 
@@ -121,7 +82,7 @@ def _worst(c, count):
 
     The distance is (bound - row y) / |row|, c's count active rows left out; row -1 where none is.
     """
-    size = np.sqrt(_dot(c.y, c.y))
+    size = np.sqrt(inner(c.y, c.y))
     worst = -1
     side = 1.0
     gap = 0.0
@@ -131,7 +92,7 @@ def _worst(c, count):
             held = held or c.active[k] == i
         if held or c.norm[i] == 0.0:
             continue
-        value = _dot(c.rows[i], c.y)
+        value = inner(c.rows[i], c.y)
         slack = ROUNDING * c.norm[i] * size
         for s in (1.0, -1.0):
             bound = c.low[i] if s > 0.0 else c.high[i]
@@ -167,7 +128,7 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
     free, y, z = vectors[0], vectors[1], vectors[2]
     r, u, sign = vectors[3], vectors[4], vectors[5]
     multiplier[:] = 0.0
-    if not (np.isfinite(_dot(g, g)) and np.isfinite(np.sum(h)) and np.isfinite(np.sum(c))):
+    if not (np.isfinite(inner(g, g)) and np.isfinite(np.sum(h)) and np.isfinite(np.sum(c))):
         return NOT_FINITE, 0
     if not cholesky(h, factor, 0):
         return NOT_CONVEX, 0
@@ -182,7 +143,7 @@ def solve_qp(h, g, bounds, x, multiplier, work, index):
             return INFEASIBLE, 0
         rows[i] = c[i]
         solve_lower(factor, rows[i])
-        norm[i] = np.sqrt(_dot(rows[i], rows[i]))
+        norm[i] = np.sqrt(inner(rows[i], rows[i]))
         if norm[i] == 0.0 and (low[i] > 0.0 or high[i] < 0.0):
             return INFEASIBLE, 0
     climb = Climb(rows, norm, low, high, free, y, z, r, u, sign, gram, chol, index)
@@ -207,7 +168,7 @@ def solved(h, g, c, low, high):
 @kernel
 def _limited(rows, i, z):
     """Return ``rows[i] @ z``; the first rows are z itself."""
-    return z[i] if i < z.size else _dot(rows[i], z)
+    return z[i] if i < z.size else inner(rows[i], z)
 
 
 @kernel
@@ -228,13 +189,6 @@ def upper_of(h):
 
 
 @kernel
-def _add(x, factor, y):
-    """Write x + factor y to x, shapes (n,)."""
-    for i in range(x.shape[0]):
-        x[i] += factor * y[i]
-
-
-@kernel
 def _meeting(upper, g, task, residual, x, force):
     """Write step x and multipliers force of independent rows; whether they alone say it.
 
@@ -247,11 +201,11 @@ def _meeting(upper, g, task, residual, x, force):
     for k in range(n if upper.size else 0):
         for row in along:
             row[k] /= upper[k, k]
-            _add(row[k + 1 :], -row[k], upper[k, k + 1 :])
+            add_scaled(row[k + 1 :], -row[k], upper[k, k + 1 :])
     for i in range(count):
         for j in range(i + 1):
-            gram[i, j] = _dot(along[i], along[j])
-        force[i] = residual[i] - _dot(along[i], along[count])
+            gram[i, j] = inner(along[i], along[j])
+        force[i] = residual[i] - inner(along[i], along[count])
     met = upper.size > 0 and cholesky(gram, lower, 0)
     for i in range(count):
         met = met and lower[i, i] * lower[i, i] > DEPENDENT * gram[i, i]
@@ -260,10 +214,9 @@ def _meeting(upper, g, task, residual, x, force):
         solve_upper(lower, force)
         x[:] = along[count]
         for j in range(count):
-            _add(x, force[j], along[j])
-        for i in range(n - 1, -1, -1):
-            x[i] = (x[i] - _dot(upper[i, i + 1 :], x[i + 1 :])) / upper[i, i]
-    return met and np.isfinite(_dot(x, x))
+            add_scaled(x, force[j], along[j])
+        solve_triangle(upper, x)
+    return met and np.isfinite(inner(x, x))
 
 
 @makes_arrays
@@ -286,7 +239,7 @@ def least_energy(energy, task, residual, within, x, force):
         ends = np.concatenate((residual, low)), np.concatenate((residual, high))
         status, x[:], both = solved(h, g, np.concatenate((task, rows)), *ends)
         force[:] = both[: residual.size]
-    return status, np.sqrt(_dot(force, force)), alone
+    return status, np.sqrt(inner(force, force)), alone
 
 
 @kernel
@@ -309,7 +262,7 @@ def _climb(c):
             if not factored:
                 return NOT_CONVEX, count, iterations
             for k in range(count):
-                c.r[k] = c.sign[k] * side * _dot(c.rows[c.active[k]], c.rows[new])
+                c.r[k] = c.sign[k] * side * inner(c.rows[c.active[k]], c.rows[new])
             solve_lower(c.factor[:count, :count], c.r[:count])
             solve_upper(c.factor[:count, :count], c.r[:count])
             for i in range(n):
@@ -322,10 +275,10 @@ def _climb(c):
             for k in range(count):
                 if c.r[k] > 0.0 and c.u[k] / c.r[k] < partial:
                     partial, leaving = c.u[k] / c.r[k], k
-            slope = _dot(c.z, c.z)
+            slope = inner(c.z, c.z)
             full = np.inf
             if count < n and slope > DEPENDENT * c.norm[new] * c.norm[new]:
-                full = side * (bound - _dot(c.rows[new], c.y)) / slope
+                full = side * (bound - inner(c.rows[new], c.y)) / slope
             step = min(partial, full)
             if step == np.inf:
                 return INFEASIBLE, count, iterations
@@ -357,7 +310,7 @@ def _settle(c, count):
         return False
     for k in range(count):
         bound = c.low[c.active[k]] if c.sign[k] > 0.0 else c.high[c.active[k]]
-        c.u[k] = c.sign[k] * (bound - _dot(c.rows[c.active[k]], c.free))
+        c.u[k] = c.sign[k] * (bound - inner(c.rows[c.active[k]], c.free))
     solve_lower(c.factor[:count, :count], c.u[:count])
     solve_upper(c.factor[:count, :count], c.u[:count])
     for i in range(c.y.shape[0]):

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel, merged_kernel
+from soro_mechanics.numerics.dense_kernels import invert_three
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     column_at,
@@ -197,18 +198,6 @@ def rod_system(q, stiffness, h, dead, force, work):
             lever[n, 2, j] = 0.0
 
 
-@kernel
-def _inverse3(p, out):
-    """Write the inverse of symmetric p (3, 3), out; return the number of negative eigenvalues."""
-    a, b, c = row_at(p, 0, 0), row_at(p, 1, 0), row_at(p, 2, 0)
-    x, y, z = cross(b, c), cross(c, a), cross(a, b)
-    det = dot(a, x)
-    put_vector(out[0], 0, 1, times(1.0 / det, x))
-    put_vector(out[1], 0, 1, times(1.0 / det, y))
-    put_vector(out[2], 0, 1, times(1.0 / det, z))
-    return int(a[0] < 0.0) + int(z[2] * a[0] < 0.0) + int(det * z[2] < 0.0)
-
-
 @merged_kernel
 def _inner(a, i, b, j):
     """Return a[:, i] . b[:, j], columns of three numbers."""
@@ -241,7 +230,7 @@ def eliminate_module(first, per, work, matrix, right):
         for i in range(3):
             for j in range(3):
                 row[i, 6 + j] = coupling[n, i, j]
-        negative += _inverse3(pivot, inverse)
+        negative += invert_three(pivot, inverse)
         x = factor[n]
         for i in range(3):
             for j in range(10):

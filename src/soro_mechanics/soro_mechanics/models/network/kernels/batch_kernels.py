@@ -39,9 +39,11 @@ class Samples(NamedTuple):
     values: NDArray[np.float64]  # (n, k) driven values of each sample
     moves: NDArray[np.float64]  # (n, 6 (bodies + nodes + pieces + rods)) starts, moves from base
     tip: int  # body whose pose is wanted
-    # (3,) scaled residual of a solution; how far [rad, characteristic lengths] a solution may lie
-    # from its start; how far it may move in one step more
-    limits: NDArray[np.float64]
+    tolerance: float  # scaled residual of a solution
+    # how far [rad, characteristic lengths] a solution may lie from its start, and move in one
+    # step more
+    farthest: float
+    last_step: float
     segments: Segments  # between stations
     strain_limit: NDArray[np.float64]  # (rods,)
     stations: tuple[NDArray[np.float64], ...]  # scratch: their poses and wrenches, rods' strain
@@ -113,7 +115,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
         away = 0.0
         converged = False
         for step in range(b.most + 1):
-            if evaluate(s, x, state, w, False, False, lanes) <= b.limits[0]:
+            if evaluate(s, x, state, w, False, False, lanes) <= b.tolerance:
                 converged = True
                 break
             if step == b.most or condense(s, x, state, w, False, False) == SINGULAR:
@@ -123,7 +125,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
             back_substitute(s, x, state, w, 0, w.slots, 1.0)
             _, turn, shift = largest_step(s, w)
             away += max(turn, shift / s.scale[0])
-            if not away <= b.limits[1]:
+            if not away <= b.farthest:
                 break
             move(s, state, w, 1.0, old)
             state, old = old, state
@@ -138,7 +140,7 @@ def solve_samples(s, base, x, rest, b, w, lanes):
         # the elimination is there: the last step costs next to nothing
         back_substitute(s, x, state, w, 0, w.slots, 1.0)
         _, turn, shift = largest_step(s, w)
-        if not max(turn, shift / s.scale[0]) <= b.limits[2]:
+        if not max(turn, shift / s.scale[0]) <= b.last_step:
             continue
         se3_exp(w.step_body[b.tip], g)
         compose(state.body[b.tip], g, b.tips[sample])
