@@ -49,7 +49,7 @@ class Solution:
     linearisation: Linearisation | None = None  # on the first level that tells stability
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
     path: Array | None = None  # of inverses, see `foresee`
-    bend: Array | None = None  # the same, see `InverseProblem.curved`
+    bend: Array | None = None  # the same, see `LeastEnergy.curved`
 
     def nearby(self, problem: Problem) -> Near | None:
         """Return what tells where other actuations lead; None where that does not help."""
