@@ -70,6 +70,7 @@ class Left(NamedTuple):
     z: Array
     known: Known
     within: bool  # the limits, surely
+    first: bool = False  # to be tried before a way of the model's own
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
@@ -97,7 +98,7 @@ class Search:
         self._known, self._ends = target.known, target.ends  # of other searches
         self._limits, self._aim = model.limits, target  # what a point is judged by
         self._asked, self._size = (target.task, target.tolerances), target.size
-        self._count = spent
+        self._count, self._first = spent, False
         self._began = time.perf_counter()
 
     def solve(self, guess: Guess) -> InverseSolution:
@@ -134,7 +135,7 @@ class Search:
 
     def follow(self, guess: Configuration) -> InverseSolution | None:
         """Return the solution next to a guess, None where a few steps do not lead to one."""
-        start = self._start(guess)
+        start, self._first = self._start(guess), True
         if start is None:
             return None
         best, _ = self._search(self._limits, start, REFINING)
@@ -337,7 +338,7 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        left = Left(self.model, self._asked, best.z, best.known, not at_limit)
+        left = Left(self.model, self._asked, best.z, best.known, not at_limit, self._first)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         return InverseSolution(q.actuation.copy(), q, *best.errors, at_limit, status)
 

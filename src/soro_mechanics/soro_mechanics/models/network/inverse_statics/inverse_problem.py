@@ -418,6 +418,5 @@ class InverseProblem(DrivenLimits):
 def in_one_kernel(layout: lay.Layout, target: Target) -> bool:
     """Whether `InverseProblem.direct` can solve for a target."""
     slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
-    simple = target.task is not Task.POSITION_AND_AXIS and not slow
     enough = target.size <= layout.actuators <= MAX_ACTUATORS
-    return simple and enough and layout.kinds.isdisjoint(TENDONS)
+    return enough and not slow and layout.kinds.isdisjoint(TENDONS)
