@@ -22,7 +22,7 @@ from soro_mechanics.inverse.task_error import miss_sentence, sizes
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseState
-from soro_mechanics.models.network.inverse_statics.least_energy import LeastEnergy
+from soro_mechanics.models.network.inverse_statics.least_energy import LeastEnergy, NEAR
 from soro_mechanics.models.network.tendon.inverse import TendonInverse
 from soro_mechanics.numerics import lie
 
@@ -135,8 +135,10 @@ def _approach(
     if not (tried and problem.redundant):
         found = problem.solve(start)
         spent = found.steps
-    if problem.redundant and problem.limited and not problem.reached(found):
-        start = problem.down(first)
+    for near_enough in NEAR if problem.redundant and problem.limited else ():
+        if problem.reached(found):
+            break
+        start = problem.down(start, near_enough)
         spent += start.steps
         if tried or start.driven is not first.driven:
             found = problem.solve(start)

@@ -31,11 +31,12 @@ from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics.dense_kernels import convex
 
 ROUND_OFF = 1e-9  # of the largest number of a Hessian
-# Steps down in energy, in parts of the ranges: their iterations, the first one, one that Newton's
-# method may take instead, one that leads nowhere; what the next one is after a good one and a bad;
-# how much of one may go to the task, how far out of balance it may lead, how it comes back.
-MAX_DOWN, DOWN, NEAR, STUCK, LONGER, SHORTER = 120, 0.1, 3e-3, 1e-4, 2.0, 0.5
-BACK, ASTRAY, BALANCED = 0.7, 0.4, (8, 1e-3)
+# Steps down in energy, in parts of the ranges: their iterations, the first one, one that leads
+# nowhere; what the next one is after a good one and a bad; how much of one may go to the task, how
+# far out of balance it may lead, how it comes back; one that Newton's method may take instead, and
+# where that has failed.
+MAX_DOWN, DOWN, STUCK, LONGER, SHORTER = 120, 0.1, 1e-4, 2.0, 0.5
+BACK, ASTRAY, BALANCED, NEAR = 0.7, 0.4, (8, 1e-3), (3e-3, 3e-4)
 TRUSTED = 0.6  # of what a step promised: it was a good one
 SLOW = 4  # steps of a solve, after which the next one had better know how the task curves
 PUSHED = 1e-4  # of the robot's length: displacement that tells how the task curves
@@ -64,7 +65,7 @@ class LeastEnergy(InverseProblem):
             return None if step is None else step * self.range
         return None
 
-    def down(self, start: InverseState) -> InverseState:
+    def down(self, start: InverseState, near: float = NEAR[-1]) -> InverseState:
         """Go down in energy until Newton's method finds the least one; the tip stays in place.
 
         Sequential quadratic programming in a trust region. Every point is in balance: the slopes
@@ -79,7 +80,7 @@ class LeastEnergy(InverseProblem):
                 step = here._least(at, of, trust)
                 size = 0.0 if step is None else float(np.abs(step).max())
                 goal = None if step is None else self.projected(at.driven + step * self.range)
-                if goal is None or size < min(NEAR, trust):
+                if goal is None or size < min(near, trust):
                     break
                 da, spent, trust = goal - at.driven, spent + 1, SHORTER * size
                 state, _ = self.linearise(at).moved(
