@@ -188,8 +188,8 @@ def test_the_least_energy_along_a_path_takes_one_solve_a_point(two, monkeypatch)
     assert off.max() < 5e-4
 
 
-@pytest.mark.parametrize('share', [0.1, 0.3, 0.5])
-def test_the_least_energy_is_followed_in_one_solve_a_point_at_any_bend(share, monkeypatch):
+@pytest.mark.parametrize(('share', 'most'), [(0.3, 55), (0.5, 70)])
+def test_the_least_energy_is_followed_in_one_solve_a_point_at_any_bend(share, most, monkeypatch):
     """Steps zigzagged: the energy's slope was taken with rows from elsewhere, up to ten solves."""
     robot, solves, rates = load_robot('stiff_flop_two_segment'), [], []
     model, ranges = type(robot.model_object), np.ptp(robot.limits, axis=1)
@@ -200,12 +200,10 @@ def test_the_least_energy_is_followed_in_one_solve_a_point_at_any_bend(share, mo
         if k == 10:
             for name, count in (('forward', solves), ('jacobian', rates)):
                 asked = getattr(model, name)
-                monkeypatch.setattr(
-                    model, name, lambda *a, f=asked, n=count: n.append(1) or f(*a)
-                )
+                monkeypatch.setattr(model, name, lambda *a, f=asked, n=count: n.append(1) or f(*a))
         s = robot.inverse(tip, guess=s)
         assert s.status.code is Code.NONE
-    assert len(solves) <= 60 and len(rates) <= 7
+    assert len(solves) + 2 * len(rates) <= most  # a Jacobian takes the time of two solves
     monkeypatch.undo()
     rows = robot.jacobian(s.configuration)[:3] * ranges
     away = (s.actuation - [a.rest for a in robot.actuators]) / ranges
