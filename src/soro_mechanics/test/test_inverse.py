@@ -188,6 +188,29 @@ def test_the_least_energy_along_a_path_takes_one_solve_a_point(two, monkeypatch)
     assert off.max() < 5e-4
 
 
+@pytest.mark.parametrize(('share', 'most'), [(0.3, 55), (0.5, 70)])
+def test_the_least_energy_is_followed_in_one_solve_a_point_at_any_bend(share, most, monkeypatch):
+    """Steps zigzagged: the energy's slope was taken with rows from elsewhere, up to ten solves."""
+    robot, solves, rates = load_robot('stiff_flop_two_segment'), [], []
+    model, ranges = type(robot.model_object), np.ptp(robot.limits, axis=1)
+    turns = 2.0 * np.pi * np.arange(60)[:, None] / 100.0 + np.arange(6.0)
+    path = robot.limits @ [1.0 - share, share] + 0.004 * ranges * np.sin(turns)
+    s, tips = robot.forward(path[0]), [robot.forward(x).tip[:3, 3] for x in path]
+    for k, tip in enumerate(tips):
+        if k == 10:
+            for name, count in (('forward', solves), ('jacobian', rates)):
+                asked = getattr(model, name)
+                monkeypatch.setattr(model, name, lambda *a, f=asked, n=count: n.append(1) or f(*a))
+        s = robot.inverse(tip, guess=s)
+        assert s.status.code is Code.NONE
+    assert len(solves) + 2 * len(rates) <= most  # a Jacobian takes the time of two solves
+    monkeypatch.undo()
+    rows = robot.jacobian(s.configuration)[:3] * ranges
+    away = (s.actuation - [a.rest for a in robot.actuators]) / ranges
+    slope = away - rows.T @ np.linalg.lstsq(rows.T, away, rcond=None)[0]
+    assert np.abs(slope).max() < 3e-3
+
+
 def test_many_small_steps_along_a_path_take_no_more_solves_than_the_first(monkeypatch):
     """Round-off was learned as curvature until no step of least energy was found: six a point."""
     robot = load_robot('pam_continuum')

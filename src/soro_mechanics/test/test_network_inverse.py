@@ -13,7 +13,7 @@ from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.inverse.steps import least_energy
 from soro_mechanics.models.network.forward_network import MAX_SOLVERS
 from soro_mechanics.models.network.guard import Guard
-from soro_mechanics.models.network.inverse_statics.inverse_problem import ROUND_OFF
+from soro_mechanics.models.network.inverse_statics.least_energy import ROUND_OFF
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.catalogue import find_robot_file
 

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from soro_mechanics import Code, load_robot
 from soro_mechanics.core.configuration import LoadCase, Target, Task
-from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseProblem
+from soro_mechanics.models.network.inverse_statics.least_energy import LeastEnergy
 from soro_mechanics.numerics import lie
 
 EXAMPLES = Path(__file__).parents[3] / 'config' / 'robots' / 'examples'
@@ -149,7 +149,7 @@ def test_what_decides_between_steps_is_the_curvature_of_energy_where_the_tip_sta
     """Second differences along actuations that meet the target, corrected by forward solves."""
     q = next(postures(robot, 0.2, 1))
     load = LoadCase(gravity=robot.gravity)
-    problem = InverseProblem(robot.model_object, load, Target(q.tip, Task.POSITION))
+    problem = LeastEnergy(robot.model_object, load, Target(q.tip, Task.POSITION))
     problem.equilibrium = robot.model_object.equilibrium(())
     of = problem._choice(problem.start(robot.model_object, q))
     for way in null_space(robot.jacobian(q)[:3]).T:
@@ -162,9 +162,23 @@ def test_what_decides_between_steps_is_the_curvature_of_energy_where_the_tip_sta
 
 
 def test_a_search_that_has_not_found_the_least_energy_says_so(robot, monkeypatch):
-    monkeypatch.setattr(InverseProblem, 'down', lambda self, start: start)
+    monkeypatch.setattr(LeastEnergy, 'down', lambda self, start, near=0.0: start)
     q = next(postures(robot, 0.3, 1))
     s = robot.inverse(q.tip[:3, 3], guess=q)
     assert s.status.code is Code.NONE and 'less energy' in s.status.message
     target = q.tip @ lie.se3_exp([1e-4, 0.0, 0.0, 0.0, 0.0, 0.0])
     assert robot.inverse(target[:3, 3], guess=q).status.code is Code.NONE
+
+
+def test_where_newton_goes_astray_from_near_the_least_energy_the_search_goes_nearer():
+    """Else every target of a path is searched for anew, and none is met at the least energy."""
+    stewart, share = load_robot('stewart_gough'), 0.6180339887 * np.arange(1, 7) % 1.0
+    (low, high), rest = stewart.limits.T, np.array([a.rest for a in stewart.actuators])
+    at = rest + (0.05 + 0.45 * share) * (high - rest)
+    s = q = stewart.forward(at + 0.004 * (high - low) * np.sin(np.arange(6.0)))
+    steps = []
+    for along in (0.0, 2e-5, 4e-5):
+        s = stewart.inverse(q.tip[:3, 3] + [along, 0.0, 0.0], guess=s)
+        assert s.status.code is Code.NONE and s.status.message == ''
+        steps.append(s.status.iterations)
+    assert max(steps[1:]) <= 5

@@ -170,13 +170,6 @@ def amended(item: Record, **values: Any) -> Record:
     return other
 
 
-def made(kind: type[Record], /, **values: Any) -> Record:
-    """Return a frozen dataclass of all its values but defaults, in half of its time."""
-    item = object.__new__(kind)
-    item.__dict__.update(values)
-    return item
-
-
 def distance(a: Configuration, b: Configuration) -> float:
     """Return the largest distance of corresponding stations [m]."""
     pairs = zip(a.backbones, b.backbones, strict=True)

@@ -47,7 +47,9 @@ REPEATED = 0.03  # of the ranges: as near to the end of another search, one goes
 CONTRACTION = 0.5  # of a step: a way back to the solutions that is longer will not find them
 TRUSTED = 0.5  # of what a step promised: one that has brought less is no reason for longer ones
 SECANT_BELOW = 0.1  # a step that leaves less than this of the residual earns a secant update
-HOLD = 1e-3  # of the ranges: as far from where rows were exact, steps of least energy may use them
+HOLD = 1e-3  # of the ranges: as far from where a model's step was exact, the next may use it
+TINY = 1e-300
+MAX_HOLD = 5e-3  # the same, of rows in steps of least energy, whose curvature has proved right
 REFINING = 8, MIN_TRUST  # from the caller's tolerances to the default ones
 
 
@@ -55,8 +57,10 @@ class Known(NamedTuple):
     """What the steps to a point have shown of the task there."""
 
     rows: Array | None = None
-    where: Array | None = None  # z where they were exact
+    exact: Any = None  # z where they were exact, and these rows
     curvature: Factored | None = None  # of energy and task together, likewise (`_learn`)
+    slope: Any = None  # of the energy, with how rows have changed that is not in these
+    hold: float = 0.0  # of the ranges: as far from where rows were exact, the curvature is trusted
 
 
 NOTHING = Known()
@@ -70,6 +74,7 @@ class Left(NamedTuple):
     z: Array
     known: Known
     within: bool  # the limits, surely
+    first: bool = False  # to be tried before a way of the model's own
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Stay behind when the solution crosses a wire."""
@@ -102,7 +107,7 @@ class Search:
         self._known, self._ends = target.known, target.ends  # of other searches
         self._limits, self._aim = model.limits, target  # what a point is judged by
         self._asked, self._size = (target.task, target.tolerances), target.size
-        self._count = spent
+        self._count, self._first = spent, False
         self._stands: Point | None = None  # on the target, stable, of the least energy so far
         self._began = time.perf_counter()
 
@@ -156,7 +161,7 @@ class Search:
 
     def follow(self, guess: Configuration) -> InverseSolution | None:
         """Return the solution next to a guess, None where a few steps do not lead to one."""
-        start = self._start(guess)
+        start, self._first = self._start(guess), True
         if start is None:
             return None
         best, _ = self._search(self._limits, start, REFINING)
@@ -239,8 +244,7 @@ class Search:
         size = point.z.size
         redundant = size > point.residual.size
         trust, penalty, bend = TRUST, 0.0, np.zeros((0, 0))
-        (rows, _, curvature), bent = point.known, False
-        curvature = flat(size) if curvature is None else curvature
+        rows, bent, curvature = point.known.rows, False, point.known.curvature or flat(size)
         exact, lowest, since = rows is None, point.size, 0
         for iteration in range(ends[0]):
             self._count += 1
@@ -258,16 +262,17 @@ class Search:
                 rows = self._rows(point.q)
                 if rows is None:  # no way on, see `trial` below
                     return point, False
-                point.known = point.known._replace(rows=rows, where=point.z)
+                point.known = Known(rows, (point.z, rows), curvature, point.z - limits.rest)
             task = limits, rows, point.z, point.residual, trust
             step = None if redundant or bent else steps.free_step(*task)
             free = step is not None  # and within the limits
             if not free:
-                step, multiplier, pull, free = steps.landing_step(*task, curvature)
-                if iteration == 0 and point.known.curvature is not None:
-                    if step is None or largest_part(step) > HOLD:  # of no use here
-                        curvature = flat(size)
-                        step, multiplier, pull, free = steps.landing_step(*task, curvature)
+                slope = point.known.slope
+                step, multiplier, pull, free = steps.landing_step(*task, curvature, slope)
+                if iteration == 0 and point.known.hold:
+                    if step is None or largest_part(step) > MAX_HOLD:  # of no use here
+                        curvature, slope = flat(size), point.z - limits.rest
+                        step, multiplier, pull, free = steps.landing_step(*task, curvature, slope)
             landing = step is not None and redundant
             if step is None:
                 step = steps.approach_step(*task, bend)
@@ -299,29 +304,34 @@ class Search:
             if won > 0.0 and trial.q.status.converged:
                 if point.met and trial.q.status.code is Code.UNSTABLE is not point.q.status.code:
                     return point, True  # less energy leads out of stability
-                done = trial.met and (not redundant or landing and length <= 0.5 * SETTLED)
-                where = point.known.where
+                done, moved, base = trial.met and not redundant, trial.z - point.z, point.known
+                exact = not done and trial.size > SECANT_BELOW * point.size
                 if redundant:
-                    exact = not trial.met or self.model.knows_jacobian
-                    exact = exact or largest_part(trial.z - np.asarray(where, float)) > HOLD
-                else:
-                    exact = not done and trial.size > SECANT_BELOW * point.size
-                known, where = (self._rows(trial.q), trial.z) if exact else (rows, where)
+                    away = trial.z - base.exact[0]
+                    exact = not (trial.met and landing) or self.model.knows_jacobian
+                    exact = exact or largest_part(away) > base.hold
+                    done = trial.met and landing and length <= 0.5 * SETTLED
+                    done = done or not exact and length < trust
+                known = self._rows(trial.q) if exact else rows
                 if known is None:  # a branch that ends there has no derivative
                     return trial, False
+                slope, at, hold = trial.z - limits.rest, (trial.z, known), base.hold
                 if not exact:  # what the step has shown (Broyden) saves a Jacobian near the end
-                    known = secant(rows, trial.z - point.z, point.residual, trial.residual)
-                trial.known = Known(known, where, curvature)
+                    known, at = secant(rows, moved, point.residual, trial.residual), base.exact
+                    if redundant:
+                        slope = curvature.whole @ moved + (known - rows).T @ multiplier
+                        slope += base.slope
+                elif landing and largest_part(away) > SETTLED:  # less may be round-off
+                    turned = away - (known - base.exact[1]).T @ multiplier
+                    hold = _trusted(known, away, turned - curvature.whole @ away)
+                    curvature = _learn(curvature, away, turned)
+                trial.known = Known(known, at, curvature, slope, hold)
                 if done:
                     return trial, True
-                moved = trial.z - point.z
                 if exact and not landing:
                     bend = bend if bent else np.zeros((size, size))
                     steps.learn_bend(bend, moved, known, rows, trial.residual)
                     bent = bool(bend.any())
-                if landing and largest_part(moved) > SETTLED:  # less may be round-off
-                    curvature = _learn(curvature, moved, moved - (known - rows).T @ multiplier)
-                    trial.known = Known(known, where, curvature)
                 if 2.0 * length > trust and won > TRUSTED * _gain(*judged_by, z, aimed):
                     trust = 2.0 * length
                 point, rows = trial, known
@@ -361,7 +371,7 @@ class Search:
         status = amended(
             inner, code=code, message=message, iterations=self._count, solve_time=seconds
         )
-        left = Left(self.model, self._asked, best.z, best.known, not at_limit)
+        left = Left(self.model, self._asked, best.z, best.known, not at_limit, self._first)
         q = amended(best.q, status=amended(inner, solve_time=seconds), search=left)
         return InverseSolution(q.actuation.copy(), q, *best.errors, at_limit, status)
 
@@ -377,6 +387,15 @@ def _learn(curvature: Factored, moved: Array, turned: Array) -> Factored:
         turned = share * turned + (1.0 - share) * along
     gained = np.outer(turned, turned) / (moved @ turned) - np.outer(along, along) / size
     return factored(curvature.whole + gained)
+
+
+def _trusted(rows: Array, away: Array, wrong: Array) -> float:
+    """Return how far the next slope may be told by a curvature that was wrong so far `away`.
+
+    What the task decides does not count.
+    """
+    wrong = wrong - rows.T @ np.linalg.lstsq(rows.T, wrong, rcond=None)[0]
+    return min(MAX_HOLD, SETTLED * largest_part(away) / max(largest_part(wrong), TINY))
 
 
 def _gain(point: Point, rest: Array, penalty: float | None, z: Array, size: float) -> float:

@@ -52,7 +52,13 @@ def free_step(
 
 
 def landing_step(
-    limits: Limits, rows: Array, z: Array, residual: Array, trust: float, curvature: Factored
+    limits: Limits,
+    rows: Array,
+    z: Array,
+    residual: Array,
+    trust: float,
+    curvature: Factored,
+    slope: Array,
 ) -> tuple[Array | None, Array, float, bool]:
     """Return the step of least energy that meets the linearised task, and its multipliers.
 
@@ -63,7 +69,7 @@ def landing_step(
     if task > size:
         return None, force, 0.0, False
     within = limits.rows, z, limits.low, limits.high, trust
-    energy = *curvature, limits.rest
+    energy = *curvature, z - slope
     status, pull, alone = kernels.least_energy(energy, rows, residual, within, step, force)
     return step if status == OPTIMAL else None, force, pull, alone
 

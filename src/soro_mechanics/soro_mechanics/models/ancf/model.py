@@ -21,7 +21,6 @@ from soro_mechanics.core.configuration import (
     Load,
     LoadAxes,
     LoadCase,
-    made,
     Target,
 )
 from soro_mechanics.core.errors import InvalidInput
@@ -251,8 +250,7 @@ class Ancf(Model):
         if not status.converged:
             # no solution: nothing that could be taken for one
             poses[:] = tip[:] = platform[:] = np.nan
-        q = made(
-            Configuration,
+        q = Configuration(
             model=self.name,
             actuation=actuation.copy(),
             load=load,

@@ -58,17 +58,6 @@ class Published(NamedTuple):
     bends: Array  # (modules, 2) [m]
 
 
-class Instead(NamedTuple):
-    """What a search leaves where the published way has failed: as long as it leads on, it may."""
-
-    left: Left
-
-
-def _instead(found: InverseSolution) -> InverseSolution:
-    q = found.configuration
-    return amended(found, configuration=amended(q, search=Instead(q.search)))
-
-
 class Kirchhoff(Model):
     """Backbone of finite differences in quaternions; actuation is the 3 m muscle lengths."""
 
@@ -133,10 +122,10 @@ class Kirchhoff(Model):
             near = nearer(target, _NEAREST * self.backbone.length / distance)
         state, loads, spent = self._start(guess), self._loads(load, guess), 0
         known = None if guess is None or outside else guess.search
-        if guess is not None and isinstance(known, Instead):
-            follows = self._search(self, target, load).follow(amended(guess, search=known.left))
-            if follows is not None:
-                return _instead(follows)
+        if guess is not None and isinstance(known, Left) and known.first:
+            found = self._search(self, target, load).follow(guess)
+            if found is not None:
+                return found
         if isinstance(known, Published) and known.task is target.task and loads[0] is state.dead:
             bends = onto(state, known.bends, self.rod.tip(state), target)
             if largest_part((bends - known.bends).ravel()) <= HOLD * self._least:
@@ -161,7 +150,8 @@ class Kirchhoff(Model):
             spent = other.status.iterations
             return amended(found, status=amended(found.status, iterations=spent))
         if not (outside and other.configuration.status.code is Code.NONE):
-            return _instead(other) if other.status.code is Code.NONE else other
+            q, first = other.configuration, other.status.code is Code.NONE
+            return amended(other, configuration=amended(q, search=q.search._replace(first=first)))
         far = replace(other.status, code=Code.UNREACHABLE, message=FAR)
         return replace(other, status=far, unexplained=False)
 

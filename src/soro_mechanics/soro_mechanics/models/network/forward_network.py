@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from soro_mechanics.core.configuration import Array, Configuration, Guess, Load, LoadCase, made
+from soro_mechanics.core.configuration import Array, Configuration, Guess, Load, LoadCase
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import COARSE, SolverStatus, Stability, status_of, Warnings
 from soro_mechanics.models.network import layout as lay
@@ -49,7 +49,7 @@ class Solution:
     linearisation: Linearisation | None = None  # on the first level that tells stability
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
     path: Array | None = None  # of inverses, see `foresee`
-    bend: Array | None = None  # the same, see `InverseProblem.curved`
+    bend: Array | None = None  # the same, see `LeastEnergy.curved`
 
     def nearby(self, problem: Problem) -> Near | None:
         """Return what tells where other actuations lead; None where that does not help."""
@@ -303,8 +303,7 @@ class ForwardNetwork(Model):
         if not outcome.converged:  # nothing that could be taken for a solution
             body, rods = np.full_like(body, np.nan), np.full_like(rods, np.nan)
         tip, bodies = layout.named(body)
-        return made(
-            Configuration,
+        return Configuration(
             model=self.name,
             actuation=problem.actuation,
             load=problem.load,

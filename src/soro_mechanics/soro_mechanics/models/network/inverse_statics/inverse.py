@@ -21,10 +21,8 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.task_error import miss_sentence, sizes
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.models.network.inverse_statics.inverse_problem import (
-    InverseProblem,
-    InverseState,
-)
+from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseState
+from soro_mechanics.models.network.inverse_statics.least_energy import LeastEnergy, NEAR
 from soro_mechanics.models.network.tendon.inverse import TendonInverse
 from soro_mechanics.numerics import lie
 
@@ -38,14 +36,13 @@ def solve_inverse(
     start_time = time.perf_counter()
     equilibrium, problem = _problem(model, target, load)
     best = problem.start(model, guess)
-    near = problem.direct(best) if math.isfinite(best.residual) else None
+    spent, near = problem.direct(best) if math.isfinite(best.residual) else (0, None)
     if near is not None:
         at, held, outcome = near
         q = model.configuration(equilibrium, held, outcome, start_time)
         if q.status.code is Code.NONE:
             q.state.path, q.state.bend = at.path, problem.learned(at)
             return InverseSolution(q.actuation, q, *at.task_error, (), q.status)
-    spent, best.steps = best.steps, 0
     if math.isfinite(best.residual) and problem.within(best):
         best, steps = _approach(problem, best, spent > 0)
         spent += steps
@@ -83,17 +80,17 @@ def explained(
 
 def _problem(
     model: ForwardNetwork, target: Target, load: LoadCase
-) -> tuple[Equilibrium, InverseProblem]:
+) -> tuple[Equilibrium, LeastEnergy]:
     """Return the equilibrium that a load acts on, and its problem with a target."""
     equilibrium = model.equilibrium(load.loads)
     if equilibrium.posed is None:
-        kind = TendonInverse if equilibrium.layout.holds_tendons else InverseProblem
+        kind = TendonInverse if equilibrium.layout.holds_tendons else LeastEnergy
         equilibrium.posed = kind(model, load, target)
     return equilibrium, equilibrium.posed.aimed_at(target, (equilibrium, load))
 
 
 def _solved(
-    model: ForwardNetwork, problem: InverseProblem, best: InverseState, spent: int, start: float
+    model: ForwardNetwork, problem: LeastEnergy, best: InverseState, spent: int, start: float
 ) -> InverseSolution:
     """Return the solution that the best point is, nearer to the target where that is possible."""
 
@@ -111,7 +108,7 @@ def _solved(
     return _described(problem, q, found, start)
 
 
-def _refined(problem: InverseProblem, best: InverseState) -> InverseState:
+def _refined(problem: LeastEnergy, best: InverseState) -> InverseState:
     """Go on from where the caller's tolerances are met; return it where nothing is nearer."""
     if not problem.reached(best):
         return best
@@ -127,7 +124,7 @@ def _refined(problem: InverseProblem, best: InverseState) -> InverseState:
 
 
 def _approach(
-    problem: InverseProblem, start: InverseState, tried: bool = False
+    problem: LeastEnergy, start: InverseState, tried: bool = False
 ) -> tuple[InverseState, int]:
     """Go to the target at once, else step by step, else to the nearest pose.
 
@@ -138,8 +135,10 @@ def _approach(
     if not (tried and problem.redundant):
         found = problem.solve(start)
         spent = found.steps
-    if problem.redundant and problem.limited and not problem.reached(found):
-        start = problem.down(first)
+    for near_enough in NEAR if problem.redundant and problem.limited else ():
+        if problem.reached(found):
+            break
+        start = problem.down(start, near_enough)
         spent += start.steps
         if tried or start.driven is not first.driven:
             found = problem.solve(start)
@@ -174,7 +173,7 @@ def _approach(
     return near if met else found, spent
 
 
-def _lowered(problem: InverseProblem, found: InverseState, spent: int) -> tuple[InverseState, int]:
+def _lowered(problem: LeastEnergy, found: InverseState, spent: int) -> tuple[InverseState, int]:
     """Go from a point on the target to the least energy where there is a choice."""
     if not (problem.redundant and problem.limited):
         return found, spent
@@ -185,7 +184,7 @@ def _lowered(problem: InverseProblem, found: InverseState, spent: int) -> tuple[
 
 
 def _described(
-    problem: InverseProblem, q: Configuration, best: InverseState, start: float
+    problem: LeastEnergy, q: Configuration, best: InverseState, start: float
 ) -> InverseSolution:
     """Say what the best point means; a miss is not explained."""
     code, message = q.status.code, q.status.message

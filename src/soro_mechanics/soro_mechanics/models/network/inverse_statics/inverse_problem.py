@@ -7,22 +7,20 @@ Every iteration assembles the network once and eliminates it onto the bodies. Th
     K eta + P da = -r         equilibrium of the bodies
     A eta = c                 what the task still lacks
 
-so J da = c + A K^-1 r with J = -A K^-1 P. Where limits or redundancy leave a choice, a small
-quadratic program decides: least actuator energy (motors: their work, Koehler 2023), or the nearest
-pose that the limits allow.
+so J da = c + A K^-1 r with J = -A K^-1 P. Where limits stop that, a small quadratic program goes
+to the nearest pose; where actuators are left to choose, see `least_energy`.
 """
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass, replace
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, Target, Task
-from soro_mechanics.inverse.steps import learn_bend, least_energy
+from soro_mechanics.inverse.steps import learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, sizes, task_error, task_rows
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import Inputs, State
@@ -43,7 +41,6 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
     Aim,
     ANGLES,
     CONVERGED,
-    energy,
     MAX_ACTUATORS,
     MIDDLE,
     RODS,
@@ -72,17 +69,8 @@ TOUCHING = 1e-6  # in parts of a range: a limit that is this near stops the solu
 GROWTH = 10.0  # a step after which residual or error grew more than this is halved
 MIN_PART = 1.0 / 64.0
 TINY = 1e-300
-ROUND_OFF = 1e-9  # of the largest number of a Hessian
 LEFT = 0.3  # of a task of more rows than actuators that a step may leave
 NEARLY = 1e-2  # residual or error, scaled, from which Newton's method is let go its way
-# Steps down in energy, in parts of the ranges: their iterations, the first one, one that Newton's
-# method may take instead, one that leads nowhere; what the next one is after a good one and a bad;
-# how much of one may go to the task, how far out of balance it may lead, how it comes back.
-MAX_DOWN, DOWN, NEAR, STUCK, LONGER, SHORTER = 120, 0.1, 3e-3, 1e-4, 2.0, 0.5
-BACK, ASTRAY, BALANCED = 0.7, 0.4, (8, 1e-3)
-TRUSTED = 0.6  # of what a step promised: it was a good one
-SLOW = 4  # steps of a solve, after which the next one had better know how the task curves
-PUSHED = 1e-4  # of the robot's length: displacement that tells how the task curves
 
 
 @dataclass(eq=False)
@@ -96,20 +84,11 @@ class InverseState:
     steps: int = 0
     linear: Linearisation | None = None  # at this state, on the layout itself
     path: Array | None = None  # that has led there, see `foresee`
-    bend: Array | None = None  # of the task, see `curved`
+    bend: Array | None = None  # of the task, see `LeastEnergy.curved`
     settled: bool = True  # at the least energy that is near
 
 
-class Choice(NamedTuple):
-    """What decides between actuators, in parts of their ranges, and what the task still lacks."""
-
-    jacobian: Array
-    missing: Array
-    hessian: Array  # of the energy, and of the task times its force
-    slope: Array
-    force: Array
-    lacking: Array
-    response: Array  # K^-1 (P, r)
+Direct = tuple[InverseState, Problem, Outcome]
 
 
 class InverseProblem(DrivenLimits):
@@ -189,11 +168,11 @@ class InverseProblem(DrivenLimits):
         solved = at.residual <= self.equilibrium.tolerance
         return self.actuation(at), Outcome(solved, at.state, spent, at.residual)
 
-    def direct(self, start: InverseState) -> tuple[InverseState, Problem, Outcome] | None:
-        """Solve in one kernel; None where that does not end well, or limits hold."""
+    def direct(self, start: InverseState) -> tuple[int, Direct | None]:
+        """Solve in one kernel; with its steps None where it does not end well, or limits hold."""
         layout = self.layout
         if not in_one_kernel(layout, self.target):
-            return None
+            return 0, None
         tangent, linear, path = self.equilibrium.tangent_work(), start.linear, start.path
         driven, state = start.driven.copy(), layout.start_from(start.state)
         path = np.full(self._path, np.nan) if path is None else path.copy()
@@ -213,9 +192,8 @@ class InverseProblem(DrivenLimits):
             if linear and not self._straight:
                 near.columns[:] = linear.columns
         at = InverseState(driven, state, error, (away, turn), steps, path=path, bend=start.bend)
-        start.steps = steps
         if outcome != CONVERGED or not self.within(at):
-            return None
+            return steps, None
         held = Problem(self.actuation(at), self.load)
         self.equilibrium.keep(held, x)  # the kernel has let them follow
         if not self._straight:
@@ -223,7 +201,7 @@ class InverseProblem(DrivenLimits):
             if tangent:
                 found = eliminate(layout.structure, x, state, tangent)
         left = None if tangent is None else (tangent, (error, *found))
-        return at, held, Outcome(True, state, steps, error, left)
+        return steps, (at, held, Outcome(True, state, steps, error, left))
 
     def _aim(self, tangent: bool, known: bool, path: Array, bend: Array | None) -> Aim:
         target = self.target.finer
@@ -295,45 +273,6 @@ class InverseProblem(DrivenLimits):
             if not part > 0.0:
                 return at
             at = replace(at, driven=before + part * da, state=state, linear=None)
-        return at
-
-    def down(self, start: InverseState) -> InverseState:
-        """Go down in energy until Newton's method finds the least one; the tip stays in place.
-
-        Sequential quadratic programming in a trust region. Every point is in balance: the slopes
-        at both ends of a step tell what it has won, in energy and, at its force, in the task.
-        """
-        tip, s, spent = start.state.body[self.layout.tip_body], self.layout.structure, 0
-        here, trust = self.aimed_at(self.target._replace(pose=tip)), DOWN
-        at = replace(start, linear=None, bend=None)
-        with contextlib.suppress(np.linalg.LinAlgError):
-            of = here._choice(at)
-            while spent < MAX_DOWN and trust > STUCK:
-                step = here._least(at, of, trust)
-                size = 0.0 if step is None else float(np.abs(step).max())
-                goal = None if step is None else self.projected(at.driven + step * self.range)
-                if goal is None or size < min(NEAR, trust):
-                    break
-                da, spent, trust = goal - at.driven, spent + 1, SHORTER * size
-                state, _ = self.linearise(at).moved(
-                    da, -of.response @ np.append(da, 1.0), 1.0, 1.0
-                )
-                x, work = self.inputs(goal), self.equilibrium.scratch[0]
-                if not evaluate(s, x, state, work, False, False, LANES) < ASTRAY:
-                    continue
-                trial = here._settle(goal, state, *BALANCED)
-                spent += BALANCED[0] if trial is None else trial.steps + 1
-                if trial is None:
-                    continue
-                then, moved = here._choice(trial), da / self.range
-                won = 0.5 * (of.slope + then.slope) @ moved
-                won += then.force @ then.lacking - of.force @ of.lacking
-                slope = of.slope - of.jacobian.T @ of.force
-                if won < TRUSTED * (slope + 0.5 * of.hessian @ moved) @ moved:
-                    trust = LONGER * size
-                if won < 0.0 and here.linearise(trial).negative <= self.linearise(at).negative:
-                    at, of = trial, then
-        at.steps = spent
         return at
 
     def linearise(self, at: InverseState) -> Linearisation:
@@ -454,9 +393,6 @@ class InverseProblem(DrivenLimits):
     def _step(self, at: InverseState, lacking: Array) -> Array | None:
         """Return the change of the driven values."""
         try:
-            if self.redundant:
-                step = self._least(at, self._choice(at))
-                return None if step is None else step * self.range
             jacobian, missing, _ = self._task(at, lacking)
             if len(self.range) < self.target.size:  # all of the task where it can be met
                 near: Array = np.asarray(np.linalg.lstsq(jacobian, missing, rcond=None)[0], float)
@@ -465,75 +401,6 @@ class InverseProblem(DrivenLimits):
             return np.linalg.solve(jacobian, missing) * self.range
         except np.linalg.LinAlgError:  # also of numbers that have grown beyond all bounds
             return None
-
-    def _least(self, at: InverseState, of: Choice, trust: float = math.inf) -> Array | None:
-        """Return the step of least energy, no part of it beyond `trust`.
-
-        The energy counts in what the task leaves free; where it bends down, as if it bent up.
-        """
-        m, back = len(self.range), np.linalg.pinv(of.jacobian)
-        free, shortest = np.eye(m) - back @ of.jacobian, back @ of.missing
-        share = min(1.0, BACK * trust / max(float(np.abs(shortest).max()), TINY))
-        unit = max(float(np.abs(of.hessian).max()), TINY)
-        h = free @ of.hessian @ free / unit
-        h = 2.0 * convex(h) - h + np.eye(m) - free
-        h += ROUND_OFF * np.eye(m)  # where the task decides, a pivot may be it
-        slope = of.slope - of.jacobian.T @ of.force + share * of.hessian @ shortest
-        c, low, high = self.bounds(at.driven)
-        low[:m], high[:m] = np.maximum(low[:m], -trust), np.minimum(high[:m], trust)
-        energy = h, slope / unit
-        return least_energy(energy, of.jacobian, share * of.missing, (c, low, high))[0]
-
-    def _choice(self, at: InverseState) -> Choice:
-        if self.linearise(at).singular:
-            raise np.linalg.LinAlgError  # as its inverse would
-        if at.bend is None:
-            at.bend = self.curved(at)
-        lacking = self.lacking(at.state)
-        jacobian, missing, follow = self._task(at, lacking)
-        hessian, slope = self._energy(at, follow)
-        force = np.asarray(np.linalg.lstsq(jacobian.T, slope, rcond=None)[0], float)
-        self.measure(at)
-        return Choice(jacobian, missing, hessian, slope, force, lacking * self._unit, follow)
-
-    def curved(self, at: InverseState) -> Array:
-        """Return (m, m) what the task's curvature adds to the Hessian, times the task's force.
-
-        That is how the energy's Hessian changes with this force at the tip.
-        """
-        out = np.zeros((len(self.range),) * 2)
-        if self.energy == MIDDLE:
-            return out
-        flat, tip, linear = replace(at, bend=out), self.layout.tip_body, self.linearise(at)
-        of = self._choice(flat)
-        rows = task_rows(at.state.body[tip], self.target.task, np.eye(6)) * self._unit[:, None]
-        push = np.zeros_like(linear.inputs.dead)
-        push[tip] = rows.T @ of.force
-        turned = np.zeros(len(linear.matrix))
-        turned[6 * tip - 6 : 6 * tip] = linear.axes(tip).T @ push[tip]
-        moved = np.linalg.solve(linear.matrix, turned)
-        part = PUSHED * float(self.layout.structure.scale[0]) / max(np.abs(moved).max(), TINY)
-        state, _ = linear.moved(out[0], part * moved)
-        x = linear.inputs._replace(dead=linear.inputs.dead + part * push)
-        there = Linearisation(self.layout, x, state, exact=False)
-        pushed = self._choice(replace(flat, state=state, linear=there))
-        self.linearise(at)
-        return np.ascontiguousarray(pushed.hessian - of.hessian) / part
-
-    def learned(self, at: InverseState) -> Array | None:
-        """Return what is known of the task's curvature, anew after a slow solve."""
-        if self.redundant and at.steps > SLOW:
-            with contextlib.suppress(np.linalg.LinAlgError):
-                return self.curved(at)
-        return at.bend
-
-    def _energy(self, at: InverseState, follow: Array) -> tuple[Array, Array]:
-        """Return Hessian and gradient of the actuators' energy, see the kernel."""
-        m, linear = len(self.range), self.linearise(at)
-        out, aim = np.zeros((m, m + 1)), self._aim(False, False, NO_PATH, at.bend)
-        s, x = self.layout.structure, linear.inputs
-        energy(s, x, at.state, linear.work, aim, at.driven, np.ascontiguousarray(follow), out)
-        return out[:, :m], -out[:, m]
 
     def within(self, at: InverseState) -> bool:
         """Whether a point keeps every limit."""
@@ -551,6 +418,5 @@ class InverseProblem(DrivenLimits):
 def in_one_kernel(layout: lay.Layout, target: Target) -> bool:
     """Whether `InverseProblem.direct` can solve for a target."""
     slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
-    simple = target.task is not Task.POSITION_AND_AXIS and not slow
     enough = target.size <= layout.actuators <= MAX_ACTUATORS
-    return simple and enough and layout.kinds.isdisjoint(TENDONS)
+    return enough and not slow and layout.kinds.isdisjoint(TENDONS)

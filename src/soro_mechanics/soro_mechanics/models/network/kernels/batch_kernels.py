@@ -16,7 +16,7 @@ from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.contact_kernels import examine, Segments
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
-from soro_mechanics.models.network.kernels.newton_kernels import add_lack, copy_into, drive_to
+from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_to, exchange_lack
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -86,7 +86,7 @@ def _start(s, base, w, row, state):
     w.step_joint[:] = 0.0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         steps[:] = 0.0
-    add_lack(w, 0, row)
+    exchange_lack(w, 0, row, 1.0, 0.0)
     move(s, base, w, 1.0, state)
 
 

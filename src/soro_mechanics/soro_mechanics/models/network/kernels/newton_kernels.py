@@ -10,6 +10,7 @@ the actuators; the steps are derived here, compared with a general search in
 test_network_prediction.py and test_network_redundancy.py.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ class Aim(NamedTuple):
     nearly: float
     tangent: bool  # leave what `linearise` leaves of the tangent that Newton uses
     known: bool  # the first step is by what is linear at the start
-    rows: int  # of the task; 0: the actuators are held, 3: position, 6: pose
+    rows: int  # of the task; 0: the actuators are held, 3: position, 5: with axis, 6: pose
     body: int  # that has to meet it
     pose: NDArray  # (4, 4) of it
     range: NDArray  # (m,) of the actuators; at least as many as rows, none where they are held
@@ -132,7 +133,7 @@ def solve(s, x, state, old, w, near, aim, driven):
             if aim.path.shape[0] > 0:
                 # what is left within the tolerances would spoil the next prediction
                 if aim.tangent and _step(s, x, state, w, aim, True, driven, 1.0):
-                    learn_step(w, aim.range.shape[0], 1.0, aim.path[POINTS, POSE:])
+                    exchange_lack(w, aim.range.shape[0], aim.path[POINTS, POSE:], 0.0, 1.0)
                 way = aim.path[POINTS, 1] ** 0.5
                 learn_lack(aim.path, aim.pose, first == 1 and way > SHORT * s.scale[0])
             return CONVERGED, step, error, away, turn, negative, holds
@@ -156,7 +157,7 @@ def solve(s, x, state, old, w, near, aim, driven):
         move(s, old, w, part, state)
         _drive(s, x, w, aim, driven, taken)
         if aim.path.shape[0] > 0:
-            learn_step(w, aim.range.shape[0], taken, aim.path[POINTS, POSE:])
+            exchange_lack(w, aim.range.shape[0], aim.path[POINTS, POSE:], 0.0, taken)
     return SLOW, aim.most, error, away, turn, 0, False
 
 
@@ -178,7 +179,7 @@ def _first_step(s, x, state, old, near, aim, driven):
     if aim.path.shape[0] > 0:
         place = near.scratch[FIRST + 2 : FIRST + 4]
         if foresee(aim.path, aim.pose, place[0], place[1]):
-            add_lack(near, aim.range.shape[0], aim.path[POINTS, POSE:])
+            exchange_lack(near, aim.range.shape[0], aim.path[POINTS, POSE:], 1.0, 0.0)
             set_slots(s, x, near, near.scratch[FIRST + 1])
     part = _part(s, near, aim)
     if part < 1.0:
@@ -191,40 +192,27 @@ def _first_step(s, x, state, old, near, aim, driven):
 
 
 @kernel
-def add_lack(w, m, lack):
-    """Add what a step lacks to it: of bodies, nodes, wrenches, joints, and of m actuators (da).
+def exchange_lack(w, m, lack, given, learned):
+    """Add a part of what a step lacks to it, and a part of the step to what is lacking.
 
-    w: Work, out: steps; lack (6 (bodies + nodes + pieces + rods) + m,) in that order.
+    Of bodies, nodes, wrenches, joints, and of m actuators (da), in that order: step += given lack,
+    lack += learned step. w: Work, out: steps; lack (6 (bodies + nodes + pieces + rods) + m,): out.
     """
     k = 0
     for steps in (w.step_body, w.step_node, w.step_wrench):
         for i in range(steps.shape[0]):
             for j in range(6):
-                steps[i, j] += lack[k]
+                steps[i, j] += given * lack[k]
+                lack[k] += learned * steps[i, j]
                 k += 1
     for r in range(w.step_joint.shape[0]):
         for j in range(6):
-            w.step_joint[r, j // 3, j % 3] += lack[k]
+            w.step_joint[r, j // 3, j % 3] += given * lack[k]
+            lack[k] += learned * w.step_joint[r, j // 3, j % 3]
             k += 1
     for j in range(m):
-        w.scratch[FIRST + 1, j] += lack[k + j]
-
-
-@kernel
-def learn_step(w, m, part, lack):
-    """Add a part of a step to what the first one lacked, lack; w, m and order as in `add_lack`."""
-    k = 0
-    for steps in (w.step_body, w.step_node, w.step_wrench):
-        for i in range(steps.shape[0]):
-            for j in range(6):
-                lack[k] += part * steps[i, j]
-                k += 1
-    for r in range(w.step_joint.shape[0]):
-        for j in range(6):
-            lack[k] += part * w.step_joint[r, j // 3, j % 3]
-            k += 1
-    for j in range(m):
-        lack[k + j] += part * w.scratch[FIRST + 1, j]
+        w.scratch[FIRST + 1, j] += given * lack[k + j]
+        lack[k + j] += learned * w.scratch[FIRST + 1, j]
 
 
 @kernel
@@ -303,10 +291,17 @@ def _drive_pieces(s, x, r, j, change):
 def _lacking(g, aim, scratch):
     """Write what a body at g lacks, its own axes, to scratch[0]; return it in [m] and [rad].
 
-    R' (p_aim - p), log(R' R_aim), no turn of a task without; g (4, 4); aim: above; scratch (6, 6).
+    R' (p_aim - p), log(R' R_aim), no turn of a task without, of an axis the shortest turn of its z
+    axis, about its own x and y; g (4, 4); aim: above; scratch (6, 6).
     """
     lacking, h = scratch[0], scratch[2:6, 0:4]
     relative_twist(g, aim.pose, h, lacking)
+    if aim.rows == 5:
+        sine = math.hypot(h[0, 2], h[1, 2])
+        unit = math.atan2(sine, h[2, 2]) / sine if sine > 0.0 else 0.0
+        lacking[3], lacking[4], lacking[5] = -unit * h[1, 2], unit * h[0, 2], 0.0
+        if sine == 0.0 and h[2, 2] < 0.0:
+            lacking[3] = math.pi
     away = turn = 0.0
     for i in range(3):
         lacking[i] = h[i, 3]

@@ -19,16 +19,13 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs, State
 from soro_mechanics.models.network.drive_values import actuation_of, driven_ranges
 from soro_mechanics.models.network.equilibrium import Outcome, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.models.network.inverse_statics.inverse_problem import (
-    InverseProblem,
-    InverseState,
-    TOUCHING,
-)
+from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseState, TOUCHING
+from soro_mechanics.models.network.inverse_statics.least_energy import LeastEnergy
 
 PULL_SLACK = 1e-6  # in parts of a range: what linearised limits leave
 
 
-class TendonInverse(InverseProblem):
+class TendonInverse(LeastEnergy):
     """One target for one network; driven values of held tendons are their tensions."""
 
     def __init__(self, model: ForwardNetwork, load: LoadCase, target: Target) -> None:
