@@ -24,6 +24,17 @@ ASYMMETRY = 1e-2
 ORTHONORMAL = 1e-9  # rounding of a few matrix products
 
 
+def _block(row: int, column: int) -> property:
+    """Return a property that is one block of W."""
+
+    def block(self: CondensedPorts) -> Array:
+        na, ne, ns = self.sizes
+        edge = 0, na, na + ne, na + ne + ns
+        return self.compliance[edge[row] : edge[row + 1], edge[column] : edge[column + 1]]
+
+    return property(block)
+
+
 @dataclass(frozen=True, eq=False)
 class CondensedPorts:
     """A device linearised at one equilibrium."""
@@ -44,40 +55,12 @@ class CondensedPorts:
         """Numbers of actuators, effector directions and sensors."""
         return self.angle.size, self.force.size, self.sensor.size
 
-    @property
-    def aa(self) -> Array:
-        """W_aa, shape (na, na)."""
-        return self._block(0, 0)
-
-    @property
-    def ea(self) -> Array:
-        """W_ea, shape (ne, na)."""
-        return self._block(1, 0)
-
-    @property
-    def ae(self) -> Array:
-        """W_ae, shape (na, ne)."""
-        return self._block(0, 1)
-
-    @property
-    def ee(self) -> Array:
-        """W_ee, shape (ne, ne)."""
-        return self._block(1, 1)
-
-    @property
-    def sa(self) -> Array:
-        """W_sa, shape (ns, na)."""
-        return self._block(2, 0)
-
-    @property
-    def se(self) -> Array:
-        """W_se, shape (ns, ne)."""
-        return self._block(2, 1)
-
-    def _block(self, row: int, column: int) -> Array:
-        na, ne, ns = self.sizes
-        edge = 0, na, na + ne, na + ne + ns
-        return self.compliance[edge[row] : edge[row + 1], edge[column] : edge[column + 1]]
+    aa = _block(0, 0)  #: W_aa, (na, na)
+    ea = _block(1, 0)  #: W_ea, (ne, na)
+    ae = _block(0, 1)  #: W_ae, (na, ne)
+    ee = _block(1, 1)  #: W_ee, (ne, ne)
+    sa = _block(2, 0)  #: W_sa, (ns, na)
+    se = _block(2, 1)  #: W_se, (ns, ne)
 
 
 def condensed_ports(
