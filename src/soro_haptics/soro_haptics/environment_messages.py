@@ -17,10 +17,8 @@ from soro_node.conversions import pose_from_message, pose_to_message
 def objects_from_messages(messages: Iterable[VirtualObjectMessage]) -> tuple[VirtualObject, ...]:
     """Return the objects of a request.
 
-    Raises
-    ------
-    InvalidInput, UnknownName
-        With the index of the object, the field, its value and what is expected.
+    Raises InvalidInput, UnknownName: with the index of the object, the field, its value and what
+    is expected.
     """
     objects = []
     for i, m in enumerate(messages):

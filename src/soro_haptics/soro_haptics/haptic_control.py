@@ -57,31 +57,15 @@ class Haptics:
 class HapticControl(Law):
     """Decides motor angles by sensing and rendering on the full model.
 
-    Parameters
-    ----------
-    haptics : Haptics
-    source : str
-        Name of the commanding node.
-    motion : MotorMotion
-    on_sensor_loss : str
-        'encoders': go on with what is left; 'stop': latch a fault.
-    rest_force : float
-        A sensed force below this moves nothing where no object moves the handle [N]; moments count
-        with the lever of the rendering problem.
-    times : StageTimes, optional
-        Gets the stages of the law, of ticks that were in control.
-    streams : Streams, optional
-        What other programs give to the environment.
+    `source`: name of the commanding node; `on_sensor_loss`: 'encoders': go on with what is left;
+    'stop': latch a fault; `rest_force`: a sensed force below this moves nothing where no object
+    moves the handle [N]; moments count with the lever of the rendering problem; `times`: gets the
+    stages of the law, of ticks that were in control; `streams`: what other programs give to the
+    environment.
 
-    Attributes
-    ----------
-    estimated : bool
-        Whether the last reading gave an estimate of the hand that does not contradict itself;
-        without one `sensing` still holds what an earlier reading gave.
-    unrendered : int
-        Ticks in a row whose command was kept, because the law found none.
-    refusal : Code
-        Why, in the last of them.
+    `estimated`: whether the last reading gave an estimate of the hand that does not contradict
+    itself; without one `sensing` still holds what an earlier reading gave; `unrendered`: ticks in
+    a row whose command was kept, because the law found none; `refusal`: why, in the last of them.
     """
 
     def __init__(
@@ -239,13 +223,9 @@ class HapticControl(Law):
     ) -> None:
         """Swap the environment, which is within `limits`.
 
-        Raises
-        ------
-        NotAllowed
-            Not in control: what is rendered next is chosen after arming, not before.
-        InvalidInput
-            BUSY: the hand leans on the present one, the motors follow a target, or a calibration
-            with other limits has come meanwhile.
+        Raises NotAllowed: not in control: what is rendered next is chosen after arming, not
+        before. Raises InvalidInput: BUSY: the hand leans on the present one, the motors follow a
+        target, or a calibration with other limits has come meanwhile.
         """
         self._check_in_control()
         if self._moving or limits not in (None, self.haptics.limits):

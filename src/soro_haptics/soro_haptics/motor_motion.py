@@ -17,12 +17,7 @@ LINGER = 0.5  # s, the last target is held for this long
 class MotorMotion:
     """A target for the motors, reached at a limited speed, held for a while, then gone.
 
-    Parameters
-    ----------
-    size : int
-        Number of motors.
-    speed : float
-        Of the fastest motor [rad/s].
+    `size`: number of motors; `speed`: of the fastest motor [rad/s].
     """
 
     def __init__(self, size: int, speed: float) -> None:

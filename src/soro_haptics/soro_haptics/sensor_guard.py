@@ -40,33 +40,14 @@ class SensorGuard:
     measurements contradict each other and no sensor can be named, the encoders alone are used:
     then the hand cannot be felt any more, and every object feels like the device itself.
 
-    Parameters
-    ----------
-    sensing : Sensing
-    names : sequence of str
-        Sensors, in the order of the readings.
-    calibration : FlexCalibration, optional
-    period : float
-        Of the loop [s].
-    limits : WatchLimits, optional
+    `names`: sensors, in the order of the readings; `period`: of the loop [s].
 
-    Attributes
-    ----------
-    elongation : ndarray, shape (ns,) [m]
-        Of the last reading; NaN without a calibration.
-    good : ndarray of bool, shape (ns,)
-        Sensors in use.
-    reason : str
-        Why some are not; empty while all are used.
-    rank : int
-        Directions of the hand's force that can be seen; none during a pause.
-    came : bool
-        Whether sensors have begun with the last reading.
-    paused : bool
-        Whether the encoders alone are used for a while.
-    unchecked : bool
-        Whether a drift may feel like a force `WORTH_SEEING` and contradict nothing: strips slide
-        by much, or so few are used that none does (then no larger force is believed).
+    `elongation` (ns,): of the last reading; NaN without a calibration [m]; `good` (ns,): sensors
+    in use; `reason`: why some are not; empty while all are used; `rank`: directions of the hand's
+    force that can be seen; none during a pause; `came`: whether sensors have begun with the last
+    reading; `paused`: whether the encoders alone are used for a while; `unchecked`: whether a
+    drift may feel like a force `WORTH_SEEING` and contradict nothing: strips slide by much, or so
+    few are used that none does (then no larger force is believed).
     """
 
     def __init__(

@@ -30,12 +30,7 @@ GOAL = 'goal_pose'
 class Streams:
     """The newest pose and wrench; older than `timeout` [s] the wrench is zero, the pose stays.
 
-    Parameters
-    ----------
-    node : RobotNode
-        Hears ``~/goal_pose``, ``~/added_wrench`` and TF (`transforms`), and reports.
-    frames : Frames
-    timeout : float
+    `node`: hears ``~/goal_pose``, ``~/added_wrench`` and TF (`transforms`), and reports.
     """
 
     def __init__(self, node: Any, frames: Frames, timeout: float) -> None:

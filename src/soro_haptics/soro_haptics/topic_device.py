@@ -40,21 +40,11 @@ STARTING = (DeviceState.UNCONFIGURED, DeviceState.INACTIVE)
 class TopicDevice(Device):
     """The newest messages of a driver.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Actuators, in the order of the robot file.
-    sensors : sequence of str
-        Flex sensors, in the order of the robot file. Messages of other names are not taken.
-    send : callable
-        Publishes set-points, shape (m,).
-    timeout : float
-        How long the first state is waited for [s].
-    feedback_timeout : float
-        Readings of the sensors that are older than this are none [s].
-    driven : tuple of DeviceState
-        States in which the driver obeys a stream. SAFE is none where its safe action releases the
-        motors: nothing but arming ends that.
+    `names`: actuators, in the order of the robot file; `sensors`: flex sensors, in the order of
+    the robot file (messages of other names are not taken); `send`: publishes set-points, shape
+    (m,); `timeout`: how long the first state is waited for [s]; `feedback_timeout`: readings of
+    the sensors that are older than this are none [s]; `driven`: states in which the driver obeys a
+    stream; SAFE is none where its safe action releases the motors: nothing but arming ends that.
     """
 
     def __init__(

@@ -27,16 +27,9 @@ def moving_layout(
 ) -> Layout:
     """Return a network with its integrated pieces cut into elements.
 
-    Parameters
-    ----------
-    spec : NetworkSpec
-    actuators : int
-    elements : int, optional
-        For every piece; default: one for each step of the integration, so that the nodes of both
-        are in the same places. A rod that nothing bends (without mass, hinged at both ends) is
-        one element.
-    loads : sequence of Load
-        Nodes are put where those on rods act.
+    `elements`: for every piece; default: one for each step of the integration, so that the nodes
+    of both are in the same places (a rod that nothing bends (without mass, hinged at both ends) is
+    one element); `loads`: nodes are put where those on rods act.
     """
     tendons = any(d.kind in TENDONS for d in spec.drives)
     rods = []

@@ -33,10 +33,7 @@ class Modes:
 def modes(stepper: Stepper, count: int = 3) -> Modes:
     """Return the modes of a stepper that is at rest, as by `dynamics.robot_motion.stepper`.
 
-    Raises
-    ------
-    InvalidInput
-        A mode grows, or there are not so many that have mass.
+    Raises InvalidInput: a mode grows, or there are not so many that have mass.
     """
     from scipy.sparse.linalg import eigs  # a part of a planner's start
 

@@ -22,14 +22,7 @@ SAME_PLACE = 1e-9  # of two stations, in lengths of their rod
 def state_near(q: Configuration, equilibrium: Equilibrium, problem: Problem) -> State | None:
     """Return the state of another mesh in the shape of a solution; None where nodes are missing.
 
-    Parameters
-    ----------
-    q : Configuration
-        Of model network.
-    equilibrium : Equilibrium
-        Of two-node elements.
-    problem : Problem
-        That of q.
+    `q`: of model network; `equilibrium`: of two-node elements; `problem`: that of q.
     """
     layout, x = equilibrium.layout, equilibrium.inputs(problem)
     s, shape, other = layout.structure, q.state.shape, q.state.state
@@ -61,10 +54,7 @@ def settle(
 ) -> tuple[Outcome, Array]:
     """Return the static equilibrium, and the actuation with the means that its bundles have.
 
-    Raises
-    ------
-    InvalidInput
-        None was found.
+    Raises InvalidInput: none was found.
     """
     bundles = Bundles(equilibrium.layout.spec)
     search = bundles.search(problem.actuation, None) if bundles else None

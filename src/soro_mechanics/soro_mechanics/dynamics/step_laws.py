@@ -18,12 +18,8 @@ from soro_mechanics.core.configuration import Array
 def generalised_alpha(step: float, radius: float) -> Array:
     """Return the law (3, 4): (v, a, v') after a step from (D, v, a, v') before it.
 
-    Parameters
-    ----------
-    step : float [s]
-    radius : float
-        Spectral radius at infinity: 1 keeps the energy of the fastest modes, 0 removes it in one
-        step.
+    `step`: [s]; `radius`: spectral radius at infinity: 1 keeps the energy of the fastest modes, 0
+    removes it in one step.
     """
     alpha_m = (2.0 * radius - 1.0) / (radius + 1.0)
     alpha_f = radius / (radius + 1.0)

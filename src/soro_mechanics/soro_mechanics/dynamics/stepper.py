@@ -78,14 +78,8 @@ class StepReport(NamedTuple):
 class Stepper:
     """One network in motion. Not for several threads at once.
 
-    Parameters
-    ----------
-    spec : NetworkSpec
-    rest : ndarray, shape (m,)
-        Actuation at which the robot is assembled.
-    options : Options
-    loads : sequence of Load
-        Besides those of the robot file: those of every load case that it is asked with.
+    `rest` (m,): actuation at which the robot is assembled; `loads`: besides those of the robot
+    file: those of every load case that it is asked with.
     """
 
     def __init__(
@@ -180,10 +174,8 @@ class Stepper:
     def rest(self, actuation: Array, load: LoadCase, near: State | None = None) -> None:
         """Put the robot at rest, in the static equilibrium of this mesh.
 
-        Raises
-        ------
-        InvalidInput
-            No equilibrium was found, or loads are others than those it was made with.
+        Raises InvalidInput: no equilibrium was found, or loads are others than those it was made
+        with.
         """
         self._check(load)
         problem = Problem(actuation, load)

@@ -78,13 +78,9 @@ class Batch:
     def solve(self, actuations: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Solve actuations (n, m).
 
-        Returns
-        -------
-        tips : ndarray, shape (n, 4, 4)
-            In base_link, where solved.
-        solved : ndarray of bool, shape (n,)
-            False where only a cold solve can tell: not converged, far from the prediction,
-            perhaps not stable, or outside the theory.
+        Returns `tips` (n, 4, 4): in base_link, where solved; `solved` (n,): False where only a
+        cold solve can tell: not converged, far from the prediction, perhaps not stable, or outside
+        the theory.
         """
         s = self.layout.structure
         driven, values = driven_many(self.layout.spec.drives, actuations)

@@ -51,11 +51,8 @@ def natural_frequencies(linear: Tangent, count: int) -> Array:
     `end_levers`, without the rotary inertia of their sections.
     Infinite where there is no mass left.
 
-    Raises
-    ------
-    InvalidInput
-        A direction or a mode is unstable: it grows and has no frequency. Or more frequencies are
-        asked for than the mesh has degrees of freedom.
+    Raises InvalidInput: a direction or a mode is unstable: it grows and has no frequency. Or more
+    frequencies are asked for than the mesh has degrees of freedom.
     """
     problem = _Masses(linear)
     if count > problem.size:

@@ -46,10 +46,8 @@ def choose_mesh(
 ) -> tuple[NetworkSpec, MeshReport | None]:
     """Return the network on the mesh that its tolerances ask for, and how good it is.
 
-    Raises
-    ------
-    RobotFileError
-        The tolerance is not met by the finest mesh, or an equilibrium to compare is not found.
+    Raises RobotFileError: the tolerance is not met by the finest mesh, or an equilibrium to
+    compare is not found.
     """
     asked = [r.tolerance for r in spec.rods if r.tolerance is not None]
     if not asked:

@@ -37,10 +37,8 @@ class PortResponse:
     def condensed(self) -> CondensedPorts:
         """Return W over motors, effector directions and sensors, the motors free to move.
 
-        Raises
-        ------
-        InvalidInput
-            The equilibrium is not stable when the motors are let go, so W is not positive.
+        Raises InvalidInput: the equilibrium is not stable when the motors are let go, so W is not
+        positive.
         """
         w = ports_of_held_motors(self.stiffness_aa, self.jacobian, self.compliance_held)
         return condensed_ports(

@@ -24,12 +24,7 @@ def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
     panel. Fourth order for forces on integrated pieces; second for spread moments, which let the
     curvature jump at every point, and on two-node elements.
 
-    Raises
-    ------
-    UnknownName
-        Not a rod.
-    InvalidInput
-        Beyond the ends of the rod.
+    Raises UnknownName: not a rod. Raises InvalidInput: beyond the ends of the rod.
     """
     rod = spec.rods[rod_of(spec, item)]
     until = item.arc_length if item.until is None else item.until
@@ -47,12 +42,8 @@ def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
 def point_on_rod(spec: NetworkSpec, item: Load) -> tuple[int, float]:
     """Return the rod of a load at a point, and the fraction of its length.
 
-    Raises
-    ------
-    UnknownName
-        Neither a body nor a rod.
-    InvalidInput
-        Outside the rod, or at its very beginning, where the load belongs on the body.
+    Raises UnknownName: neither a body nor a rod. Raises InvalidInput: outside the rod, or at its
+    very beginning, where the load belongs on the body.
     """
     r = rod_of(spec, item, tuple(b.name for b in spec.bodies[1:]))
     length = spec.rods[r].length
@@ -69,10 +60,7 @@ def carrying_rods(spec: NetworkSpec) -> tuple[list[int], Array]:
     The tip carries the rest. Dead forces in one direction at points of a body are one dead
     force at the weighted mean of the points. No rod where the tip is that origin.
 
-    Raises
-    ------
-    InvalidInput
-        The rods end where their ends and the tip have no such mean.
+    Raises InvalidInput: the rods end where their ends and the tip have no such mean.
     """
     scale = float(np.mean([r.length for r in spec.rods]))
     origin = np.linalg.inv(spec.tip)[:3, 3] / scale
