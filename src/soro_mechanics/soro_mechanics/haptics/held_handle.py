@@ -36,20 +36,12 @@ BOUND = NOTHING * np.eye(6)
 class HeldHandle:
     """A device whose handle and legs move.
 
-    Parameters
-    ----------
-    device : HapticDevice
-    damping_ratio : float
-        Part of critical damping of the slowest mode; faster ones have more, as of one retardation.
+    `damping_ratio`: part of critical damping of the slowest mode; faster ones have more, as of one
+    retardation.
 
-    Attributes
-    ----------
-    place, speed, hand_force : ndarray, shape (5,)
-        Of the handle, in its directions; what the hand puts on it, its inertia too [N, N m].
-    axes : ndarray, shape (6, 5)
-        The directions, in base_link.
-    restarts : int
-        How often a step had no solution, and all was put to rest.
+    `place, speed, hand_force` (5,): of the handle, in its directions; what the hand puts on it,
+    its inertia too [N, N m]; `axes` (6, 5): the directions, in base_link; `restarts`: how often a
+    step had no solution, and all was put to rest.
     """
 
     def __init__(self, device: HapticDevice, damping_ratio: float) -> None:

@@ -93,17 +93,8 @@ def spectral_radius(
 ) -> Any:
     """Return the largest modulus of the closed loop's poles: below one is stable.
 
-    Parameters
-    ----------
-    device : OneDirection
-    stiffness : float or ndarray
-        Rendered [N/m].
-    period : float
-        Of the law [s].
-    delay : int
-        Samples from a measurement to the motors' answer to it; 0: at once.
-    damping : float or ndarray
-        Rendered [N s/m].
+    `stiffness`: rendered [N/m]; `period`: of the law [s]; `delay`: samples from a measurement to
+    the motors' answer to it; 0: at once; `damping`: rendered [N s/m].
     """
     force = device.nominal * np.array([1.0, 0.0, -1.0])  # as sensed, of x and the far end
     # The goal less what the legs bend by under the force there.
@@ -180,10 +171,7 @@ def admittance_limit(
 ) -> float:
     """Return the stiffest spring that is stable, and every one from the natural stiffness to it.
 
-    Returns
-    -------
-    float
-        [N/m]; infinite above `highest`.
+    Returns [N/m]; infinite above `highest`.
     """
     radius = partial(spectral_radius, device, period=period, delay=delay)
     return _first_unstable(radius, device.nominal, RESOLUTION, highest) / RESOLUTION
@@ -201,15 +189,9 @@ def yielding_limit(device: OneDirection, period: float, delay: int) -> float:
 def damping_limit(radius: Callable[[Array], Array]) -> float:
     """Return the strongest damping that is stable, and every weaker one [N s/m].
 
-    Parameters
-    ----------
-    radius : callable
-        Returns the largest moduli of the poles with some dampings.
+    `radius`: returns the largest moduli of the poles with some dampings.
 
-    Returns
-    -------
-    float
-        Zero where the weakest is not stable; infinite above `STRONGEST`.
+    Returns zero where the weakest is not stable; infinite above `STRONGEST`.
     """
     found = _first_unstable(radius, WEAKEST, STEP, STRONGEST, 1.0 + ONE)
     return found / STEP if found > WEAKEST else 0.0

@@ -31,28 +31,14 @@ LOST_TIME, BACK = 0.1, 0.1  # s; N, N m that are left of the way back
 class LiveParts:
     """The living parts of one environment.
 
-    Parameters
-    ----------
-    objects : sequence of VirtualObject
-        Those that the kernel knows, and fields.
-    frames, state : ndarray
-        Of the former, as the kernel reads and writes them; `frames` is overwritten.
-    spring : float
-        Of sticking friction, of all touched objects together [N/m].
-    drag : float
-        Against motion while a wrench is added, at least [N s/m], that of fields included: a handle
-        that nobody holds moves no faster than force over drag.
+    `objects`: those that the kernel knows, and fields; `frames, state`: of the former, as the
+    kernel reads and writes them; `frames` is overwritten; `spring`: of sticking friction, of all
+    touched objects together [N/m]; `drag`: against motion while a wrench is added, at least [N
+    s/m], that of fields included: a handle that nobody holds moves no faster than force over drag.
 
-    Attributes
-    ----------
-    goal : ndarray, shape (4, 4)
-        Where objects that follow are by now.
-    wrench : ndarray, shape (6,)
-        Added by now, of the device on the hand, axes of base_link at the tip [N, N m].
-    drag : float
-        As given.
-    pushes : bool
-        Whether a wrench is added, so that the motors have something to do.
+    `goal` (4, 4): where objects that follow are by now; `wrench` (6,): added by now, of the device
+    on the hand, axes of base_link at the tip [N, N m]; `drag`: as given; `pushes`: whether a
+    wrench is added, so that the motors have something to do.
     """
 
     def __init__(
@@ -135,14 +121,8 @@ class LiveParts:
     ) -> None:
         """Add friction, fields and the wrench to the goal force.
 
-        Parameters
-        ----------
-        hand, wrench, speed : ndarray, shapes (4, 4), (6,), (6,)
-        dt : float
-        rows : ndarray, shape (n, 6)
-            Constrained directions, orthonormal.
-        force : ndarray, shape (6,)
-            Of the hand at the goal; overwritten.
+        `rows` (n, 6): constrained directions, orthonormal; `force` (6,): of the hand at the goal;
+        overwritten.
         """
         within = LOST_TIME if self._slow else WRENCH_TIME
         self.wrench += min(1.0, dt / within) * (self._asked - self.wrench)

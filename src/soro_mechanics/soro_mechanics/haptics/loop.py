@@ -67,10 +67,7 @@ class HapticLoop:
     def start(self, encoder: Array, anew: bool = True) -> None:
         """Solve the model at measured motor angles; `anew`: and forget everything else.
 
-        Raises
-        ------
-        InvalidInput
-            No equilibrium was found there.
+        Raises InvalidInput: no equilibrium was found there.
         """
         self.device.restart(np.asarray(encoder, float))
         self._age, self._begun, self._waited = self._oldest, False, 0
@@ -88,12 +85,9 @@ class HapticLoop:
         `computed` says afterwards whether this one worked on one: not where the slot has less
         than `ROOM` left (`room` [s]), except after `PATIENCE` such slots; each part waits anew.
 
-        Returns
-        -------
-        Code
-            NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: the
-            model has no stable equilibrium here; that of `sensing`, where it gave no estimate.
-            None: a solution is on its way, the next tick runs on the last one.
+        Returns NONE; NOT_CONVERGED: the next tick runs on an approximate model; UNSTABLE: the
+        model has no stable equilibrium here; that of `sensing`, where it gave no estimate. None: a
+        solution is on its way, the next tick runs on the last one.
         """
         sensing, self.computed = self.law.sensing, False
         if sensing.code is not NONE:
@@ -145,10 +139,7 @@ class HapticLoop:
 def compile_haptics(robot: Robot) -> None:
     """Compile, or load, every kernel of sensing, rendering and model of a haptic device.
 
-    Raises
-    ------
-    RobotFileError
-        The robot is no haptic device.
+    Raises RobotFileError: the robot is no haptic device.
     """
     device = HapticDevice(robot)
     forces = np.array([10.0, 10.0, 10.0, 0.5, 0.5])

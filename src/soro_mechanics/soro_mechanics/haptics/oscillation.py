@@ -28,22 +28,11 @@ PATIENCE, MAX_PATIENCE = 5.0, 160.0  # s without ringing until the motors are qu
 class OscillationWatch:
     """Band-passes the handle's motion and counts its reversals.
 
-    Parameters
-    ----------
-    period : float
-        Of the loop [s].
-    length : float
-        Lever that makes rotations lengths [m].
+    `period`: of the loop [s]; `length`: lever that makes rotations lengths [m].
 
-    Attributes
-    ----------
-    slow : bool
-        Whether the motors have to follow slowly. It ends `patience` after the last ringing, which
-        doubles each time that the ringing comes back.
-    episodes : int
-        How often it began.
-    every : int
-        Samples between two looks.
+    `slow`: whether the motors have to follow slowly; that ends `patience` after the last ringing,
+    which doubles each time that the ringing comes back; `episodes`: how often it began; `every`:
+    samples between two looks.
     """
 
     def __init__(self, period: float, length: float) -> None:

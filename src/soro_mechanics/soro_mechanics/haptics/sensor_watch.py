@@ -38,14 +38,9 @@ class SensorWatch:
     with the encoders alone. A drifting sensor shows as a misfit of all measurements together:
     with one measurement more than unknowns it can be noticed, but not named.
 
-    Attributes
-    ----------
-    good : ndarray of bool, shape (ns,)
-        Sensors in use.
-    misfit : float
-        Averaged root mean square of the weighted residuals; near 1 when all is well.
-    doubtful : bool
-        Whether the last sample alone is beyond the limit of the average.
+    `good` (ns,): sensors in use; `misfit`: averaged root mean square of the weighted residuals;
+    near 1 when all is well; `doubtful`: whether the last sample alone is beyond the limit of the
+    average.
     """
 
     def __init__(self, sensing: Sensing, period: float, limits: WatchLimits | None = None) -> None:
@@ -79,10 +74,7 @@ class SensorWatch:
         What no force explains of it is as large as the limit of `misfit`, in deviations of
         readings and of what resting strips conceal.
 
-        Returns
-        -------
-        ndarray, ndarray, shapes (n,) and (6, n)
-            The drifts, and the wrenches they are taken for; infinite where any drift is.
+        Returns the drifts, and the wrenches they are taken for; infinite where any drift is.
         """
         sensing, used = self._sensing, self.good
         setup, _, change = sensing.setup, *sensing.without_hand()
@@ -113,19 +105,10 @@ class SensorWatch:
     def update(self, raw: Array, faulty: NDArray[np.bool_], sensor: Array) -> bool:
         """Judge one sample, after ``sensing.update(encoder, sensor)``.
 
-        Parameters
-        ----------
-        raw : ndarray, shape (ns,)
-            Counts of the converter.
-        faulty : ndarray of bool, shape (ns,)
-            What the device itself says.
-        sensor : ndarray, shape (ns,)
-            What sensing got.
+        `raw` (ns,): counts of the converter; `faulty` (ns,): what the device itself says; `sensor`
+        (ns,): what sensing got.
 
-        Returns
-        -------
-        bool
-            Whether a sensor was given up just now.
+        Returns whether a sensor was given up just now.
         """
         sensing, limit = self._sensing, self._limits.misfit
         for name, given in (('raw', raw), ('faulty', faulty), ('sensor', sensor)):

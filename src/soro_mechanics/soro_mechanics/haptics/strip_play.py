@@ -19,23 +19,13 @@ from soro_mechanics.haptics import watch_kernels as kernels
 class StripPlay:
     """Follows the strips of one device, sample by sample.
 
-    Parameters
-    ----------
-    half : ndarray, shape (ns,) [m]
-        Of the dead bands; zero: the strip follows at once.
-    deviation : ndarray, shape (ns,) [m]
-        Of a reading.
+    `half` (ns,): of the dead bands; zero: the strip follows at once [m]; `deviation` (ns,): of a
+    reading [m].
 
-    Attributes
-    ----------
-    reading, elongation : ndarray, shape (ns,) [m]
-        The last one, and the elongations of the legs then.
-    slack : ndarray, shape (ns,) [m]
-        By how much each strip is ahead of its leg.
-    exact : ndarray of bool, shape (ns,)
-        Strips that move, and with that tell where their legs are.
-    unseen : ndarray, shape (ns,) [m]
-        Standard deviation of how far their legs may have moved unseen.
+    `reading, elongation` (ns,): the last one, and the elongations of the legs then [m]; `slack`
+    (ns,): by how much each strip is ahead of its leg [m]; `exact` (ns,): strips that move, and
+    with that tell where their legs are; `unseen` (ns,): standard deviation of how far their legs
+    may have moved unseen [m].
     """
 
     def __init__(self, half: Array, deviation: Array) -> None:
