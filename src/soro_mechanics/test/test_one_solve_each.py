@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, load_robot
-from soro_mechanics.models.kirchhoff.rod_kernels import _inverse3
+from soro_mechanics.numerics.dense_kernels import invert_three
 from soro_mechanics.robot import Robot
 
 ACTUATION = np.array([0.8e5, 0.3e5, 0.0])
@@ -62,5 +62,5 @@ def test_jacobian_and_compliance_are_differences(model):
 def test_negative_pivots_are_counted():
     """Compiled, three comparisons add up; of NumPy's booleans `+` is or."""
     inverse = np.empty((3, 3))
-    assert _inverse3(np.diag([-1.0, -2.0, -4.0]), inverse) == 3
+    assert invert_three(np.diag([-1.0, -2.0, -4.0]), inverse) == 3
     assert np.array_equal(inverse, np.diag([-1.0, -0.5, -0.25]))

@@ -27,10 +27,7 @@ from soro_mechanics.numerics.vector_kernels import (
 
 @fused_kernel
 def free_motion(law, past, free):
-    """Write (v, a, v') if the frame stayed: free = law[:, 1:] past.
-
-    law (3, 4): of the step; past (3, 6): at its beginning; free (3, 6): out.
-    """
+    """Write free = law[:, 1:] past if a frame stays; law (3, 4), past, free (3, 6)."""
     for j in range(3):
         a = law[j, 1]
         b = law[j, 2]
@@ -41,10 +38,7 @@ def free_motion(law, past, free):
 
 @fused_kernel
 def new_motion(law, free, move, past):
-    """Write (v, a, v') after a step: past = law[:, 0] move + free.
-
-    law (3, 4): of the step; free, past (3, 6): see `free_motion`, out; move (6,): log(g_n^-1 g).
-    """
+    """Write past = law[:, 0] move + free; law (3, 4), move (6,), free, past (3, 6) (v, a, v')."""
     for j in range(3):
         a = law[j, 0]
         for i in range(6):
@@ -68,10 +62,7 @@ def append_step(move, step, part, b):
 
 @fused_kernel
 def _gyroscopic(v, p, mass, out):
-    """Write d(-ad_v^T M v) / dv to out (6, 6).
-
-    v (6,): twist [m/s, rad/s]; p (6,): momentum M v; mass (6, 6): M.
-    """
+    """Write d(-ad_v^T M v) / dv to out (6, 6); twist v (6,), momentum p = M v, mass M (6, 6)."""
     w = vector_at(v, 3, 1)
     for j in range(6):
         # (w x M_l, v x M_l + w x M_a), column by column

@@ -16,12 +16,12 @@ from soro_mechanics.models.network.arrays import Floats, Integers, new_state, St
 class Limits(NamedTuple):
     """What the present step has to keep, all (1,)."""
 
+    most: Integers  # Newton steps
     tolerance: Floats  # of the scaled residual
     trusted: Floats  # what Newton's method makes of a smaller residual is the solution, unseen
     max_error: Floats  # of positions [m], with which a step is taken
     error: Floats  # of positions, per change of an acceleration in the step [s^2]
     ratio: Floats  # of this step and the last one
-    most: Integers  # Newton steps
 
 
 @by_reference
@@ -47,12 +47,12 @@ class Solids(NamedTuple):
     """Solids that stand still, (solids,) each; see `contact.Solid`."""
 
     shape: Integers  # PLANE, SPHERE or BOX of `contact_kernels`
+    size: Floats  # (solids, 3) [m]
+    place: Floats  # (solids, 4, 4) in base_link
     stiffness: Floats  # [N/m^1.5]
     dissipation: Floats  # [s/m]
     friction: Floats
     slip: Floats  # [m/s]
-    size: Floats  # (solids, 3) [m]
-    place: Floats  # (solids, 4, 4) in base_link
 
 
 @by_reference
@@ -128,11 +128,11 @@ def new_motion(s: Structure, balls: int = 0, solids: int = 0) -> Motion:
     return Motion(
         start=new_state(s),
         old=new_state(s),
-        limits=Limits(*np.zeros((5, 1)), np.zeros(1, np.int64)),
+        limits=Limits(np.zeros(1, np.int64), *np.zeros((5, 1))),
         prony=Prony(*np.zeros((3, 1))),
         ball=Balls(np.zeros(balls, np.int64), np.zeros(balls), np.zeros((balls, 3))),
         solid=Solids(
-            kinds, *np.zeros((4, solids)), np.zeros((solids, 3)), np.zeros((solids, 4, 4))
+            kinds, np.zeros((solids, 3)), np.zeros((solids, 4, 4)), *np.zeros((4, solids))
         ),
         touch=Touches(*np.zeros(both), *np.zeros((*both, 3))),
         **{name: np.zeros(n) for name, n in shapes.items()},

@@ -281,11 +281,7 @@ def _measure_ends(s, x, state, w, m, small):
 
 @kernel
 def _change(mass, law, move, free, past):
-    """Return the largest component of a linear acceleration's change in the step [m/s^2].
-
-    |law[2, 0] move + free[2] - past[2]|, 0 without mass (6, 6); law (3, 4); move (6,); free, past
-    (3, 6).
-    """
+    """Return the largest |law[2, 0] move + free[2] - past[2]| of translations; 0 without mass."""
     if not mass[0, 0] > 0.0:
         return 0.0
     worst = 0.0

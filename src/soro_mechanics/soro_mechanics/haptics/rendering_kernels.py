@@ -319,9 +319,6 @@ def limit_command(p, s, target, smoothing, largest_step, c):
 
 @kernel
 def smooth_speed(twist, dt, smoothing, speed):
-    """Update the filtered speed (6,) of the hand: speed += smoothing (twist / dt - speed).
-
-    twist (6,): of the hand [m, rad] in the time dt [s]; smoothing: weight of a new sample.
-    """
+    """Update speed (6,): += smoothing (twist / dt - speed); twist (6,) in the time dt [s]."""
     for k in range(6):
         speed[k] += smoothing * (twist[k] / dt - speed[k])

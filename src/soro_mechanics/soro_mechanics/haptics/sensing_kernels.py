@@ -96,10 +96,7 @@ def _stack(p, s, matrix):
 
 @kernel
 def _scale_columns(matrix, scale):
-    """Give every column of matrix (rows, nz or more) unit length; whether none is empty.
-
-    scale (nz,): out, 1 / |column|.
-    """
+    """Scale columns of matrix by scale (nz,) = 1 / |column|, out; whether none is empty."""
     for j in range(scale.shape[0]):
         s = 0.0
         for i in range(matrix.shape[0]):

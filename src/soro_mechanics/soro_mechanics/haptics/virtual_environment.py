@@ -144,7 +144,7 @@ class VirtualEnvironment:
             seeded=np.zeros((n, 2), bool),
             feel=kernels.Feel(**felt),
             neutral=axes,
-            found=kernels.Rows(*map(np.zeros, kernels.ROWS)),
+            found=kernels.Rows(*(np.zeros(size) for size in kernels.ROWS)),
         )
         self.live = LiveParts(self.objects, frames, self.compiled.contact, feel.coupling, drag)
         self.goal, self.force = np.zeros(6), np.zeros(6)

@@ -135,11 +135,7 @@ def _add(g, count, direction, target, force):
 
 @kernel
 def _spring(distance, stiffness, drag, force):
-    """Return the goal along a row [m, rad]: distance + (force - drag) / stiffness.
-
-    distance: of the surface; stiffness: zero is rigid; drag: force of the damping against motion
-    along the row; force: of the hand along it.
-    """
+    """Return distance + (force - drag) / stiffness, a row's goal; stiffness 0: distance."""
     if stiffness == 0.0:
         return distance
     return distance + (force - drag) / stiffness
@@ -147,10 +143,7 @@ def _spring(distance, stiffness, drag, force):
 
 @kernel
 def _touching(before, depth, push, margin, release):
-    """Whether a one-sided surface acts: inside it, or still pressed on close to it.
-
-    before: whether it did; depth: into it; push: force into it; margin, release: see `Feel`.
-    """
+    """Whether depth > 0, or it touched before and depth > -margin and the push > release."""
     if depth > 0.0:
         return True
     return before and depth > -margin and push > release
@@ -182,10 +175,7 @@ def _hold_rotation(frame, stiffness, turn, hand, g, count):
 
 @kernel
 def _resist(frame, axis, damping, hand, g):
-    """Let the hand move freely along an axis, against damping (hybrid): g.free += damping v.
-
-    frame, axis: see `_direction`; damping [N s/m]; hand: Hand; g: Rows, out.
-    """
+    """Damp hand along an axis of frame (hybrid): g.free += damping [N s/m] times its speed."""
     _direction(frame, axis, False, g.vector)
     pull = damping * inner(g.vector, hand.speed)
     for k in range(6):
