@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class InverseState:
 
 
 Direct = tuple[InverseState, Problem, Outcome]
+Kind = TypeVar('Kind', bound='InverseProblem')
 
 
 class InverseProblem(DrivenLimits):
@@ -139,7 +140,7 @@ class InverseProblem(DrivenLimits):
         residual = outcome.residual if outcome.converged else math.inf
         return InverseState(driven, outcome.state, residual)
 
-    def without_limits(self) -> InverseProblem:
+    def without_limits(self: Kind) -> Kind:
         """Return the same problem for actuators that have no limits."""
         free = amended(self)
         free.low = np.where(self.pulling, 0.0, -np.inf)  # no tendon pushes
@@ -150,8 +151,8 @@ class InverseProblem(DrivenLimits):
         return free
 
     def aimed_at(
-        self, target: Target, of: tuple[Equilibrium, LoadCase] | None = None
-    ) -> InverseProblem:
+        self: Kind, target: Target, of: tuple[Equilibrium, LoadCase] | None = None
+    ) -> Kind:
         """Return the same problem for another target, and perhaps load on the same places."""
         other = amended(self, target=target)
         if of is not None:

@@ -17,7 +17,6 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.inverse.steps import least_energy
-from soro_mechanics.inverse.task_error import task_rows
 from soro_mechanics.models.network.equilibrium import NO_PATH
 from soro_mechanics.models.network.inverse_statics.inverse_problem import (
     InverseProblem,
@@ -25,9 +24,8 @@ from soro_mechanics.models.network.inverse_statics.inverse_problem import (
     TINY,
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import energy, MIDDLE
+from soro_mechanics.models.network.kernels.newton_kernels import energy
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
-from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics.dense_kernels import convex
 
 ROUND_OFF = 1e-9  # of the largest number of a Hessian
@@ -39,7 +37,7 @@ MAX_DOWN, DOWN, STUCK, LONGER, SHORTER = 120, 0.1, 1e-4, 2.0, 0.5
 BACK, ASTRAY, BALANCED, NEAR = 0.7, 0.4, (8, 1e-3), (3e-3, 3e-4)
 TRUSTED = 0.6  # of what a step promised: it was a good one
 SLOW = 4  # steps of a solve, after which the next one had better know how the task curves
-PUSHED = 1e-4  # of the robot's length: displacement that tells how the task curves
+PUSHED = 1e-4  # of a range: step that tells how the task curves
 
 
 class Choice(NamedTuple):
@@ -129,7 +127,7 @@ class LeastEnergy(InverseProblem):
             at.bend = self.curved(at)
         lacking = self.lacking(at.state)
         jacobian, missing, follow = self._task(at, lacking)
-        m, linear = len(self.range), at.linear
+        m, linear = len(self.range), self.linearise(at)
         out, aim = np.zeros((m, m + 1)), self._aim(False, False, NO_PATH, at.bend)
         s, x = self.layout.structure, linear.inputs
         energy(s, x, at.state, linear.work, aim, at.driven, np.ascontiguousarray(follow), out)
@@ -139,28 +137,16 @@ class LeastEnergy(InverseProblem):
         return Choice(jacobian, missing, hessian, slope, force, lacking * self._unit, follow)
 
     def curved(self, at: InverseState) -> Array:
-        """Return (m, m) what the task's curvature adds to the Hessian, times the task's force.
-
-        That is how the energy's Hessian changes with this force at the tip.
-        """
+        """Return (m, m) what the task's curvature adds to the Hessian, times the task's force."""
         out = np.zeros((len(self.range),) * 2)
-        if self.energy == MIDDLE:
-            return out
-        flat, tip, linear = replace(at, bend=out), self.layout.tip_body, self.linearise(at)
+        flat = replace(at, bend=out.copy())
         of = self._choice(flat)
-        rows = task_rows(at.state.body[tip], self.target.task, np.eye(6)) * self._unit[:, None]
-        push = np.zeros_like(linear.inputs.dead)
-        push[tip] = rows.T @ of.force
-        turned = np.zeros(len(linear.matrix))
-        turned[6 * tip - 6 : 6 * tip] = linear.axes(tip).T @ push[tip]
-        moved = np.linalg.solve(linear.matrix, turned)
-        part = PUSHED * float(self.layout.structure.scale[0]) / max(np.abs(moved).max(), TINY)
-        state, _ = linear.moved(out[0], part * moved)
-        x = linear.inputs._replace(dead=linear.inputs.dead + part * push)
-        there = Linearisation(self.layout, x, state, exact=False)
-        pushed = self._choice(replace(flat, state=state, linear=there))
+        for j, step in enumerate(np.diag(PUSHED * self.range)):
+            state = self.linearise(at).moved(step, -of.response @ np.append(step, 0.0))[0]
+            there = replace(flat, driven=at.driven + step, state=state, linear=None)
+            out[j] = (of.jacobian - self._task(there, of.lacking)[0]).T @ of.force / PUSHED
         self.linearise(at)
-        return np.ascontiguousarray(pushed.hessian - of.hessian) / part
+        return 0.5 * (out + out.T)
 
     def learned(self, at: InverseState) -> Array | None:
         """Return what is known of the task's curvature, anew after a slow solve."""
