@@ -17,6 +17,7 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.inverse.steps import least_energy
+from soro_mechanics.inverse.task_error import task_rows
 from soro_mechanics.models.network.equilibrium import NO_PATH
 from soro_mechanics.models.network.inverse_statics.inverse_problem import (
     InverseProblem,
@@ -24,8 +25,9 @@ from soro_mechanics.models.network.inverse_statics.inverse_problem import (
     TINY,
 )
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.newton_kernels import energy
+from soro_mechanics.models.network.kernels.newton_kernels import energy, MIDDLE
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
+from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics.dense_kernels import convex
 
 ROUND_OFF = 1e-9  # of the largest number of a Hessian
@@ -37,7 +39,7 @@ MAX_DOWN, DOWN, STUCK, LONGER, SHORTER = 120, 0.1, 1e-4, 2.0, 0.5
 BACK, ASTRAY, BALANCED, NEAR = 0.7, 0.4, (8, 1e-3), (3e-3, 3e-4)
 TRUSTED = 0.6  # of what a step promised: it was a good one
 SLOW = 4  # steps of a solve, after which the next one had better know how the task curves
-PUSHED = 1e-4  # of a range: step that tells how the task curves
+PUSHED, STEP = 1e-4, 1e-4  # of the robot's length, of a range: what tells how the task curves
 
 
 class Choice(NamedTuple):
@@ -137,16 +139,38 @@ class LeastEnergy(InverseProblem):
         return Choice(jacobian, missing, hessian, slope, force, lacking * self._unit, follow)
 
     def curved(self, at: InverseState) -> Array:
-        """Return (m, m) what the task's curvature adds to the Hessian, times the task's force."""
-        out = np.zeros((len(self.range),) * 2)
+        """Return (m, m) what the task's curvature adds to the Hessian, times the task's force.
+
+        That is how the Hessian of the robot's own energy changes with this force at the tip; of
+        another energy rows a small step away tell it.
+        """
+        out, tip, linear = (
+            np.zeros((len(self.range),) * 2),
+            self.layout.tip_body,
+            self.linearise(at),
+        )
         flat = replace(at, bend=out.copy())
         of = self._choice(flat)
-        for j, step in enumerate(np.diag(PUSHED * self.range)):
-            state = self.linearise(at).moved(step, -of.response @ np.append(step, 0.0))[0]
-            there = replace(flat, driven=at.driven + step, state=state, linear=None)
-            out[j] = (of.jacobian - self._task(there, of.lacking)[0]).T @ of.force / PUSHED
+        if self.energy == MIDDLE:
+            for j, step in enumerate(np.diag(STEP * self.range)):
+                state, _ = linear.moved(step, -of.response @ np.append(step, 0.0))
+                there = replace(flat, driven=at.driven + step, state=state, linear=None)
+                out[j] = (of.jacobian - self._task(there, of.lacking)[0]).T @ of.force / STEP
+            self.linearise(at)
+            return 0.5 * (out + out.T)
+        rows = task_rows(at.state.body[tip], self.target.task, np.eye(6)) * self._unit[:, None]
+        push = np.zeros_like(linear.inputs.dead)
+        push[tip] = rows.T @ of.force
+        turned = np.zeros(len(linear.matrix))
+        turned[6 * tip - 6 : 6 * tip] = linear.axes(tip).T @ push[tip]
+        moved = np.linalg.solve(linear.matrix, turned)
+        part = PUSHED * float(self.layout.structure.scale[0]) / max(np.abs(moved).max(), TINY)
+        state, _ = linear.moved(out[0], part * moved)
+        x = linear.inputs._replace(dead=linear.inputs.dead + part * push)
+        there = Linearisation(self.layout, x, state, exact=False)
+        pushed = self._choice(replace(flat, state=state, linear=there))
         self.linearise(at)
-        return 0.5 * (out + out.T)
+        return np.ascontiguousarray(pushed.hessian - of.hessian) / part
 
     def learned(self, at: InverseState) -> Array | None:
         """Return what is known of the task's curvature, anew after a slow solve."""
