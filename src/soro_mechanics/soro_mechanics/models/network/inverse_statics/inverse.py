@@ -21,7 +21,7 @@ from soro_mechanics.core.status import Code
 from soro_mechanics.inverse.task_error import miss_sentence, sizes
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseState
+from soro_mechanics.models.network.inverse_statics.inverse_problem import InverseState, NEARLY
 from soro_mechanics.models.network.inverse_statics.least_energy import LeastEnergy, NEAR
 from soro_mechanics.models.network.tendon.inverse import TendonInverse
 from soro_mechanics.numerics import lie
@@ -135,7 +135,8 @@ def _approach(
     if not (tried and problem.redundant):
         found = problem.solve(start)
         spent = found.steps
-    for near_enough in NEAR if problem.redundant and problem.limited else ():
+    again = 2 if problem.distance(start) < NEARLY else 1  # farther targets may be out of reach
+    for near_enough in NEAR[:again] if problem.redundant and problem.limited else ():
         if problem.reached(found):
             break
         start = problem.down(start, near_enough)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class InverseState:
 
 
 Direct = tuple[InverseState, Problem, Outcome]
+Kind = TypeVar('Kind', bound='InverseProblem')
 
 
 class InverseProblem(DrivenLimits):
@@ -139,7 +140,7 @@ class InverseProblem(DrivenLimits):
         residual = outcome.residual if outcome.converged else math.inf
         return InverseState(driven, outcome.state, residual)
 
-    def without_limits(self) -> InverseProblem:
+    def without_limits(self: Kind) -> Kind:
         """Return the same problem for actuators that have no limits."""
         free = amended(self)
         free.low = np.where(self.pulling, 0.0, -np.inf)  # no tendon pushes
@@ -150,8 +151,8 @@ class InverseProblem(DrivenLimits):
         return free
 
     def aimed_at(
-        self, target: Target, of: tuple[Equilibrium, LoadCase] | None = None
-    ) -> InverseProblem:
+        self: Kind, target: Target, of: tuple[Equilibrium, LoadCase] | None = None
+    ) -> Kind:
         """Return the same problem for another target, and perhaps load on the same places."""
         other = amended(self, target=target)
         if of is not None:
@@ -294,7 +295,7 @@ class InverseProblem(DrivenLimits):
             start.residual = math.inf  # in balance under other loads perhaps, not under these
             return start
         spent, damping, idle, failed = at.steps, 1e-3, 0, False
-        error, bend = self._distance(at), np.zeros((len(self.range),) * 2)
+        error, bend = self.distance(at), np.zeros((len(self.range),) * 2)
         tangent = self._tangent(at)
         while tangent is not None and spent < MAX_NEAREST and idle < MAX_CREEPING:
             step = self._nearest_step(at, tangent, damping, bend)
@@ -314,7 +315,7 @@ class InverseProblem(DrivenLimits):
             if goal is not None:
                 trial = self._settle(goal, self.follow(at, goal - at.driven, 1.0))
             spent += 1 if trial is None else trial.steps + 1
-            value = math.inf if trial is None else self._distance(trial)
+            value = math.inf if trial is None else self.distance(trial)
             if trial is None or not value < error:
                 damping, failed = 8.0 * damping, True
                 continue
@@ -335,7 +336,8 @@ class InverseProblem(DrivenLimits):
         missing, steps = sizes(self.lacking(outcome.state)), outcome.iterations
         return InverseState(driven, outcome.state, outcome.residual, missing, steps)
 
-    def _distance(self, at: InverseState) -> float:
+    def distance(self, at: InverseState) -> float:
+        """Return how far a point is from its target, in lengths of the robot and [rad]."""
         return float(np.linalg.norm(self.lacking(at.state) * self._unit))
 
     def _tangent(self, at: InverseState) -> tuple[Array, Array] | None:

@@ -39,7 +39,7 @@ MAX_DOWN, DOWN, STUCK, LONGER, SHORTER = 120, 0.1, 1e-4, 2.0, 0.5
 BACK, ASTRAY, BALANCED, NEAR = 0.7, 0.4, (8, 1e-3), (3e-3, 3e-4)
 TRUSTED = 0.6  # of what a step promised: it was a good one
 SLOW = 4  # steps of a solve, after which the next one had better know how the task curves
-PUSHED = 1e-4  # of the robot's length: displacement that tells how the task curves
+PUSHED, STEP = 1e-4, 1e-4  # of the robot's length, of a range: what tells how the task curves
 
 
 class Choice(NamedTuple):
@@ -129,7 +129,7 @@ class LeastEnergy(InverseProblem):
             at.bend = self.curved(at)
         lacking = self.lacking(at.state)
         jacobian, missing, follow = self._task(at, lacking)
-        m, linear = len(self.range), at.linear
+        m, linear = len(self.range), self.linearise(at)
         out, aim = np.zeros((m, m + 1)), self._aim(False, False, NO_PATH, at.bend)
         s, x = self.layout.structure, linear.inputs
         energy(s, x, at.state, linear.work, aim, at.driven, np.ascontiguousarray(follow), out)
@@ -141,13 +141,23 @@ class LeastEnergy(InverseProblem):
     def curved(self, at: InverseState) -> Array:
         """Return (m, m) what the task's curvature adds to the Hessian, times the task's force.
 
-        That is how the energy's Hessian changes with this force at the tip.
+        That is how the Hessian of the robot's own energy changes with this force at the tip; of
+        another energy rows a small step away tell it.
         """
-        out = np.zeros((len(self.range),) * 2)
-        if self.energy == MIDDLE:
-            return out
-        flat, tip, linear = replace(at, bend=out), self.layout.tip_body, self.linearise(at)
+        out, tip, linear = (
+            np.zeros((len(self.range),) * 2),
+            self.layout.tip_body,
+            self.linearise(at),
+        )
+        flat = replace(at, bend=out.copy())
         of = self._choice(flat)
+        if self.energy == MIDDLE:
+            for j, step in enumerate(np.diag(STEP * self.range)):
+                state, _ = linear.moved(step, -of.response @ np.append(step, 0.0))
+                there = replace(flat, driven=at.driven + step, state=state, linear=None)
+                out[j] = (of.jacobian - self._task(there, of.lacking)[0]).T @ of.force / STEP
+            self.linearise(at)
+            return 0.5 * (out + out.T)
         rows = task_rows(at.state.body[tip], self.target.task, np.eye(6)) * self._unit[:, None]
         push = np.zeros_like(linear.inputs.dead)
         push[tip] = rows.T @ of.force
