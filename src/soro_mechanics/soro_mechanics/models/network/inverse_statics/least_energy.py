@@ -144,11 +144,8 @@ class LeastEnergy(InverseProblem):
         That is how the Hessian of the robot's own energy changes with this force at the tip; of
         another energy rows a small step away tell it.
         """
-        out, tip, linear = (
-            np.zeros((len(self.range),) * 2),
-            self.layout.tip_body,
-            self.linearise(at),
-        )
+        out, linear = np.zeros((len(self.range),) * 2), self.linearise(at)
+        tip = self.layout.tip_body
         flat = replace(at, bend=out.copy())
         of = self._choice(flat)
         if self.energy == MIDDLE:
@@ -167,10 +164,10 @@ class LeastEnergy(InverseProblem):
         part = PUSHED * float(self.layout.structure.scale[0]) / max(np.abs(moved).max(), TINY)
         state, _ = linear.moved(out[0], part * moved)
         x = linear.inputs._replace(dead=linear.inputs.dead + part * push)
-        there = Linearisation(self.layout, x, state, exact=False)
-        pushed = self._choice(replace(flat, state=state, linear=there))
+        pushed = Linearisation(self.layout, x, state, exact=False)
+        then = self._choice(replace(flat, state=state, linear=pushed))
         self.linearise(at)
-        return np.ascontiguousarray(pushed.hessian - of.hessian) / part
+        return np.ascontiguousarray(then.hessian - of.hessian) / part
 
     def learned(self, at: InverseState) -> Array | None:
         """Return what is known of the task's curvature, anew after a slow solve."""
