@@ -144,12 +144,8 @@ class LeastEnergy(InverseProblem):
         That is how the Hessian of the robot's own energy changes with this force at the tip; of
         another energy rows a small step away tell it.
         """
-        out, tip, linear = (
-            np.zeros((len(self.range),) * 2),
-            self.layout.tip_body,
-            self.linearise(at),
-        )
-        flat = replace(at, bend=out.copy())
+        out, linear = np.zeros((len(self.range),) * 2), self.linearise(at)
+        flat, tip = replace(at, bend=out.copy()), self.layout.tip_body
         of = self._choice(flat)
         if self.energy == MIDDLE:
             for j, step in enumerate(np.diag(STEP * self.range)):
@@ -167,8 +163,8 @@ class LeastEnergy(InverseProblem):
         part = PUSHED * float(self.layout.structure.scale[0]) / max(np.abs(moved).max(), TINY)
         state, _ = linear.moved(out[0], part * moved)
         x = linear.inputs._replace(dead=linear.inputs.dead + part * push)
-        there = Linearisation(self.layout, x, state, exact=False)
-        pushed = self._choice(replace(flat, state=state, linear=there))
+        near = Linearisation(self.layout, x, state, exact=False)
+        pushed = self._choice(replace(flat, state=state, linear=near))
         self.linearise(at)
         return np.ascontiguousarray(pushed.hessian - of.hessian) / part
 

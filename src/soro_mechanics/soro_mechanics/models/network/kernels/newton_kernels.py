@@ -203,9 +203,9 @@ def _first_step(s, x, state, old, near, aim, driven):
 
 @kernel
 def exchange_lack(w, m, lack, given, learned):
-    """Add a part of what a step lacks to it, and a part of the step to what is lacking.
+    """Add a part `given` of `lack` to the steps in `w`, and a part `learned` of these to `lack`.
 
-    Of bodies, nodes, wrenches, joints, and of m actuators.
+    Of bodies, nodes, wrenches, joints, and of `m` actuators.
     """
     k = 0
     for steps in (w.step_body, w.step_node, w.step_wrench):
