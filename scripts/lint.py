@@ -101,12 +101,12 @@ CHECKS: dict[str, Callable[[list[Path]], Iterator[str]]] = {
     'package.xml': package_rules.check,
     'launch files': launch_rules.check,
     'house rules': house_rules.check,
-    'dependencies': dependency_audit.check,
     'targets': targets_page.check,
     'generated tables': generated_tables.check,
     'validation': validation_rows,
     'mypy': types,
     'site': docs_site.check,
+    'dependencies': dependency_audit.check,  # looks at the environment that `site` makes
 }
 BESIDE = ('mypy', 'site')  # the longest: processes of their own, beside all others
 

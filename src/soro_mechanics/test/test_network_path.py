@@ -9,11 +9,12 @@ import pytest
 from soro_mechanics import load_robot
 from soro_mechanics.core.status import Code, Stability
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
+    copy_path,
     extrapolate,
     foresee,
     learn_lack,
+    new_path_memory,
     POINTS,
-    POSE,
     USED,
 )
 
@@ -37,29 +38,29 @@ def pose_at(position, turn=0.0):
 
 def memory_of(distances, function):
     """Return a memory of solutions at distances along a line, newest first."""
-    memory = np.zeros((POINTS, POSE + UNKNOWNS))
+    memory = new_path_memory(UNKNOWNS)
+    memory.known[0] = len(distances)
     for k, at in enumerate(distances):
-        memory[k, :POSE] = pose_at(at * DIRECTION)[:3].ravel()
-        memory[k, POSE:] = function(at)
+        memory.pose[k] = pose_at(at * DIRECTION)[:3].ravel()
+        memory.lack[k] = function(at)
     return memory
 
 
-def extrapolated(memory, count, target):
-    out = np.empty(UNKNOWNS)
-    extrapolate(target, memory, count, np.empty(USED), np.empty(USED), out)
-    return out
+def extrapolated(memory, target):
+    extrapolate(target, memory, np.empty(USED), np.empty(USED))
+    return memory.now
 
 
 def test_what_first_steps_lack_is_foreseen_on_a_path_and_not_off_it():
     """Unknowns a + b t + c t^2: linear steps of any length lack c per square of it."""
-    path, bend = np.full((POINTS + 2, POSE + 3), np.nan), np.array([0.5, -2.0, 0.0])
+    path, bend = new_path_memory(3), np.array([0.5, -2.0, 0.0])
     place, index = np.empty(USED), np.empty(USED)
 
     def first_step(at, way, direction=DIRECTION):
         target = pose_at(at * DIRECTION + way * direction)
         foreseen = foresee(path, target, place, index)
-        missed = path[POINTS, POSE:] - bend * way**2
-        path[POINTS, POSE:] -= missed  # by the steps that follow
+        missed = path.now - bend * way**2
+        path.now[:] -= missed  # by the steps that follow
         learn_lack(path, target, True)
         return foreseen, missed
 
@@ -84,7 +85,7 @@ def test_extrapolation_is_exact_for_polynomials_at_uneven_distances(degree):
     distances = [0.010, 0.0088, 0.0077, 0.0062, 0.0049]
     target = pose_at(0.0112 * DIRECTION)
     assert_allclose(
-        extrapolated(memory_of(distances, function), 5, target), function(0.0112), rtol=1e-9
+        extrapolated(memory_of(distances, function), target), function(0.0112), rtol=1e-9
     )
 
 
@@ -95,21 +96,21 @@ def test_a_path_that_goes_back_is_interpolated():
         return np.exp(at * np.linspace(1.0, 40.0, UNKNOWNS))
 
     memory = memory_of([0.009, 0.010, 0.009, 0.008, 0.007, 0.006], function)
-    found = extrapolated(memory, POINTS, pose_at(0.008 * DIRECTION))
+    found = extrapolated(memory, pose_at(0.008 * DIRECTION))
     assert_allclose(found, function(0.008), rtol=1e-14)
 
 
 @pytest.mark.parametrize('shift', [0.0, 4e-4])
 def test_points_off_the_line_are_not_extrapolated(shift):
     memory = memory_of([0.010, 0.009], lambda at: np.full(UNKNOWNS, at))
-    memory[1, 3] += shift  # x
-    found = extrapolated(memory, 2, pose_at(0.011 * DIRECTION))
+    memory.pose[1, 3] += shift  # x
+    found = extrapolated(memory, pose_at(0.011 * DIRECTION))
     assert_allclose(found, 0.011 if shift == 0.0 else 0.010, rtol=1e-12)
 
 
 def test_the_same_target_again_takes_the_newest_solution():
     memory = memory_of([0.010, 0.009], lambda at: np.full(UNKNOWNS, at))
-    assert_allclose(extrapolated(memory, 2, pose_at(0.010 * DIRECTION)), 0.010, rtol=1e-15)
+    assert_allclose(extrapolated(memory, pose_at(0.010 * DIRECTION)), 0.010, rtol=1e-15)
 
 
 def wandering(count):
@@ -144,13 +145,14 @@ def test_solutions_may_be_continued_more_than_once(stewart):
     for target in wandering(40)[:30]:
         s = stewart.inverse(target, guess=s)
     target = wandering(40)[30]
-    before = s.configuration.state.path.copy()
+    before = copy_path(s.configuration.state.path)
     first = stewart.inverse(target, guess=s)
     other = stewart.inverse(pose_at([0.01, 0.0, 0.49], 0.1), guess=s)
     assert other.status.code is Code.NONE
     again = stewart.inverse(target, guess=s)
     np.testing.assert_array_equal(first.actuation, again.actuation)
-    np.testing.assert_array_equal(s.configuration.state.path, before)
+    for now, then in zip(s.configuration.state.path, before, strict=True):
+        np.testing.assert_array_equal(now, then)
 
 
 @pytest.mark.parametrize('lack', [1e200, np.inf, np.nan])
@@ -159,7 +161,7 @@ def test_a_path_that_leads_beyond_the_numbers_misleads_nobody(stewart, lack):
     s = stewart.inverse(second, guess=stewart.inverse(first))
     good = stewart.inverse(third, guess=s)
     path = s.configuration.state.path
-    path[:POINTS, POSE:], path[POINTS, 0] = lack, POINTS
+    path.lack[:], path.known[0] = lack, POINTS
     again = stewart.inverse(third, guess=s)
     assert again.status.code is Code.NONE
     assert_allclose(again.actuation, good.actuation, atol=1e-6)

@@ -132,9 +132,9 @@ class Search:
         if guess is not None and redundant and alone and lost:
             # The way to less energy has led astray: there by the least change, then down.
             self._avoid(best, settled)
-            found, _ = self._search(replace(limits, rest=start.z), start)
+            found, _ = self._search(replace(limits, rest=start.z), replace(start, known=NOTHING))
             if found.met:
-                best, settled = self._search(limits, found)
+                best, settled = self._search(limits, replace(found, known=NOTHING))
         middle = None
         if alone and not best.met:
             middle = nearest_allowed(limits, np.full(limits.rest.size, 0.4))
@@ -145,7 +145,8 @@ class Search:
             if found.met or solved or found.size < best.size:
                 best, settled = found, well
         if self._stands is not None and not best.stands:
-            best = self._stands  # no step to less energy gives up what stands on the target
+            # No step to less energy gives up what stands on the target.
+            best = replace(self._stands, known=NOTHING)
         if best.met:
             return self._solution(self._refined(best))
         if not best.q.status.converged:

@@ -21,6 +21,7 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, 
 from soro_mechanics.models.network.drive_values import driven_range
 from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve
+from soro_mechanics.models.network.kernels.path_memory_kernels import new_path_memory
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
 from soro_mechanics.models.network.relaxation import relax
 from soro_mechanics.models.network.tendon.equilibrium import solve_held_tendons
@@ -35,7 +36,8 @@ LEAPS = (1.0, 4.0, 16.0)  # shortest parts by which a snap is tried
 AFTER_SNAP = 1.0 / 32.0  # part of a continuation tried after a snap
 MAX_SNAPS = 40
 GROWTH = 4.0  # of the residual in a step, above which it is halved
-NO_POSE, NO_RANGE, NO_PATH = np.eye(4), np.empty(0), np.empty((0, 0))
+NO_POSE, NO_RANGE, NO_BEND = np.eye(4), np.empty(0), np.empty((0, 0))
+NO_PATH = new_path_memory(0, 0)
 UNLOCKED = contextlib.nullcontext()
 Near = tuple[Any, Array]  # `Linearisation` there (whoever reads its work keeps it), and change
 
@@ -379,5 +381,5 @@ def tolerance_of(layout: lay.Layout) -> float:
 @functools.lru_cache
 def _aim(most: int, wanted: float, asked: bool, known: bool) -> Aim:
     """Return what a solve aims at whose actuators are held."""
-    none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_PATH, NO_PATH, LANES
+    none = NO_POSE, NO_RANGE, 0, NO_RANGE, NO_BEND, NO_PATH, LANES
     return Aim(most, (wanted, 0.0, 0.0), GROWTH, 0.0, asked, known, 0, 0, *none)

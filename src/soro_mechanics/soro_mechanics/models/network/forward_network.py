@@ -23,6 +23,7 @@ from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Near, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
+from soro_mechanics.models.network.kernels.path_memory_kernels import PathMemory
 from soro_mechanics.models.network.linearisation import (
     cut_state,
     joined_state,
@@ -48,7 +49,7 @@ class Solution:
     shape: Shape
     linearisation: Linearisation | None = None  # on the first level that tells stability
     fine: Linearisation | None = None  # on the last one, see `Layout.levels`
-    path: Array | None = None  # of inverses, see `foresee`
+    path: PathMemory | None = None  # of inverses
     bend: Array | None = None  # the same, see `LeastEnergy.curved`
 
     def nearby(self, problem: Problem) -> Near | None:

@@ -29,7 +29,7 @@ from soro_mechanics.models.network.drive_values import actuation_of, driven_rang
 from soro_mechanics.models.network.driven_limits import DrivenLimits
 from soro_mechanics.models.network.equilibrium import (
     Equilibrium,
-    NO_PATH,
+    NO_BEND,
     Outcome,
     Problem,
     UNLOCKED,
@@ -48,7 +48,11 @@ from soro_mechanics.models.network.kernels.newton_kernels import (
     solve,
     STEP_RANGE,
 )
-from soro_mechanics.models.network.kernels.path_memory_kernels import POINTS, POSE
+from soro_mechanics.models.network.kernels.path_memory_kernels import (
+    copy_path,
+    new_path_memory,
+    PathMemory,
+)
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics import lie
@@ -83,7 +87,7 @@ class InverseState:
     task_error: tuple[float, float] = (math.inf, math.inf)
     steps: int = 0
     linear: Linearisation | None = None  # at this state, on the layout itself
-    path: Array | None = None  # that has led there, see `foresee`
+    path: PathMemory | None = None  # that has led there
     bend: Array | None = None  # of the task, see `LeastEnergy.curved`
     settled: bool = True  # at the least energy that is near
 
@@ -105,7 +109,7 @@ class InverseProblem(DrivenLimits):
         self._loaded = equilibrium.loaded(load)
         bodies, rods, nodes, pieces = self.layout.structure.counts[:4]
         unknowns = 6 * (bodies + nodes + pieces + rods) + len(self.low)
-        self._path = POINTS + 2, POSE + unknowns  # shape of what is remembered, see `foresee`
+        self._path = new_path_memory(unknowns)
         # where redundant actuation tends to: tendons to the least tension
         self.middle = 0.5 * (self.low + self.high)
         self.pulling = np.isin(np.arange(len(self.low)), self.layout.tendons.actuators)
@@ -176,7 +180,7 @@ class InverseProblem(DrivenLimits):
             return 0, None
         tangent, linear, path = self.equilibrium.tangent_work(), start.linear, start.path
         driven, state = start.driven.copy(), layout.start_from(start.state)
-        path = np.full(self._path, np.nan) if path is None else path.copy()
+        path = copy_path(self._path if path is None else path)
         aim = self._aim(tangent is not None, linear is not None, path, start.bend)
         x = self.inputs(driven)
         work, old = self.equilibrium.scratch
@@ -204,11 +208,11 @@ class InverseProblem(DrivenLimits):
         left = None if tangent is None else (tangent, (error, *found))
         return steps, (at, held, Outcome(True, state, steps, error, left))
 
-    def _aim(self, tangent: bool, known: bool, path: Array, bend: Array | None) -> Aim:
+    def _aim(self, tangent: bool, known: bool, path: PathMemory, bend: Array | None) -> Aim:
         target = self.target.finer
         limits = (self.equilibrium.tolerance, *target.tolerances)
         pose, body = np.ascontiguousarray(target.pose), self.layout.tip_body
-        bend = NO_PATH if bend is None else bend
+        bend = NO_BEND if bend is None else bend
         task = target.size, body, pose, self.range, self.energy, self.middle, bend
         return Aim(MAX_DIRECT, limits, GROWTH, NEARLY, tangent, known, *task, path, LANES)
 

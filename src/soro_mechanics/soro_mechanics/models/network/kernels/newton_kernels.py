@@ -22,8 +22,7 @@ from soro_mechanics.models.network.kernels.linear_kernels import eliminate
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
     foresee,
     learn_lack,
-    POINTS,
-    POSE,
+    PathMemory,
 )
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -71,7 +70,7 @@ class Aim(NamedTuple):
     energy: int  # that more of them choose by: ANGLES, RODS or MIDDLE
     middle: NDArray  # (m,) what they drive there
     bend: NDArray  # (m, m) what the task's own curvature adds to that energy's Hessian, or none
-    path: NDArray  # of the start, see `foresee`, for all unknowns; receives the one of the end
+    path: PathMemory  # of the start, of all unknowns; receives the one of the end
     lanes: int  # LANES, see `integrate_lanes`
 
 
@@ -116,7 +115,7 @@ def solve(s, x, state, old, w, near, aim, driven):
     """
     error = away = turn = 0.0
     best = 1e300
-    aim.path[POINTS : POINTS + 1, POSE:] = 0.0
+    aim.path.now[:] = 0.0
     first = _first_step(s, x, state, old, near, aim, driven) if aim.known else 0
     chosen = aim.range.shape[0] == aim.rows
     last, size = 1.0, _size(near, aim) if first == 1 else 1.0  # of steps, in parts of the ranges
@@ -130,11 +129,11 @@ def solve(s, x, state, old, w, near, aim, driven):
         still = chosen or step > 0 and size * min(1.0, size / last) < SETTLED
         if met and turn <= aim.tolerances[2] and still:
             negative, holds = eliminate(s, x, state, w) if aim.tangent else (0, False)
-            if aim.path.shape[0] > 0:
+            if aim.path.pose.shape[0] > 0:
                 # what is left within the tolerances would spoil the next prediction
                 if aim.tangent and _step(s, x, state, w, aim, True, driven, 1.0):
-                    exchange_lack(w, aim.range.shape[0], aim.path[POINTS, POSE:], 0.0, 1.0)
-                way = aim.path[POINTS, 1] ** 0.5
+                    exchange_lack(w, aim.range.shape[0], aim.path.now, 0.0, 1.0)
+                way = aim.path.square[0] ** 0.5
                 learn_lack(aim.path, aim.pose, first == 1 and way > SHORT * s.scale[0])
             return CONVERGED, step, error, away, turn, negative, holds
         if step == aim.most:
@@ -156,8 +155,8 @@ def solve(s, x, state, old, w, near, aim, driven):
             copy_into(state, old)
         move(s, old, w, part, state)
         _drive(s, x, w, aim, driven, taken)
-        if aim.path.shape[0] > 0:
-            exchange_lack(w, aim.range.shape[0], aim.path[POINTS, POSE:], 0.0, taken)
+        if aim.path.pose.shape[0] > 0:
+            exchange_lack(w, aim.range.shape[0], aim.path.now, 0.0, taken)
     return SLOW, aim.most, error, away, turn, 0, False
 
 
@@ -176,16 +175,16 @@ def _first_step(s, x, state, old, near, aim, driven):
     clear_slots(near)
     if not _step(s, x, state, near, aim, aim.rows > 0, driven, 1.0 if aim.rows > 0 else 0.0):
         return 0
-    if aim.path.shape[0] > 0:
+    if aim.path.pose.shape[0] > 0:
         place = near.scratch[FIRST + 2 : FIRST + 4]
         if foresee(aim.path, aim.pose, place[0], place[1]):
-            exchange_lack(near, aim.range.shape[0], aim.path[POINTS, POSE:], 1.0, 0.0)
+            exchange_lack(near, aim.range.shape[0], aim.path.now, 1.0, 0.0)
             set_slots(s, x, near, near.scratch[FIRST + 1])
     part = _part(s, near, aim)
     if part < 1.0:
         if aim.rows == 0:
             return 0
-        aim.path[POINTS : POINTS + 1, 1] = 0.0  # what is left of the step is no lack
+        aim.path.square[:] = 0.0  # what is left of the step is no lack
     move(s, old, near, part, state)
     _drive(s, x, near, aim, driven, part)
     return 1
