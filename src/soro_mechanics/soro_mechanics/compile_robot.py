@@ -21,8 +21,6 @@ from soro_mechanics.compilation.first_calls import COMPILED
 from soro_mechanics.core.configuration import Configuration
 from soro_mechanics.core.errors import SoroError
 from soro_mechanics.core.status import Code
-from soro_mechanics.numerics.dense_kernels import convex, least_squares
-from soro_mechanics.numerics.lie_kernels import so3_log
 from soro_mechanics.robot import load_robot, Robot
 
 
@@ -104,6 +102,9 @@ def _compile_network(network: Any, q: Configuration) -> None:
 
 def _compile_small() -> None:
     """Compile the small kernels that only some searches call."""
+    from soro_mechanics.numerics.dense_kernels import convex, least_squares  # drivers load none
+    from soro_mechanics.numerics.lie_kernels import so3_log
+
     so3_log(np.eye(3), np.empty(3))
     convex(np.eye(2))
     least_squares(np.eye(3), np.empty(2))
