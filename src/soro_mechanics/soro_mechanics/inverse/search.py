@@ -52,14 +52,16 @@ TINY = 1e-300
 MAX_HOLD = 5e-3  # the same, of rows in steps of least energy, whose curvature has proved right
 REFINING = 8, MIN_TRUST  # from the caller's tolerances to the default ones
 
+_NONE = np.empty(0)
+
 
 class Known(NamedTuple):
     """What the steps to a point have shown of the task there."""
 
     rows: Array | None = None
-    exact: Any = None  # z where they were exact, and these rows
+    exact: tuple[Array, Array] = _NONE, _NONE  # z where they were exact, and these rows
     curvature: Factored | None = None  # of energy and task together, likewise (`_learn`)
-    slope: Any = None  # of the energy, with how rows have changed that is not in these
+    slope: Array = _NONE  # of the energy, with how rows have changed that is not in these
     hold: float = 0.0  # of the ranges: as far from where rows were exact, the curvature is trusted
 
 
