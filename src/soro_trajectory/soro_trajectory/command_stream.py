@@ -318,6 +318,14 @@ class CommandStream:
             else:
                 self._end_requests()
 
+    def over(self, generation: int) -> StreamError | None:
+        """Return why a motion has ended; None while it is the present one."""
+        with self._lock:  # `stop` begins another one before it says why
+            if self.generation == generation:
+                return None
+            text = 'released while moving, or followed by a newer goal'
+            return self.stopped or StreamError(Code.CANCELED, text)
+
     def take_leave(self) -> bool:
         """Whether the driver is to be told that nothing comes any more, once."""
         with self._lock:

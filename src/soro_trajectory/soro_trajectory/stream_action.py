@@ -87,11 +87,10 @@ class StreamAction(OneGoal):
 
 def check_goes_on(handle: Any, stream: CommandStream, generation: int) -> None:
     """Raise when a goal of a generation has to end: cancelled (held then), stopped, released."""
-    ours = stream.generation == generation
+    over = stream.over(generation)
     if handle.is_cancel_requested:
-        if ours:
+        if over is None:
             stream.hold(time.monotonic())
         raise StreamError(Code.CANCELED, 'cancelled; holding the present set-point')
-    if not ours:
-        text = 'released while moving, or followed by a newer goal'
-        raise stream.stopped or StreamError(Code.CANCELED, text)
+    if over is not None:
+        raise over

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stream against an ideal driver in virtual time: every phase, every reason to stop."""
 
+from threading import Thread
 from types import SimpleNamespace
 
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from soro_node.inputs.actuator_feedback import ActuatorFeedback
 from soro_node.inputs.driver_constants import STOPPED_BIT
 from soro_trajectory.command_stream import CommandStream, pause_of_driver, Phase, SILENCE
 from soro_trajectory.nearest_feasible import nearest_feasible
+from soro_trajectory.stream_action import check_goes_on
 from soro_trajectory.stream_error import StreamError
 
 ME = '/arm/trajectory_planner'
@@ -701,3 +703,26 @@ def test_a_target_that_follows_the_clearing_at_once_is_heard(rig):
     generation = rig.stream.note_arrival(rig.now, rig.feedback())
     rig.stream.go_to(START, rig.feedback(), rig.now, generation)
     assert rig.stream.phase is Phase.TAKEOVER
+
+
+def test_a_goal_is_not_told_that_it_ended_before_it_is_known_why(robot, monkeypatch):
+    rig, told = Rig(robot), []
+    rig.go_to(START)
+    generation, release = rig.stream.generation, rig.stream.release
+
+    def look():
+        with pytest.raises(StreamError) as ended:
+            check_goes_on(SimpleNamespace(is_cancel_requested=False), rig.stream, generation)
+        told.append(ended.value.code)
+
+    goal = Thread(target=look)
+
+    def released_meanwhile():
+        release()
+        goal.start()
+        goal.join(0.2)
+
+    monkeypatch.setattr(rig.stream, 'release', released_meanwhile)
+    rig.stream.stop(Code.NOT_ACTIVE, 'the planner was deactivated')
+    goal.join(5.0)
+    assert told == [Code.NOT_ACTIVE]
