@@ -94,10 +94,13 @@ def _check_kernels(module: ast.Module, kernels: list[ast.FunctionDef]) -> Iterat
     if kernels and not SOURCE.search(ast.get_docstring(module) or ''):
         yield ':1: no line "Source: paper and equation, or how derived" in the docstring'
     for kernel in kernels:
-        text = ast.get_docstring(kernel) or ''
+        text = ast.get_docstring(kernel)
+        if not text:
+            yield f':{kernel.lineno}: kernel {kernel.name} has no docstring'
+            continue
         names = (a.arg for a in kernel.args.args)
         lacks = [n for n in names if not re.search(rf'(?<!\w){re.escape(n)}(?!\w)', text)]
-        if lacks or not text:
+        if lacks:
             yield f':{kernel.lineno}: docstring of kernel {kernel.name} lacks {", ".join(lacks)}'
 
 

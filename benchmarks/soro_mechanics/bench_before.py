@@ -16,24 +16,28 @@ from pathlib import Path
 import subprocess
 import sys
 
+from bench_inverse import ROBOTS
 import numpy as np
 
 from soro_mechanics import load_robot
 from soro_studies.mechanics.benchmark_rows import BenchmarkRow, report
-from soro_studies.mechanics.convergence import FINE, FORCE, LENGTH, meshed, PARTS
+from soro_studies.mechanics.convergence import (
+    FINE,
+    FORCE,
+    meshed,
+    PARTS,
+    relative,
+    stiffness,
+    tip_and_stiffness,
+)
 from soro_studies.mechanics.convergence import ROBOTS as MESHED
 
 HERE = Path(__file__).resolve()
 ROOT = next(p for p in HERE.parents if (p / 'colcon.meta').is_file())
 LIBRARY = 'src/soro_mechanics'
 REVISION = os.environ.get('SORO_BEFORE', '37aab9fc')
-ROBOTS = (
-    'haptic_5dof', 'stewart_gough', 'soft_parallel', 'soft_parallel:network', 'stiff_flop',
-    'stiff_flop:network', 'stiff_flop_two_segment', 'pam_continuum', 'spatial_cc',
-)  # fmt: skip
 TURNS = 5
 SHAPE = {'parts': PARTS, 'force': FORCE.tolist()}
-SCALE = np.diag([1.0] * 3 + [1.0 / LENGTH] * 3)
 
 
 class Library:
@@ -84,23 +88,13 @@ def network_errors(name, shapes):
     robot = name.split(':')[0]
     if robot not in MESHED or load_robot(*name.split(':')).model != 'network':
         return ''
-    fine = meshed(robot, 'macro', FINE)
-    rest = np.array([a.rest for a in fine.actuators])
-    low, high = fine.limits.T
-    span = np.where(high - rest >= rest - low, high, low) - rest
-    q = fine.forward(rest + np.resize(PARTS, len(rest)) * span, FORCE)
-    right, tip = stiffness(fine.compliance(q)), q.tip
+    tip, right = tip_and_stiffness(meshed(robot, 'macro', FINE))
     said = []
     for word, shape in zip(('before', 'now'), shapes, strict=True):
-        off = np.linalg.norm(stiffness(shape['compliance']) - right, 2) / np.linalg.norm(right, 2)
+        off = relative(stiffness(np.array(shape['compliance'])), right)
         away = np.linalg.norm(np.array(shape['tip'])[:3, 3] - tip[:3, 3])
         said.append(f'{word} {off:.2%}, {1e6 * away:.2g} um')
     return '; stiffness and tip off ' + ', '.join(said)
-
-
-def stiffness(compliance):
-    """Return the stiffness (6, 6), moments over `LENGTH`."""
-    return SCALE @ np.linalg.inv(np.array(compliance)) @ SCALE
 
 
 def rows(name, libraries):

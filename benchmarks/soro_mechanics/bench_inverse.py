@@ -13,6 +13,7 @@ import time
 
 from numba.core.dispatcher import Dispatcher
 import numpy as np
+from warm_solves import circle
 
 from soro_mechanics import load_robot
 from soro_studies.mechanics.benchmark_rows import measure, report
@@ -78,16 +79,10 @@ def outside(call):
 def rows(name, apart=False):
     """Return the rows of one robot at one centre."""
     robot = load_robot(*name.split(':'))
-    low, high = robot.limits.T
-    rest = np.array([a.rest for a in robot.actuators])
-    share = 0.05 + 0.45 * (GOLDEN * np.arange(1, len(rest) + 1) % 1.0) if apart else 0.2
-    centre = rest + share * (np.where(high - rest >= rest - low, high, low) - rest)
+    places = GOLDEN * np.arange(1, len(robot.actuators) + 1)
+    share = 0.05 + 0.45 * (places % 1.0) if apart else 0.2
     label = f'{name} apart' if apart else name
-    size = (0.001 if name == 'pam_continuum' else 0.004) * (high - low)
-    path = [
-        centre + size * np.sin(2.0 * np.pi * k / CALLS + np.arange(len(rest)))
-        for k in range(CALLS)
-    ]
+    path = circle(robot, name, share, CALLS)
     near, tips = {'q': robot.forward(path[0])}, []
 
     def forward(k):

@@ -20,18 +20,22 @@ CALLS = 100
 SHARE = 0.2  # of the range, where the circle of actuations has its centre
 
 
+def circle(robot, name, share, calls):
+    """Return actuations (calls, m) around a centre at a share of the ranges, from rest."""
+    low, high = robot.limits.T
+    rest = np.array([a.rest for a in robot.actuators])
+    centre = rest + share * (np.where(high - rest >= rest - low, high, low) - rest)
+    size = (0.001 if name == 'pam_continuum' else 0.004) * (high - low)
+    turns = 2.0 * np.pi * np.arange(calls)[:, None] / calls
+    return centre + size * np.sin(turns + np.arange(len(rest)))
+
+
 class Solves:
     """The circle of actuations of a robot, and its tips."""
 
     def __init__(self, name):
         self.robot = robot = load_robot(*name.split(':'))
-        low, high = robot.limits.T
-        self.rest = np.array([a.rest for a in robot.actuators])
-        self.range = np.where(high - self.rest >= self.rest - low, high, low) - self.rest
-        size = (0.001 if name == 'pam_continuum' else 0.004) * (high - low)
-        turns = 2.0 * np.pi * np.arange(CALLS) / CALLS
-        circle = np.sin(turns[:, None] + np.arange(len(size)))
-        self.path = self.rest + SHARE * self.range + size * circle
+        self.path = circle(robot, name, SHARE, CALLS)
         self.near, tips = robot.forward(self.path[0]), []
         for actuation in self.path:
             self.near = robot.forward(actuation, guess=self.near)
@@ -57,7 +61,9 @@ class Solves:
 
     def shape(self, parts, force):
         """Return tip (4, 4) and compliance (6, 6) under a wrench at the tip."""
-        q = self.robot.forward(self.rest + np.resize(parts, len(self.rest)) * self.range, force)
+        rest = np.array([a.rest for a in self.robot.actuators])
+        actuation = rest + np.resize(parts, len(rest)) * (self.robot.limits[:, 1] - rest)
+        q = self.robot.forward(actuation, force)
         return {'tip': q.tip.tolist(), 'compliance': self.robot.compliance(q).tolist()}
 
 

@@ -15,6 +15,7 @@ HEADER = '\n'.join(house_rules.HEADER) + '\n'
 NAP = 'time.' + 'sleep(1)'
 MANY = 'def f(a, b, c, d, e, f, g, h, i):\n    return a\n'
 SOURCE = '"""Sums.\n\nSource: school.\n"""\n'
+BARE = '@kernel\ndef f(x):\n    pass\n'
 KERNEL = '@kernel\ndef f(x, y):\n    """%s."""\n'
 REGISTRY = 'https://py' + 'pi.org/simple'
 
@@ -45,6 +46,7 @@ def tree(tmp_path, monkeypatch):
         ('src__test__test_a_DOT_py', HEADER + NAP, 'not sleep'),
         ('src__a_kernels_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
         ('src__a_DOT_py', HEADER + MANY, 'f has more than 8 arguments'),
+        ('src__a_kernels_DOT_py', HEADER + SOURCE + BARE, 'no docstring'),
         ('src__a_kernels_DOT_py', HEADER + SOURCE + KERNEL % 'Add x', 'kernel f lacks y'),
         ('src__a_kernels_DOT_py', HEADER + KERNEL % 'Add x to y', 'Source'),
         ('README_DOT_md', f'see {REGISTRY}', 'registry'),

@@ -338,7 +338,7 @@ class Robot(robot_input.RobotInput):
 
         m = len(self.actuators)
         if actuation is None and wrench is None:
-            change, load = self._solved(q).actuation - [a.rest for a in self.actuators], q.wrench
+            change, load = self._solved(q).actuation - self.description.rest, q.wrench
         else:
             zero = np.zeros(m)
             change = zero if actuation is None else finite_array('actuation', actuation, (m,))

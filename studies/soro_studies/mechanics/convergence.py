@@ -79,20 +79,29 @@ def tip_and_stiffness(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     q = robot.forward(actuation, FORCE)
     if not q.status.converged:
         raise RuntimeError(f'{robot.name}: {q.status.message}')
+    return q.tip, stiffness(robot.compliance(q))
+
+
+def stiffness(compliance: np.ndarray) -> np.ndarray:
+    """Return the stiffness (6, 6), moments over `LENGTH`."""
     scale = np.diag([1.0] * 3 + [1.0 / LENGTH] * 3)
-    return q.tip, scale @ np.linalg.inv(robot.compliance(q)) @ scale
+    return np.asarray(scale @ np.linalg.inv(compliance) @ scale)
+
+
+def relative(found: np.ndarray, right: np.ndarray) -> float:
+    """Return how far a stiffness is off, by the largest singular value."""
+    return float(np.linalg.norm(found - right, 2) / np.linalg.norm(right, 2))
 
 
 def errors(name: str) -> dict[str, Any]:
     """Return relative errors of the stiffness and errors of the tip [m] per mesh."""
-    tip, stiffness = tip_and_stiffness(meshed(name, 'macro', FINE))
+    tip, right = tip_and_stiffness(meshed(name, 'macro', FINE))
     found: dict[str, Any] = {'elements': [], 'stiffness': [], 'tip': []}
     for count in MESHES:
         robot = meshed(name, 'elements', count)
         there, stiff = tip_and_stiffness(robot)
         found['elements'].append(len(first_rod(robot).fractions) - 1)
-        size = np.linalg.norm(stiffness, 2)
-        found['stiffness'].append(float(np.linalg.norm(stiff - stiffness, 2) / size))
+        found['stiffness'].append(relative(stiff, right))
         found['tip'].append(float(np.linalg.norm(there[:3, 3] - tip[:3, 3])))
     return found
 

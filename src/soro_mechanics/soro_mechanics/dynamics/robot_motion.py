@@ -47,7 +47,7 @@ def stepper(
         Another model, or no equilibrium.
     """
     model = _network(robot)
-    q = robot.forward([a.rest for a in robot.actuators]) if start is None else start
+    q = robot.forward(robot.description.rest) if start is None else start
     if not q.status.converged:
         raise InvalidInput('start', q.status.code.name, 'a converged Configuration')
     first_calls.finish()
@@ -89,7 +89,7 @@ def simulate(
         raise InvalidInput('loads', loads, 'no loads besides start, which has its own')
     if tolerance is not None:
         tolerance = positive('tolerance', tolerance)
-    rest = np.array([a.rest for a in robot.actuators]) if start is None else start.actuation
+    rest = robot.description.rest if start is None else start.actuation
     times = np.linspace(0.0, duration, max(1, round(duration / step)) + 1)
     still = np.zeros(6) if start is None else start.wrench
     down = robot.gravity if start is None else start.gravity
