@@ -89,15 +89,13 @@ def compile_robot(robot: Robot) -> None:
 
 def _compile_network(network: Any, q: Configuration) -> None:
     from soro_mechanics.models.network.batch import compile_batch
-    from soro_mechanics.models.network.forward_network import on_cut
     from soro_mechanics.models.network.relaxation import release
 
     equilibrium = network.equilibrium(())
     compile_batch(equilibrium)
-    linear = network.linearise(q)
-    linear.is_near_stable(linear.as_reference())
-    if not equilibrium.layout.holds_tendons:
-        release(*on_cut(q.state), equilibrium.tolerance, 1.0)
+    layout = equilibrium.layout
+    if not layout.holds_tendons:
+        release(layout, q.state.inputs, q.state.state, equilibrium.tolerance, 1.0)
 
 
 def _compile_small() -> None:

@@ -17,7 +17,7 @@ from soro_mechanics.dynamics import step_kernels
 from soro_mechanics.dynamics.drive_kernels import drive_inputs
 from soro_mechanics.dynamics.drives import Moving
 from soro_mechanics.models.network.kernels import newton_kernels, system_kernels
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.layout import Layout
 from soro_mechanics.models.network.tendon.equilibrium import newton_step
 

@@ -18,29 +18,23 @@ from soro_mechanics.models.network.end_levers import end_moments, ends_of
 from soro_mechanics.models.network.frequencies import body_inertia
 from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
-from soro_mechanics.models.network.rod_nodes import cut_fractions
 from soro_mechanics.models.network.rod_sections import section_at
 
 
 def moving_layout(
     spec: NetworkSpec, actuators: int, elements: int | None, loads: Sequence[Load] = ()
 ) -> Layout:
-    """Return a network with its integrated pieces cut into elements.
+    """Return a network on the mesh of its motion.
 
-    `elements`: for every piece; default: one for each step of the integration, so that the nodes
-    of both are in the same places (a rod that nothing bends (without mass, hinged at both ends) is
-    one element); `loads`: nodes are put where those on rods act.
+    `elements`: of every rod; default: those of statics (a rod that nothing bends (without mass,
+    hinged at both ends) is one element); `loads`: nodes are put where those on rods act.
     """
-    tendons = any(d.kind in TENDONS for d in spec.drives)
     rods = []
     for i, rod in enumerate(spec.rods):
-        parts = 1 if _is_strut(spec, i) else elements or spec.steps
-        if rod.macro:
-            cut = cut_fractions(rod.fractions, parts)
-            rod = replace(rod, macro=False, fractions=cut)
-        rods.append(rod)
-    # tendons cut what is integrated into its steps: nothing is
-    made = replace(spec, rods=tuple(rods), steps=1 if tendons else spec.steps)
+        count = 1 if _is_strut(spec, i) else elements
+        even = rod.fractions if count is None else np.linspace(0.0, 1.0, count + 1)
+        rods.append(replace(rod, fractions=even))
+    made = replace(spec, rods=tuple(rods))
     return build_layout(split_at_loads(made, tuple(loads)), actuators)
 
 
@@ -74,7 +68,7 @@ class Inertia:
         self.owner = np.repeat(np.arange(len(rods)), np.diff(s.rod_piece))
         middles = [0.5 * (r.fractions[:-1] + r.fractions[1:]) for r in rods]
         per_length = np.zeros((len(s.share), 6))
-        per_length[:, :3] = layout.sections[:, :1, 12]
+        per_length[:, :3] = layout.sections[:, 12:]
         if rotary:
             turns = [rotary_inertia(r, a) for r, at in zip(rods, middles, strict=True) for a in at]
             per_length[:, 3:] = turns

@@ -85,7 +85,7 @@ def matrices(stepper: Stepper) -> tuple[Array, Array, Array, Array]:
     s, w, m, x = stepper.layout.structure, stepper.work, stepper.motion, stepper.inputs
     bodies = s.counts.bodies - 1
     inner = [
-        k for r in range(len(s.rod_macro)) for k in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1)
+        k for r in range(s.counts.rods) for k in range(s.rod_node[r] + 1, s.rod_node[r + 1] - 1)
     ]
     size = 6 * (bodies + len(inner)) + int(s.joint_kind.sum())
     motion = np.zeros((6 * s.counts.nodes, size))

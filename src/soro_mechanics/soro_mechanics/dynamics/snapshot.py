@@ -24,7 +24,7 @@ def snapshot(
         actuation=actuation.copy(),
         load=load,
         tip=tip,
-        backbones=tuple(state.node[p].copy() for p in layout.parts),
+        backbones=tuple(state.node[p].copy() for p in layout.rod_nodes),
         backbone_names=layout.rods,
         arc_lengths=layout.arcs(stepper.inputs.length),
         radii=layout.radii,

@@ -16,28 +16,26 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Prob
 from soro_mechanics.models.network.layout import Layout
 from soro_mechanics.numerics import lie_kernels
 
-SAME_PLACE = 1e-9  # of two stations, in lengths of their rod
+SAME_PLACE = 1e-9  # of two nodes, in lengths of their rod
 
 
 def state_near(q: Configuration, equilibrium: Equilibrium, problem: Problem) -> State | None:
     """Return the state of another mesh in the shape of a solution; None where nodes are missing.
 
-    `q`: of model network; `equilibrium`: of two-node elements; `problem`: that of q.
+    `q`: of model network; `problem`: that of q.
     """
     layout, x = equilibrium.layout, equilibrium.inputs(problem)
-    s, shape, other = layout.structure, q.state.shape, q.state.state
+    s, of, other = layout.structure, q.state.equilibrium.layout, q.state.state
     state = new_state(s)
     for name in ('body', 'joint', 'spin', 'tension'):
         if getattr(state, name).shape != getattr(other, name).shape:
             return None
         getattr(state, name)[:] = getattr(other, name)
     for r, rod in enumerate(layout.spec.rods):
-        own = slice(int(shape.first[r]), int(shape.first[r + 1]))
-        gaps = np.abs(rod.fractions[:, None] - shape.fraction[None, own])
+        gaps = np.abs(rod.fractions[:, None] - of.spec.rods[r].fractions)
         if gaps.min(axis=1).max() > SAME_PLACE:
             return None
-        nodes = slice(int(s.rod_node[r]), int(s.rod_node[r + 1]))
-        state.node[nodes] = shape.pose[own][gaps.argmin(axis=1)]
+        state.node[layout.rod_nodes[r]] = other.node[of.rod_nodes[r]][gaps.argmin(axis=1)]
     owner = np.repeat(np.arange(len(layout.rods)), np.diff(s.rod_piece))
     twist = np.empty(6)
     for p, rod_index in enumerate(owner.tolist()):

@@ -30,7 +30,7 @@ from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, 
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.drive_values import driven_sections, driven_values
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import CONVERGED, copy_into
 from soro_mechanics.numerics import lie
 from soro_mechanics.robot_file.section import MAX_PARTS

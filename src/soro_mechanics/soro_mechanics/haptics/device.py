@@ -26,7 +26,7 @@ from soro_mechanics.haptics.sensing_kernels import Ports
 from soro_mechanics.models.network.arrays import copy_state, Inputs
 from soro_mechanics.models.network.description.cross_section import ShapedSection
 from soro_mechanics.models.network.description.spec import NetworkSpec
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.model import Network
 from soro_mechanics.numerics.lie import so3_log
@@ -73,8 +73,6 @@ class HapticDevice:
         self.body = self.equilibrium.layout.tip_body
         if self.structure.counts.bodies != 2:
             raise self._wrong('network.bodies', 'a haptic device has one body, the handle')
-        if int(self.structure.rod_macro.sum()) > 0:
-            raise self._wrong('network.rods[0].formulation', 'write elements: sensors read nodes')
         self.gravity = robot.gravity
         self._place_motors()
         self._place_sensors(calibration)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.models.network.arrays import State
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.elimination_kernels import KEPT
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,

@@ -29,9 +29,8 @@ from soro_mechanics.models.network.equilibrium import Equilibrium, PATH_STEPS, P
 from soro_mechanics.models.network.guard import segments_of, strain_limits
 from soro_mechanics.models.network.kernels import batch_kernels as kernels
 from soro_mechanics.models.network.kernels.contact_kernels import Segments
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.linearisation import cut_state, trace_shape
 from soro_mechanics.numerics import lie_kernels
 
 MAX_TERMS = (40, 100)  # of the polynomial: first, and where that does not predict
@@ -43,7 +42,6 @@ GOOD_FIT = 0.05  # largest error of a prediction there [rad, characteristic leng
 NEAR = 0.15  # largest distance of a solution from its prediction, in the same units
 POLISH = 1e-6  # largest step that a solution may still be improved by
 MAX_STEPS = 8
-MAX_PARTS = 4  # of an integrated piece: they fill the lanes, and Newton's steps are fewer
 REPAID = 2  # a batch must have so many samples for every cold solve of the fit
 
 
@@ -66,7 +64,6 @@ class Fit:
 class Batch:
     """Solves many actuations of one network under one load; can be pickled."""
 
-    # the network with its integrated pieces cut into a few parts: the same discrete solution
     layout: lay.Layout
     rest: Inputs  # with load and gravity
     base: State  # what predictions are moves of
@@ -86,12 +83,9 @@ class Batch:
         driven, values = driven_many(self.layout.spec.drives, actuations)
         tips = np.full((len(actuations), 4, 4), np.nan)
         solved = np.zeros(len(actuations), dtype=bool)
-        stations = len(self.layout.stations[1])
-        shape = np.empty((stations, 4, 4)), np.empty((stations, 6)), np.empty(len(s.rod_macro))
-        own = ('length', 'theta', 'table', 'section', 'stiffness', 'dilution', 'tension')
+        own = ('length', 'theta', 'section', 'stiffness', 'dilution', 'tension')
         x = self.rest._replace(**{k: getattr(self.rest, k).copy() for k in own})
         samples = kernels.Samples(
-            self.layout.restiffened,
             values,
             self.fit.predict(driven),
             self.layout.tip_body,
@@ -100,9 +94,8 @@ class Batch:
             POLISH,
             self.segments,
             self.strain_limit,
-            shape,
+            np.empty(s.counts.rods),
             MAX_STEPS,
-            bool((s.rod_macro == 0).any()),
             tips,
             solved,
             new_state(s),
@@ -144,14 +137,13 @@ def make_batch(
         return None
     if layout.holds_tendons:  # where one goes slack the state has a kink
         return None
-    fine = divided(layout)
-    ends, _ = driven_many(fine.spec.drives, np.array([low, high]))
+    ends, _ = driven_many(layout.spec.drives, np.array([low, high]))
     half = 0.5 * np.abs(ends[1] - ends[0])
     half[half == 0.0] = 1.0
     points = np.random.default_rng(0).random((PER_TERM * max(MAX_TERMS), len(low)))
     points[0] = 0.5
     actuations = low + (high - low) * points
-    driven, _ = driven_many(fine.spec.drives, actuations)
+    driven, _ = driven_many(layout.spec.drives, actuations)
     base: State | None = None
     moves: list[Array] = []
     hard = 0
@@ -174,16 +166,14 @@ def make_batch(
                 found = equilibrium.solve(problem, at_rest, None)
                 if not found.converged:
                     return None
-            shape = trace_shape(layout, x, found.state, equilibrium.scratch[0])
-            state = cut_state(layout, fine, found.state, shape)
-            base = state if base is None else base
-            moves.append(move_between(fine, base, state))
+            base = found.state if base is None else base
+            moves.append(move_between(layout, base, found.state))
         empty = Fit(0.5 * (ends[0] + ends[1]), half, powers, np.empty((0, 0)))
-        fit = checked_fit(fine, empty, driven[:trials], np.array(moves))
+        fit = checked_fit(layout, empty, driven[:trials], np.array(moves))
         if fit is not None and base is not None:
-            rest = lay.load(fine, fine.rest, load)
-            guarded = segments_of(fine), strain_limits(fine)
-            return Batch(fine, rest, base, fit, equilibrium.tolerance, *guarded)
+            rest = lay.load(layout, layout.rest, load)
+            guarded = segments_of(layout), strain_limits(layout)
+            return Batch(layout, rest, base, fit, equilibrium.tolerance, *guarded)
     return None
 
 
@@ -227,18 +217,6 @@ def misfit(layout: lay.Layout, errors: Array) -> float:
     frames = errors[:, : 6 * (s.counts.bodies + s.counts.nodes)].reshape(-1, 6)
     length = float(s.scale[0])
     return float(max(np.abs(frames[:, 3:]).max(), np.abs(frames[:, :3]).max() / length))
-
-
-def divided(layout: lay.Layout) -> lay.Layout:
-    """Return the network with its integrated pieces in a few equal parts."""
-    spec = layout.spec
-    pieces = int(np.count_nonzero(layout.structure.lane >= 0))
-    fitting = [
-        k
-        for k in range(2, MAX_PARTS + 1)
-        if spec.steps % k == 0 and (k == 2 or k * pieces <= LANES)
-    ]
-    return layout.divided(max(fitting, default=1)) if pieces else layout
 
 
 def move_between(layout: lay.Layout, a: State, b: State) -> Array:

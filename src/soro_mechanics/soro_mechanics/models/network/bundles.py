@@ -22,7 +22,7 @@ from soro_mechanics.models.muscle_means import mean_remark
 from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.linear_kernels import linearise
 from soro_mechanics.models.network.layout import Layout
 
@@ -139,5 +139,5 @@ def _muscles(layout: Layout, x: Inputs, state: State, rods: Array) -> tuple[Arra
     s = layout.structure
     first, last = state.node[s.rod_node[rods]], state.node[s.rod_node[rods + 1] - 1]
     distance = np.linalg.norm(last[:, :3, 3] - first[:, :3, 3], axis=1)
-    stiffness = 1.0 / layout.sections[s.rod_piece[rods], 0, AXIAL]
+    stiffness = 1.0 / layout.sections[s.rod_piece[rods], AXIAL]
     return stiffness, distance / x.length[rods], x.length[rods]

@@ -12,6 +12,7 @@ import numpy as np
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import Structure, Work
 from soro_mechanics.models.network.description.spec import DriveSpec, LENGTHS, STRAINS
+from soro_mechanics.models.network.kernels.rod_kernels import length_force
 from soro_mechanics.models.network.rod_sections import thin
 from soro_mechanics.numerics.curve_kernels import curve_value, place_of
 from soro_mechanics.numerics.monotone_curve import curve_at
@@ -63,38 +64,18 @@ def actuation_of(drives: Sequence[DriveSpec], driven: Array, limits: Array) -> A
 
 
 def driven_sections(layout: Any, value: Array) -> Array | None:
-    """Return sections (pieces, stations, TABLE) with driven rest strains; None: none is driven."""
+    """Return sections (pieces, TABLE) with driven rest strains; None: none is driven."""
     if layout.kinds.isdisjoint(STRAINS):
         return None
     out, shift = layout.sections.copy(), layout.structure.shift
     for d, slot, x in zip(layout.spec.drives, layout.slots, value, strict=True):
         if d.kind in STRAINS:
             p = layout.rod_pieces[d.rod]
-            out[p, :, 0:6] += x * shift[p, slot - 1][:, None]
+            out[p, 0:6] += x * shift[p, slot - 1]
     if layout.spec.incompressible:
         for r in {d.rod for d in layout.spec.drives if d.kind == 'pressure'}:
             thin(layout.sections[layout.rod_pieces[r]], out[layout.rod_pieces[r]])
     return out
-
-
-def length_forces(of: Any, value: Array) -> Array:
-    """Return dU/dL of every rod (rods,) [N], of a stepper or a linearisation.
-
-    The mean of -(F.e0 + F.c F / 2), which elements have in the middle and integrated pieces at the
-    first end: there comes weight on top. At a rod's first end one is fed that keeps no mass.
-    """
-    s, x, node, sections = of.layout.structure, of.inputs, of.state.node, of.layout.sections
-    driven, force = driven_sections(of.layout, value), of.state.wrench
-    section = (sections if driven is None else driven)[:, 0]
-    held = np.einsum('pi,pi->p', force, section[:, :6] + 0.5 * section[:, 6:12] * force)
-    rod = np.repeat(np.arange(len(x.length)), np.diff(s.rod_piece))
-    a, b = (node[np.arange(len(rod)) + rod + k] for k in range(2))
-    arm = (x.length[rod] * s.share / 12.0)[:, None] * (a[:, :3, 2] - b[:, :3, 2])
-    middle, first = 0.5 * (a + b)[:, :3, 3] + arm, node[s.rod_node[rod], :3, 3]
-    lifted = s.rod_macro[rod] * ((middle - a[:, :3, 3]) @ x.gravity)
-    lifted = lifted - (1 - s.keeps_mass[rod]) * ((middle - first) @ x.gravity)
-    part = x.dilution[rod] * section[:, 12] * lifted - held
-    return np.asarray(np.bincount(rod, s.share * part), float)
 
 
 def motor_torques(s: Structure, w: Work) -> Array:
@@ -109,12 +90,13 @@ def drive_efforts(of: Any, actuation: Array) -> Array:
     `of`: a stepper, or a linearisation just made: layout, state, and work as assembled there.
     """
     drives, tendons = of.layout.spec.drives, of.layout.tendons
-    out, (values, slopes) = np.zeros(of.layout.actuators), driven_values(drives, actuation)
+    out, (_, slopes) = np.zeros(of.layout.actuators), driven_values(drives, actuation)
     tension = dict(zip(tendons.actuators.tolist(), tendons.held_tensions(of.state), strict=True))
-    force, torque = length_forces(of, values), motor_torques(of.layout.structure, of.work)
+    s = of.layout.structure
+    torque = motor_torques(s, of.work)
     for d, slope in zip(drives, slopes, strict=True):
         if d.kind in LENGTHS:
-            out[d.actuator] += slope * force[d.rod]
+            out[d.actuator] += slope * length_force(s, of.inputs, of.state, d.rod)
         elif d.kind == 'angle':
             out[d.actuator] += slope * torque[d.rod, d.end]
         elif d.kind == 'tendon':  # one tendon, however many rods it runs along

@@ -19,7 +19,7 @@ from soro_mechanics.core.configuration import Array, LoadCase
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, Inputs, new_state, State, Work
 from soro_mechanics.models.network.drive_values import driven_range
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import Aim, CONVERGED, solve
 from soro_mechanics.models.network.kernels.path_memory_kernels import new_path_memory
 from soro_mechanics.models.network.kernels.rod_kernels import place_ends
@@ -27,7 +27,7 @@ from soro_mechanics.models.network.relaxation import relax
 from soro_mechanics.models.network.tendon.equilibrium import solve_held_tendons
 from soro_mechanics.numerics import lie_kernels
 
-TOLERANCE = 1e-9  # scaled residual; see `tolerance_of` for two-node elements
+TOLERANCE = 1e-9  # scaled residual; see `tolerance_of`
 MAX_STEPS = 25
 PATH_STEPS = 12  # the same within a continuation: a step that needs more is better halved
 MIN_PART = 1.0 / 256.0  # of a continuation
@@ -60,7 +60,7 @@ class Outcome:
     iterations: int
     residual: float
     #: where it was asked for: what the tangent there lies in, and what `linearise` says of it
-    tangent: tuple[Work, tuple[float, int, bool]] | None = None
+    tangent: tuple[Work, tuple[float, int]] | None = None
 
 
 class Equilibrium:
@@ -70,8 +70,6 @@ class Equilibrium:
         self.layout = layout
         self.tolerance = tolerance_of(layout)
         self._turning = [d for d in layout.spec.drives if d.kind == 'angle']
-        self.level = 1  # of `Layout.levels`, on which stability was last decided, if not the first
-        self.stable_reference: Any = None  # see `StableReference`
         self._local = threading.local()
         self.posed: Any = None  # an inverse problem: what all of this network have in common
         self.guard: Any = None  # what checks its solutions
@@ -263,7 +261,7 @@ class Equilibrium:
     def same_mesh(self, other: Equilibrium) -> bool:
         """Return whether states of another network fit this one."""
         a, b = self.layout.structure, other.layout.structure
-        alike = ('counts', 'rod_node', 'rod_piece', 'rod_body', 'rod_macro', 'joint_kind')
+        alike = ('counts', 'rod_node', 'rod_piece', 'rod_body', 'joint_kind')
         same = all(np.array_equal(getattr(a, k), getattr(b, k)) for k in alike)
         return same and a.tendon.shape == b.tendon.shape
 
@@ -274,18 +272,10 @@ class Equilibrium:
         than their frames are.
         """
         start = copy_state(state)
-        old, new = (self._first_sections(x) for x in (other, self.inputs(problem)))
+        old, new = (x.section for x in (other, self.inputs(problem)))
         strain = old[:, :6] + old[:, 6:12] * state.wrench
         start.wrench[:] = (strain - new[:, :6]) / new[:, 6:12]
         return start
-
-    def _first_sections(self, x: Inputs) -> Array:
-        """Return rest strain and flexibility (pieces, 12) at the first end of every piece."""
-        out = x.section[:, :12].copy()
-        for p, lane in enumerate(self.layout.structure.lane):
-            if lane >= 0:
-                out[p] = x.table[lane // LANES, 0].reshape(-1, LANES)[:12, lane % LANES]
-        return out
 
     def _between(self, a: Problem, b: Problem) -> Callable[[float], Inputs]:
         def inputs_at(t: float) -> Inputs:
@@ -350,15 +340,8 @@ class Equilibrium:
         g = state.node[nodes.start].copy()
         step = np.empty((4, 4))
         for n, p in enumerate(range(pieces.start, pieces.stop), nodes.start + 1):
-            rests = x.section[p : p + 1, :6]
-            if s.lane[p] >= 0:
-                table = x.table[s.lane[p] // LANES].reshape(-1, 13, LANES)
-                rests = table[1::2, :6, s.lane[p] % LANES]
-            h = x.length[r] * s.share[p] / len(rests)
-            for rest in rests:
-                lie_kernels.se3_exp(h * rest, step)
-                g = g @ step
-            state.node[n] = g
+            lie_kernels.se3_exp(x.length[r] * s.share[p] * x.section[p, :6], step)
+            state.node[n] = g = g @ step
         return g
 
 
@@ -369,13 +352,9 @@ def tolerance_of(layout: lay.Layout) -> float:
     coordinates of the size of a rod costs eps EA, and more on shorter elements. Measured floors
     stay below half of what is returned, from 2 to 300 elements.
     """
-    s = layout.structure
-    pieces = np.repeat(s.rod_macro, np.diff(s.rod_piece)) == 0
-    if not pieces.any():
-        return TOLERANCE
-    stiffest = float(np.max(1.0 / layout.sections[:, :, 6:9]))
+    s, stiffest = layout.structure, float(np.max(1.0 / layout.sections[:, 6:9]))
     noise = float(np.finfo(float).eps) * stiffest / float(s.scale[1])
-    return max(TOLERANCE, noise * (2.0 + 0.2 / float(s.share[pieces].min())))
+    return max(TOLERANCE, noise * (2.0 + 0.2 / float(s.share.min())))
 
 
 @functools.lru_cache

@@ -17,20 +17,14 @@ from soro_mechanics.core.configuration import Array, Configuration, Guess, Load,
 from soro_mechanics.core.model import Model
 from soro_mechanics.core.status import COARSE, SolverStatus, Stability, status_of, Warnings
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import Inputs, State, Work
+from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.batch import Batch, make_batch
 from soro_mechanics.models.network.bundles import Bundles, MAX_ROUNDS
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Near, Outcome, Problem
 from soro_mechanics.models.network.guard import Guard
 from soro_mechanics.models.network.kernels.path_memory_kernels import PathMemory
-from soro_mechanics.models.network.linearisation import (
-    cut_state,
-    joined_state,
-    Linearisation,
-    Shape,
-    trace_shape,
-)
+from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.models.network.meshing import choose_mesh, MeshReport
 from soro_mechanics.models.network.relaxation import release
@@ -46,9 +40,7 @@ class Solution:
     problem: Problem
     inputs: Inputs
     state: State
-    shape: Shape
-    linearisation: Linearisation | None = None  # on the first level that tells stability
-    fine: Linearisation | None = None  # on the last one, see `Layout.levels`
+    linearisation: Linearisation | None = None
     path: PathMemory | None = None  # of inverses
     bend: Array | None = None  # the same, see `LeastEnergy.curved`
 
@@ -59,7 +51,6 @@ class Solution:
         if (
             linear is None
             or not linear.plain
-            or linear.layout is not self.equilibrium.layout
             or not any(change.tolist())
             or not load.like(self.problem.load)
             or self.equilibrium.longest_step(self.problem.actuation, problem.actuation) < 1.0
@@ -69,24 +60,7 @@ class Solution:
 
     def __reduce__(self) -> Any:
         """Cross a wire without what is computed again when it is asked for."""
-        return Solution, (self.equilibrium, self.problem, self.inputs, self.state, self.shape)
-
-
-def solution_at(equilibrium: Equilibrium, problem: Problem, state: State) -> Solution:
-    """Return a state that solves a problem with its shape."""
-    inputs = equilibrium.inputs(problem)
-    shape = trace_shape(equilibrium.layout, inputs, state, equilibrium.scratch[0])
-    return Solution(equilibrium, problem, inputs, state, shape)
-
-
-def on_cut(solution: Solution, level: int = -1) -> tuple[lay.Layout, Inputs, State]:
-    """Return the same solution on one of `Layout.levels`: with a node after every step."""
-    problem, layout = solution.problem, solution.equilibrium.layout
-    cut = layout.divided(layout.levels[level])
-    if cut is layout:
-        return cut, solution.inputs, solution.state
-    x = lay.load(cut, lay.actuate(cut, cut.rest, problem.actuation), problem.load)
-    return cut, x, cut_state(layout, cut, solution.state, solution.shape)
+        return Solution, (self.equilibrium, self.problem, self.inputs, self.state)
 
 
 FAILURE = 'no equilibrium found: the continuation stopped at its smallest step'
@@ -127,7 +101,6 @@ class ForwardNetwork(Model):
 
         def first(problem: Problem) -> Outcome:
             if near is None:
-                equilibrium.level = 1
                 return equilibrium.solve(problem, self.rest, None)
             if near.equilibrium is equilibrium:
                 tangent, spent = equilibrium.tangent_work(), 0
@@ -234,35 +207,24 @@ class ForwardNetwork(Model):
 
     def jacobian(self, q: Configuration) -> Array:
         """Return (6, m): tip twist (linear first, at the tip, base axes) per actuation unit."""
-        return self.exact_tangent(q.state).jacobian(self.equilibrium(q.loads).layout.tip_body)
+        return self.linearise(q).jacobian(self.equilibrium(q.loads).layout.tip_body)
 
     def compliance(self, q: Configuration, method: str) -> Array:
         """Return (6, 6) at the tip, base axes: the exact tangent."""
         tip = self.equilibrium(q.loads).layout.tip_body
-        return self.exact_tangent(q.state).body_compliance(tip, tip)
+        return self.linearise(q).body_compliance(tip, tip)
 
     def compliance_along(self, q: Configuration, method: str) -> tuple[Array, ...]:
-        """Return, per rod, (n, 6, 6) at every station: at the point, base axes."""
+        """Return, per rod, (n, 6, 6) at every node: at the point, base axes."""
         total = self.linearise(q).node_compliance()
-        return tuple(total[part] for part in q.state.equilibrium.layout.parts)
+        return tuple(total[part] for part in q.state.equilibrium.layout.rod_nodes)
 
     def linearise(self, q: Configuration) -> Linearisation:
-        """Return the network linearised at q with a node after every step; computed once."""
-        solution: Solution = q.state
-        if solution.fine is None:
-            known, cut = solution.linearisation, solution.equilibrium.layout.cut
-            if known is None or not known.exact or known.layout is not cut:
-                known = Linearisation(*on_cut(solution))
-            solution.fine = known
-        return solution.fine
-
-    def exact_tangent(self, solution: Solution) -> Linearisation:
-        """Return the network linearised at a solution, as differences of solutions have it."""
-        known = solution.linearisation or self.linearise_solution(solution)
-        if not known.exact:
-            known = Linearisation(*on_cut(solution, 0))
-        solution.linearisation = known
-        return known
+        """Return the network linearised at q; computed once."""
+        s: Solution = q.state
+        if s.linearisation is None:
+            s.linearisation = Linearisation(s.equilibrium.layout, s.inputs, s.state)
+        return s.linearisation
 
     def guard(self, equilibrium: Equilibrium) -> Guard:
         """Return what checks solutions on a mesh of this model for validity."""
@@ -297,10 +259,10 @@ class ForwardNetwork(Model):
     ) -> Configuration:
         """Describe an outcome to people: poses, status, stability."""
         layout = equilibrium.layout
-        solution = solution_at(equilibrium, problem, outcome.state)
-        shape = solution.shape
+        state = outcome.state
+        solution = Solution(equilibrium, problem, equilibrium.inputs(problem), state)
         status = self._status(equilibrium, solution, outcome, start)
-        body, rods = outcome.state.body.copy(), shape.pose
+        body, rods = state.body.copy(), state.node.copy()
         if not outcome.converged:  # nothing that could be taken for a solution
             body, rods = np.full_like(body, np.nan), np.full_like(rods, np.nan)
         tip, bodies = layout.named(body)
@@ -309,7 +271,7 @@ class ForwardNetwork(Model):
             actuation=problem.actuation,
             load=problem.load,
             tip=tip,
-            backbones=tuple(map(rods.__getitem__, layout.parts)),
+            backbones=tuple(map(rods.__getitem__, layout.rod_nodes)),
             backbone_names=layout.rods,
             arc_lengths=layout.arcs(solution.inputs.length),
             radii=layout.radii,
@@ -324,10 +286,11 @@ class ForwardNetwork(Model):
         known = outcome.iterations, outcome.residual, equilibrium.tolerance
         if not outcome.converged:
             return status_of((*known, time.perf_counter() - start), FAILURE)
-        linear = solution.linearisation = self.linearise_solution(solution, outcome.tangent)
+        at = equilibrium.layout, solution.inputs, solution.state
+        linear = solution.linearisation = Linearisation(*at, *(outcome.tangent or ()))
         smallest = math.nan if linear.singular else linear.smallest_eigenvalue()
-        at = solution.shape, solution.state.wrench, solution.inputs.length
-        remark, doubt = self.guard(equilibrium).examined(*at, solution.problem.actuation)
+        actuation = solution.problem.actuation
+        remark, doubt = self.guard(equilibrium).examined(*at[1:], actuation)
         numbers = *known, time.perf_counter() - start
         status = status_of(numbers, '', linear.stable, smallest, linear.remark)
         if remark:
@@ -338,38 +301,11 @@ class ForwardNetwork(Model):
 
     def _with_mesh_error(self, solution: Solution, status: SolverStatus) -> SolverStatus:
         check = self.mesh_check(solution.equilibrium)
-        error = check.error(solution.problem, solution.state, solution.shape)
+        error = check.error(solution.problem, solution.state)
         status = replace(status, mesh_error=error)
         if error <= check.limit:
             return status
         return status.warned(Warnings.COARSE_MESH, check.remark(error))
-
-    def linearise_solution(
-        self, solution: Solution, left: tuple[Work, tuple[float, int, bool]] | None = None
-    ) -> Linearisation:
-        """Return the network linearised at a solution, with as few nodes as tell its stability.
-
-        From the level on that was enough last; where a rod may buckle, with all nodes. What they
-        say of a stable solution holds for others near it. A solve may have `left` the tangent of
-        the first level.
-        """
-        equilibrium = solution.equilibrium
-        last = len(equilibrium.layout.levels) - 1
-        work, found = left or (None, None)
-        elements = equilibrium.layout.structure.counts.batches == 0
-        linear = Linearisation(*on_cut(solution, 0), work, found, exact=elements)
-        holds = linear.negative == 0 and linear.holds
-        if last == 0 or holds or linear.is_near_stable(equilibrium.stable_reference):
-            return linear
-        for level in range(min(equilibrium.level, last), last + 1):
-            finer = Linearisation(*on_cut(solution, level))
-            if level == last or (finer.negative == 0 and finer.holds):
-                break
-        equilibrium.level = level
-        if linear.negative or finer.negative:
-            return finer
-        equilibrium.stable_reference = linear.as_reference()
-        return linear
 
     def released(self, q: Configuration) -> list[Configuration]:
         """Return where the robot comes to rest that leaves q either way; see `release`."""
@@ -378,15 +314,14 @@ class ForwardNetwork(Model):
         layout = equilibrium.layout
         if q.status.stability is not Stability.UNSTABLE or layout.holds_tendons:
             return []
-        cut, x, start = on_cut(solution)
         found = []
         for side in (1.0, -1.0):
             begin = time.perf_counter()
-            state = release(cut, x, start, equilibrium.tolerance, side)
+            at = layout, solution.inputs, solution.state
+            state = release(*at, equilibrium.tolerance, side)
             if state is None:
                 continue
-            near = joined_state(layout, cut, state)
-            outcome = equilibrium.newton(equilibrium.inputs(solution.problem), near)
+            outcome = equilibrium.newton(solution.inputs, state)
             if outcome.converged:
                 found.append(self.configuration(equilibrium, solution.problem, outcome, begin))
         return found

@@ -107,7 +107,7 @@ class _Masses:
         length = x.length * x.dilution
         owner = np.repeat(np.arange(len(length)), np.diff(s.rod_piece))
         first = np.arange(len(owner)) + owner
-        half = 0.5 * layout.sections[:, :, 12].mean(axis=1) * length[owner] * s.share
+        half = 0.5 * layout.sections[:, 12] * length[owner] * s.share
         nodes, ends = ends_of(s)
         size = x.length[owner] * s.share
         moment, turn = end_moments(size[ends], half[ends], x.section[ends, :3])

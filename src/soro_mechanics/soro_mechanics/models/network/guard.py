@@ -19,9 +19,8 @@ from soro_mechanics.core.actuators import limit_violations
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.status import OUTSIDE
 from soro_mechanics.models.network import layout as lay
+from soro_mechanics.models.network.arrays import Inputs, State
 from soro_mechanics.models.network.kernels import contact_kernels
-from soro_mechanics.models.network.kernels.mesh_kernels import ELEMENTS, STEPS, TENDONS
-from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_sections import half_sizes, is_round, radius_at
 from soro_mechanics.robot_file.reader import RobotDescription
 
@@ -55,17 +54,15 @@ class Guard:
         self.limit = strain_limits(layout)
         self._segments = segments_of(layout)
 
-    def examined(
-        self, shape: Shape, stress: Array, length: Array, actuation: Array
-    ) -> tuple[str, float]:
+    def examined(self, x: Inputs, state: State, actuation: Array) -> tuple[str, float]:
         """Say what is not valid in a solution (empty when nothing is); return its `doubt`."""
         found = []
         if len(self._coupled) and (self._coupled @ actuation > self._bounds).any():
             d = self._description
             found += limit_violations(d.actuators, d.coupled_limits, actuation, coupled_only=True)
         strain = np.empty(len(self.names))
-        at = shape.pose, shape.wrench, stress
-        r, *pair, doubt = contact_kernels.examine(*at, length, self._segments, self.limit, strain)
+        at = state.node, state.wrench, x.length
+        r, *pair, doubt = contact_kernels.examine(*at, self._segments, self.limit, strain)
         if r >= 0:
             limit = f'more than {100.0 * self.limit[r]:.3g} %'
             found.append(f'{self.names[r]} is strained by {100.0 * strain[r]:.3g} %, {limit}')
@@ -74,17 +71,17 @@ class Guard:
             found.append(f'{a} touches itself' if a == b else f'{a} touches {b}')
         return f'{OUTSIDE}: ' + '; '.join(found) if found else '', doubt
 
-    def validity(self, shape: Shape, stress: Array, length: Array, actuation: Array) -> Validity:
+    def validity(self, x: Inputs, state: State, actuation: Array) -> Validity:
         """Return strain and clearance of a solution, and what is not valid in it."""
         strain = np.empty(len(self.names))
-        contact_kernels.surface_strains(shape.wrench, stress, self._segments, strain)
-        remark, _ = self.examined(shape, stress, length, actuation)
+        contact_kernels.surface_strains(state.wrench, self._segments, strain)
+        remark, _ = self.examined(x, state, actuation)
         limits = tuple(self.limit.tolist())
-        return Validity(tuple(strain.tolist()), limits, *self.clearance(shape), remark)
+        return Validity(tuple(strain.tolist()), limits, *self.clearance(state), remark)
 
-    def clearance(self, shape: Shape, below: float = math.inf) -> tuple[float, tuple[str, ...]]:
+    def clearance(self, state: State, below: float = math.inf) -> tuple[float, tuple[str, ...]]:
         """Return the smallest distance of two surfaces below a bound [m] and whose they are."""
-        gap, *pair = contact_kernels.nearest_segments(shape.pose, self._segments, below)
+        gap, *pair = contact_kernels.nearest_segments(state.node, self._segments, below)
         return float(gap), self._rods(pair)
 
     def _rods(self, pair: Sequence[int]) -> tuple[str, ...]:
@@ -97,49 +94,36 @@ def strain_limits(layout: lay.Layout) -> Array:
 
 
 def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
-    """Return the segments between the stations of a layout."""
-    rods = layout.spec.rods
-    first, fraction = layout.stations
-    marks = [fraction[part] for part in layout.parts]
-    steps, sizes = layout.structure.counts.steps, np.diff(first)
-    softness, half = [], []
-    for rod, part, mark in zip(rods, layout.parts, marks, strict=True):
-        pieces = layout.station_piece[part]
-        along = np.arange(len(pieces)) % steps * 2 if rod.macro else np.zeros_like(pieces)
-        along[-1] = -1
-        softness.append(layout.sections[pieces, along, 6:12])
-        half += [half_sizes(rod, at) for at in mark]
-    c, extent = np.concatenate(softness), np.array(half)
+    """Return the segments between the nodes of a layout."""
+    rods, s, pieces = layout.spec.rods, layout.structure, layout.node_piece
+    fraction, sizes = layout.fractions, np.diff(s.rod_node)
+    extent = np.array([half_sizes(rod, at) for rod in rods for at in rod.fractions])
+    c = layout.sections[pieces, 6:12]
     rod_of = np.repeat(np.arange(len(rods)), sizes - 1)
+    marks = [fraction[part] for part in layout.rod_nodes]
     start, end = (np.concatenate([m[part] for m in marks]) for part in (slice(-1), slice(1, None)))
     middle, length = 0.5 * (start + end), np.array([r.length for r in rods])
     radius = np.array([radius_at(rods[r], at) for r, at in zip(rod_of, middle, strict=True)])
     number = np.concatenate([np.arange(n - 1) for n in sizes])
     size = -(-int(sizes.max() - 1) // CHUNKS)
     chunk = np.append(np.flatnonzero(number % size == 0), len(number))
-    s, stations = layout.structure, np.asarray(layout.station_piece, dtype=np.int64)
     pulled = s.tendon[:, :, 2].max(axis=1, initial=0.0) if len(s.tendon) else 0.0 * s.share
-    kinds = [
-        ELEMENTS if not rod.macro else TENDONS if pulled[pieces].any() else STEPS
-        for rod, pieces in zip(rods, layout.rod_pieces, strict=True)
-    ]
     return contact_kernels.Segments(
-        station=number + first[rod_of],
+        station=number + s.rod_node[rod_of],
         rod=rod_of,
         number=number,
         radius=radius,
         start=start * length[rod_of],
         end=end * length[rod_of],
-        first=np.asarray(first, dtype=np.int64),
+        first=s.rod_node,
         length=length,
         bodies=s.rod_body,
         chunk=chunk,
         wide=np.maximum.reduceat(radius, chunk[:-1]),
-        piece=stations,
-        macro=np.repeat([bool(r.macro) for r in rods], sizes),
+        piece=pieces,
         round=np.repeat([is_round(r) for r in rods], sizes),
         strain=np.stack([c[:, 2], c[:, 3] * extent[:, 1], c[:, 4] * extent[:, 0]], axis=1),
-        kind=np.array(kinds),
+        pulled=np.array([bool(pulled[own].any()) for own in layout.rod_pieces]),
         part=np.append(np.diff(fraction), 0.0),
-        soft=np.ascontiguousarray(layout.sections[stations, 0, 9:12]),
+        soft=np.ascontiguousarray(c[:, 3:6]),
     )

@@ -10,20 +10,11 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels_by_reference import copied
 from soro_mechanics.core.configuration import Array, LoadAxes, LoadCase
 from soro_mechanics.models.network import rod_loads
-from soro_mechanics.models.network.arrays import (
-    Inputs,
-    Integers,
-    lane_table,
-    new_work,
-    State,
-    Structure,
-    Work,
-)
+from soro_mechanics.models.network.arrays import Inputs, Integers, new_work, State, Structure, Work
 from soro_mechanics.models.network.description.spec import (
     BodySpec,
     EndSpec,
@@ -36,14 +27,11 @@ from soro_mechanics.models.network.drive_values import driven_sections, driven_v
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.newton_kernels import drive_to
-from soro_mechanics.models.network.rod_nodes import cut_fractions, cut_pieces
 from soro_mechanics.models.network.rod_sections import radius_at
 from soro_mechanics.models.network.structure import integers, make_structure
 from soro_mechanics.models.network.tendon.layout import with_tendon_mesh
 from soro_mechanics.models.network.tendon.paths import Tendons
 from soro_mechanics.numerics import lie
-
-PARTS = 4  # of an integrated piece, in which it is looked for buckling before all of its steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +50,7 @@ class Layout:
 
     spec: NetworkSpec
     structure: Structure
-    sections: Array  # (pieces, stations, TABLE) at rest
+    sections: Array  # (pieces, TABLE) at rest
     slots: tuple[int, ...]  # slot of each drive
     actuators: int
     tip_body: int
@@ -92,7 +80,7 @@ class Layout:
     def driven(self) -> tuple[str, ...]:
         """What its drives change, by the names of the kernels' inputs."""
         groups = {'dilution': ('unloaded_length',), 'tension': TENDONS}
-        groups |= dict.fromkeys(('table', 'section'), STRAINS)
+        groups |= {'section': STRAINS, 'stiffness': (*LENGTHS, *STRAINS)}
         some = (name for name, kinds in groups.items() if not self.kinds.isdisjoint(kinds))
         slopes = self.holds_tendons or any(d.curve is not None for d in self.spec.drives)
         return 'length', 'theta', *('map_gain',) * slopes, *some
@@ -113,13 +101,8 @@ class Layout:
         """Pieces of each rod."""
         return _slices(self.structure.rod_piece)
 
-    @cached_property
-    def parts(self) -> tuple[slice, ...]:
-        """Stations of each rod."""
-        return _slices(self.stations[0])
-
     def arcs(self, length: Array) -> tuple[Array, ...]:
-        """Return where the stations of each rod are along it [m], rods being of such lengths."""
+        """Return where the nodes of each rod are along it [m], rods being of such lengths."""
         return self._still or self._arcs(length)
 
     @cached_property
@@ -128,45 +111,18 @@ class Layout:
         return None if self.kinds.intersection(LENGTHS) else self._arcs(self.rest.length, True)
 
     def _arcs(self, length: Array, shared: bool = False) -> tuple[Array, ...]:
-        along = self.stations[1] * length[self.station_rod]
+        along = self.fractions * length[self.node_rod]
         along.setflags(write=not shared)
-        return tuple(map(along.__getitem__, self.parts))
+        return tuple(map(along.__getitem__, self.rod_nodes))
 
     @cached_property
-    def station_piece(self) -> Integers:
-        """Piece that begins at each station, at the last one of a rod that ends there."""
-        steps = self.structure.counts.steps
-        pieces = zip(self.rod_pieces, self.spec.rods, strict=True)
-        own = [np.repeat(np.r_[p], steps if r.macro else 1) for p, r in pieces]
-        return np.concatenate([np.append(o, o[-1]) for o in own])
-
-    @property
-    def cut(self) -> Layout:
-        """The same discrete network with a node after every step of its integrated pieces."""
-        return self.divided(self.levels[-1])
-
-    @cached_property
-    def levels(self) -> tuple[int, ...]:
-        """Into how many parts pieces are cut to look for buckling; last, as in `cut`."""
-        steps = self.spec.steps if any(r.macro for r in self.spec.rods) else 1
-        few = () if self.holds_tendons else (1, PARTS)
-        return *(n for n in few if n < steps and steps % n == 0), steps
-
-    def divided(self, parts: int) -> Layout:
-        """Return the same discrete network, its integrated pieces cut into equal parts."""
-        if parts not in self._divided and parts > 1:
-            made = build_layout_raw(cut_pieces(self.spec, parts), self.actuators)
-            self._divided.setdefault(parts, made)
-        return self._divided.get(parts, self)
-
-    @cached_property
-    def _divided(self) -> dict[int, Layout]:
-        return {}
+    def node_piece(self) -> Integers:
+        """Piece that begins at each node, at the last one of a rod that ends there."""
+        return np.concatenate([np.r_[p, p.stop - 1] for p in self.rod_pieces])
 
     def __getstate__(self) -> dict[str, Any]:
         """Cross a wire without what is made again when it is asked for."""
-        again = '_divided', 'spare'
-        return {key: value for key, value in vars(self).items() if key not in again}
+        return {key: value for key, value in vars(self).items() if key != 'spare'}
 
     @cached_property
     def off_tip(self) -> Array:
@@ -239,25 +195,6 @@ class Layout:
         return Tendons(self)
 
     @cached_property
-    def restiffened(self) -> NDArray[np.bool_]:
-        """Whose two-node elements a drive makes stiffer or softer, (rods,)."""
-        driven = {d.rod for d in self.spec.drives if d.kind in (*LENGTHS, *STRAINS)}
-        return np.array([not r.macro and i in driven for i, r in enumerate(self.spec.rods)])
-
-    @cached_property
-    def restiffens(self) -> bool:
-        """Whether there is such a rod."""
-        return bool(self.restiffened.any())
-
-    def stiffened(
-        self, length: Array, section: Array, rods: NDArray[np.bool_], start: Array
-    ) -> Array:
-        """Return `start` with the stiffness of the two-node elements of some rods."""
-        out = start.copy()
-        stiffen_elements(self.structure, length, section, rods, np.empty((6, 6)), out)
-        return out
-
-    @cached_property
     def most_nodes(self) -> int:
         """Most nodes of a rod."""
         return int(np.diff(self.structure.rod_node).max())
@@ -265,27 +202,23 @@ class Layout:
     @cached_property
     def weighs(self) -> bool:
         """Whether any rod has mass."""
-        return bool(self.sections[:, :, 12].any())
+        return bool(self.sections[:, 12].any())
 
     @cached_property
-    def stations(self) -> tuple[Integers, Array]:
-        """First station of each rod (rods + 1,), and every station's fraction of its rod."""
-        steps = self.structure.counts.steps
-        parts = [cut_fractions(r.fractions, steps if r.macro else 1) for r in self.spec.rods]
-        return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+    def fractions(self) -> Array:
+        """Every node's fraction of its rod, (nodes,)."""
+        return np.concatenate([r.fractions for r in self.spec.rods])
 
     @cached_property
-    def station_rod(self) -> Integers:
-        """Rod of each station."""
-        first = self.stations[0]
-        return np.repeat(np.arange(len(first) - 1), np.diff(first))
+    def node_rod(self) -> Integers:
+        """Rod of each node."""
+        return np.repeat(np.arange(len(self.spec.rods)), np.diff(self.structure.rod_node))
 
     @cached_property
     def radii(self) -> tuple[Array, ...]:
-        """Half thickness at the stations of each rod [m]; not to be written to."""
+        """Half thickness at the nodes of each rod [m]; not to be written to."""
         found = tuple(
-            np.array([radius_at(rod, f) for f in self.stations[1][part]])
-            for rod, part in zip(self.spec.rods, self.parts, strict=True)
+            np.array([radius_at(rod, f) for f in rod.fractions]) for rod in self.spec.rods
         )
         for radii in found:
             radii.flags.writeable = False
@@ -342,12 +275,12 @@ def rest_inputs(layout: Layout) -> Inputs:
     """Return inputs without actuation, load or gravity."""
     s = layout.structure
     rods, bodies = s.counts.rods, s.counts.bodies
-    section, none = np.ascontiguousarray(layout.sections[:, 0]), np.zeros((len(s.share), 6, 6))
+    length, section, stiffness = layout.lengths, layout.sections, np.zeros((len(s.share), 6, 6))
+    stiffen_elements(s, length, section, np.ones(rods, bool), np.empty((6, 6)), stiffness)
     return Inputs(
-        length=layout.lengths.copy(),
-        table=lane_table(layout.sections, s.lane, s.counts.batches),
-        section=section,
-        stiffness=layout.stiffened(layout.lengths, section, s.rod_macro == 0, none),
+        length=length.copy(),
+        section=section.copy(),
+        stiffness=stiffness,
         dilution=np.ones(rods),
         theta=np.zeros((rods, 2)),
         tension=np.zeros(s.tendon.shape[:2]),
@@ -383,13 +316,10 @@ def drive(layout: Layout, inputs: Inputs, value: Array, gain: float | Array = 1.
     drive_to(layout.structure, x, value, np.empty((rods, 3 + params)))
     strain = driven_sections(layout, value) if layout.spec.incompressible else None
     if strain is not None:
+        x.section[:] = strain
+    if 'stiffness' in layout.driven:
         s = layout.structure
-        changed['table'] = lane_table(strain, s.lane, s.counts.batches)
-        changed['section'] = np.ascontiguousarray(strain[:, 0])
-    if layout.restiffens:
-        known = layout.restiffened, inputs.stiffness
-        section = changed.get('section', x.section)
-        changed['stiffness'] = layout.stiffened(x.length, section, *known)
+        stiffen_elements(s, x.length, x.section, s.restiffened, np.empty((6, 6)), x.stiffness)
     return x._replace(**changed) if changed else x
 
 

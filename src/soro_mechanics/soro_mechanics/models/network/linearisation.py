@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network linearised at an equilibrium: stability, Jacobian, compliance between any places.
 
-Where integrated pieces are cut into their steps, the discrete solution is the same (its poses and
-wrenches at the steps are the state of the finer network), every cut becomes a node whose
-compliance can be asked for, and the inertia of the eliminated blocks sees a rod that buckles
-between its ends.
+The inertia of the eliminated blocks sees a rod that buckles between its ends.
 """
 
 from __future__ import annotations
@@ -19,77 +16,17 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network import layout as lay
-from soro_mechanics.models.network.arrays import (
-    copy_state,
-    Inputs,
-    Integers,
-    new_state,
-    State,
-    Work,
-)
+from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Work
 from soro_mechanics.models.network.bundles import Bundles
 from soro_mechanics.models.network.frequencies import modes_swing
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
-from soro_mechanics.models.network.kernels.linear_kernels import (
-    follow_change,
-    inertia,
-    is_near_stable,
-    linearise,
-    StableReference,
-)
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
+from soro_mechanics.models.network.kernels.linear_kernels import follow_change, inertia, linearise
 from soro_mechanics.models.network.kernels.response_kernels import body_response, inner_compliance
 from soro_mechanics.models.network.kernels.sensor_kernels import sensor_response, Sensors
 from soro_mechanics.models.network.kernels.system_kernels import SINGULAR
-from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.models.network.tendon.taut import TautTendons
 
 MAX_SPARE = 2  # scratch of a layout that is kept for the next linearisation
-
-
-@dataclass(eq=False)
-class Shape:
-    """Stations of all rods, one after the other."""
-
-    pose: Array  # (stations, 4, 4)
-    wrench: Array  # (stations, 6) of the section, own axes; zero for two-node elements
-    first: Integers  # (rods + 1,) first station of each rod
-    fraction: Array  # (stations,) of the rod's length
-
-
-def trace_shape(layout: lay.Layout, x: Inputs, state: State, work: Work) -> Shape:
-    """Return poses and wrenches at every station."""
-    first, fraction = layout.stations
-    if not layout.structure.counts.batches:  # two-node elements only: the nodes are the stations
-        return Shape(state.node.copy(), np.zeros((len(fraction), 6)), first, fraction)
-    pose, wrench = np.empty((len(fraction), 4, 4)), np.empty((len(fraction), 6))
-    trace(layout.structure, x, state, work, pose, wrench, LANES)
-    return Shape(pose, wrench, first, fraction)
-
-
-def cut_state(layout: lay.Layout, cut: lay.Layout, state: State, shape: Shape) -> State:
-    """Return the same solution on a layout whose integrated pieces are cut into equal parts."""
-    s, steps = cut.structure, cut.structure.counts.steps
-    node, wrench = np.empty((s.counts.nodes, 4, 4)), np.empty((s.counts.pieces, 6))
-    for r, rod in enumerate(layout.spec.rods):
-        part, own, pieces = layout.parts[r], layout.rod_pieces[r], cut.rod_pieces[r]
-        stations = slice(part.start, part.stop, steps if rod.macro else 1)
-        node[cut.rod_nodes[r]] = shape.pose[stations]
-        whole = pieces.stop - pieces.start == own.stop - own.start
-        wrench[pieces] = state.wrench[own] if whole else shape.wrench[stations][:-1]
-    return state._replace(node=node, wrench=wrench)
-
-
-def joined_state(layout: lay.Layout, cut: lay.Layout, state: State) -> State:
-    """Return a state of the cut network for the network itself: the reverse of `cut_state`."""
-    if cut is layout:
-        return state
-    out = new_state(layout.structure)
-    out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
-    for r, rod in enumerate(layout.spec.rods):
-        parts = layout.spec.steps if rod.macro else 1
-        out.node[layout.rod_nodes[r]] = state.node[cut.rod_nodes[r]][::parts]
-        out.wrench[layout.rod_pieces[r]] = state.wrench[cut.rod_pieces[r]][::parts]
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,62 +44,43 @@ class Linearisation:
 
     Its scratch, `work`, is used again by others when nobody has the linearisation any more: what
     is returned must not lie in it. `found`: what `linearise` says of what a solve has left in
-    `work`, which is from `Layout.spare_work`.
-
-    The tangent is that of the discrete solution where it is `exact`. That of Newton's method has
-    the variation of integrated pieces integrated along with their shape: as near to that of the
-    continuous rods, at half the cost.
+    `work`, which is from `Layout.spare_work`. `exact`: not the tangent that Newton's method uses;
+    at a solution they are the same.
     """
 
     def __init__(
         self,
-        cut: lay.Layout,
+        layout: lay.Layout,
         x: Inputs,
         state: State,
         work: Work | None = None,
-        found: tuple[float, int, bool] | None = None,
+        found: tuple[float, int] | None = None,
         exact: bool = True,
     ) -> None:
-        s = cut.structure
-        self.layout = cut
-        self._spare: list[Work] = cut.spare if work is None or found else []
-        self.work = work = cut.spare_work() if work is None else work
+        s = layout.structure
+        self.layout = layout
+        self._spare: list[Work] = layout.spare if work is None or found else []
+        self.work = work = layout.spare_work() if work is None else work
         # a Configuration keeps one linearisation for all threads, and answers write its scratch
         self.lock = threading.RLock()
         self.inputs, self.state = x, state
-        self.exact = exact or s.counts.batches == 0  # at a solution elements have one tangent
-        known: tuple[float, int, bool] = found or linearise(s, x, state, work, exact, LANES)
-        self.error, self.negative, self.holds = known
+        known: tuple[float, int] = found or linearise(s, x, state, work, exact, LANES)
+        self.error, self.negative = known
         self.matrix = work.matrix.copy()
         self.columns, self.vector = work.columns.copy(), work.vector.copy()
-        if cut.spec.bundles:
-            free = Bundles(cut.spec).free
-            self.matrix, self.columns = free(cut, x, state, self.matrix, self.columns)
+        if layout.spec.bundles:
+            free = Bundles(layout.spec).free
+            self.matrix, self.columns = free(layout, x, state, self.matrix, self.columns)
         self.singular = self.negative == SINGULAR
         self.effort = work.effort.copy()
         self.taut: TautTendons | None = None
         self._least = math.nan  # eigenvalue, where it was cheap
         if not self.singular:
-            below, self._least = inertia(self.matrix, cut.body_units, work.dense)
+            below, self._least = inertia(self.matrix, layout.body_units, work.dense)
             self.negative += below
             if len(x.pull) and np.isfinite(x.pull[:, 0]).any():
                 self.taut = TautTendons(self, x, state)
                 self.negative -= self.taut.negative
-
-    def as_reference(self) -> StableReference:
-        """Return what tells whether more nodes would say the same of another solution."""
-        s, stiffness = self.layout.structure, self.work.tangent[:, 3:6, 3:6].copy()
-        length = np.repeat(self.inputs.length, np.diff(s.rod_piece)) * s.share
-        bending = 1.0 / self.layout.sections[:, :, 9:11].max(axis=(1, 2))
-        pose, wrench = self.state.body.copy(), self.state.wrench.copy()
-        return StableReference(pose, wrench, stiffness, length, bending)
-
-    def is_near_stable(self, reference: StableReference | None) -> bool:
-        """Whether this one is stable, as more nodes have told of one that is near."""
-        s, at = self.layout.structure, (self.inputs, self.state, self.work)
-        if reference is None or self.negative:
-            return False
-        return bool(is_near_stable(s, *at, reference))
 
     def __del__(self) -> None:
         if hasattr(self, 'work') and len(self._spare) < MAX_SPARE:
@@ -237,7 +155,7 @@ class Linearisation:
 
     @property
     def _heavy(self) -> bool:
-        return bool(self.layout.sections[:, :, 12].all())
+        return bool(self.layout.sections[:, 12].all())
 
     def smallest_eigenvalue(self) -> float:
         """Return that of the condensed tangent, moments by the characteristic length."""

@@ -17,16 +17,14 @@ from soro_mechanics.core.status import COARSE
 from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import new_state, State
 from soro_mechanics.models.network.equilibrium import Equilibrium, Outcome, Problem
-from soro_mechanics.models.network.linearisation import Shape
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.numerics import lie, lie_kernels
 
 ENOUGH = 1e-7  # scaled residual of the finer mesh
 MAX_STEPS = 6
-# Error over difference to a mesh twice as fine: fourth order; two-node elements may be of second.
-REMAINDER = (16.0 / 15.0, 4.0 / 3.0)
-REMEDY = 'raise models.network.steps, or write mesh: {tolerance: ...}'
+REMAINDER = 4.0 / 3.0  # error over difference to a mesh twice as fine, of second order at least
+REMEDY = 'raise models.network.mesh, or write mesh: {tolerance: ...}'
 
 
 class MeshCheck:
@@ -36,31 +34,25 @@ class MeshCheck:
         self._layout = layout
         self._fine: Equilibrium | None = None
         self.limit = COARSE * float(layout.structure.scale[0])
-        self._remainder = REMAINDER[not all(rod.macro for rod in layout.spec.rods)]
 
-    def error(self, problem: Problem, state: State, shape: Shape) -> float:
+    def error(self, problem: Problem, state: State) -> float:
         """Return the error of the tip [m] against a mesh twice as fine.
 
         Infinite where the finer mesh finds no equilibrium near this one.
         """
-        outcome = self.refined(problem, state, shape, MAX_STEPS, ENOUGH)
+        outcome = self.refined(problem, state, MAX_STEPS, ENOUGH)
         if not outcome.converged:
             return math.inf
         tip = self._layout.tip_body
         apart = outcome.state.body[tip, :3, 3] - state.body[tip, :3, 3]
-        return self._remainder * float(np.linalg.norm(apart))
+        return REMAINDER * float(np.linalg.norm(apart))
 
     def refined(
-        self,
-        problem: Problem,
-        state: State,
-        shape: Shape,
-        most: int = 25,
-        tolerance: float | None = None,
+        self, problem: Problem, state: State, most: int = 25, tolerance: float | None = None
     ) -> Outcome:
         """Solve on the mesh twice as fine, from this solution."""
         fine = self.finer(problem)
-        start = self.between(fine.layout, state, shape)
+        start = self.between(fine.layout, state)
         return fine.newton(fine.inputs(problem), start, most, tolerance)
 
     def remark(self, error: float) -> str:
@@ -75,17 +67,13 @@ class MeshCheck:
             self._fine = Equilibrium(lay.build_layout_raw(spec, self._layout.actuators))
         return self._fine
 
-    def between(self, fine: lay.Layout, state: State, shape: Shape) -> State:
+    def between(self, fine: lay.Layout, state: State) -> State:
         """Return a state of a finer network next to this solution."""
-        s, own = fine.structure, self._layout
-        if len(s.share) == len(own.structure.share):
-            return state
-        out = new_state(s)
+        own, out = self._layout, new_state(fine.structure)
         out = out._replace(body=state.body, joint=state.joint, spin=state.spin)
         twist = np.empty(6)
         for r, rod in enumerate(fine.spec.rods):
-            stations = own.parts[r]
-            at, pose = shape.fraction[stations], shape.pose[stations]
+            at, pose = own.spec.rods[r].fractions, state.node[own.rod_nodes[r]]
             low = np.clip(np.searchsorted(at, rod.fractions + NODE_MERGE) - 1, 0, len(at) - 2)
             nodes = out.node[fine.rod_nodes[r]]
             part = (rod.fractions - at[low]) / (at[low + 1] - at[low])
@@ -93,17 +81,10 @@ class MeshCheck:
             nodes[:] = pose[low + near.astype(int)]
             for k in np.flatnonzero(np.abs(part - near) > NODE_MERGE):
                 a, b = pose[low[k]], pose[low[k] + 1]
-                # not quite rotations where a mesh is coarse, which is what is asked here
                 lie_kernels.se3_log(np.linalg.inv(a) @ b, twist)
                 nodes[k] = a @ lie.se3_exp(part[k] * twist)
-            pieces = fine.rod_pieces[r]
-            coarse = own.station_piece[stations][low[:-1]]
+            pieces, coarse = fine.rod_pieces[r], own.rod_pieces[r].start + low[:-1]
             if len(state.tension):
                 out.tension[pieces] = state.tension[coarse]
-            if rod.macro:
-                force = shape.wrench[stations]
-                t = part[:-1, None]
-                out.wrench[pieces] = (1.0 - t) * force[low[:-1]] + t * force[low[:-1] + 1]
-            else:
-                out.wrench[pieces] = state.wrench[coarse]
+            out.wrench[pieces] = state.wrench[coarse]
         return out

@@ -21,13 +21,11 @@ from soro_mechanics.models.network import layout as lay
 from soro_mechanics.models.network.arrays import copy_state, State
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.linearisation import Shape, trace_shape
 from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.models.network.rod_loads import refined, split_at_loads
 from soro_mechanics.models.network.rod_nodes import NODE_MERGE
 from soro_mechanics.robot_file.reader import RobotDescription
 
-FIRST_STEPS = 4  # of integrated pieces, where a tolerance chooses them
 MAX_DOUBLINGS = 5
 REMAINDER = 4.0 / 3.0  # error over difference to a mesh twice as fine, second order
 
@@ -53,8 +51,6 @@ def choose_mesh(
     if not asked:
         return spec, None
     tolerance = min(asked)
-    if any(r.macro and r.tolerance is not None for r in spec.rods):
-        spec = replace(spec, steps=FIRST_STEPS)
     cases = extremes(description)
     coarse, near = _Solved(description, spec, cases), set[str]()
     for _ in range(MAX_DOUBLINGS + 1):
@@ -75,12 +71,10 @@ def choose_mesh(
 
 
 def _refined(spec: NetworkSpec) -> NetworkSpec:
-    """Divide what has a tolerance: its elements, or the steps of all integrated pieces."""
+    """Divide the elements of rods that have a tolerance."""
     fine = refined(spec, 2)
     own = zip(spec.rods, fine.rods, strict=True)
-    rods = tuple(r if r.tolerance is None else f for r, f in own)
-    macro = any(r.macro and r.tolerance is not None for r in rods)
-    return replace(fine, rods=rods, steps=fine.steps if macro else spec.steps)
+    return replace(fine, rods=tuple(r if r.tolerance is None else f for r, f in own))
 
 
 class _Solved:
@@ -100,30 +94,28 @@ class _Solved:
     ) -> None:
         rest = description.rest
         layout = lay.build_layout(split_at_loads(spec, ()), len(rest))
-        solver, self.check = Equilibrium(layout), MeshCheck(layout)
-        self.found: dict[str, tuple[State, Shape]] = {}
+        solver, self.check, self.layout = Equilibrium(layout), MeshCheck(layout), layout
+        self.found: dict[str, State] = {}
         for name, actuation in cases.items():
             problem, outcome = Problem(actuation, LoadCase(gravity=description.gravity)), None
             if coarse is not None and name in near:
-                start = coarse.check.between(layout, *coarse.found[name])
+                start = coarse.check.between(layout, coarse.found[name])
                 outcome = solver.newton(solver.inputs(problem), start)
             if outcome is None or not outcome.converged:
                 outcome = solver.solve(problem, rest, None)
             if outcome.converged:
-                state, (work, _) = copy_state(outcome.state), solver.scratch
-                shape = trace_shape(layout, solver.inputs(problem), state, work)
-                self.found[name] = state, shape
+                self.found[name] = copy_state(outcome.state)
 
     def apart(self, fine: _Solved, name: str) -> float:
-        """Return the largest distance of stations that both meshes have [m]."""
+        """Return the largest distance of nodes that both meshes have [m]."""
         if name not in self.found or name not in fine.found:
             return np.inf
-        worst, coarse, fine_shape = 0.0, self.found[name][1], fine.found[name][1]
-        for r in range(len(coarse.first) - 1):
-            a = slice(coarse.first[r], coarse.first[r + 1])
-            b = slice(fine_shape.first[r], fine_shape.first[r + 1])
-            near = np.abs(coarse.fraction[a, None] - fine_shape.fraction[None, b]).argmin(axis=1)
-            same = np.abs(coarse.fraction[a] - fine_shape.fraction[b][near]) < NODE_MERGE
-            gap = coarse.pose[a, :3, 3] - fine_shape.pose[b, :3, 3][near]
-            worst = max(worst, float(np.linalg.norm(gap[same], axis=1).max()))
+        worst, pairs = 0.0, zip(self.layout.rod_nodes, fine.layout.rod_nodes, strict=True)
+        at, fine_at = self.layout.fractions, fine.layout.fractions
+        place, fine_place = (of.found[name].node[:, :3, 3] for of in (self, fine))
+        for a, b in pairs:
+            near = np.abs(at[a, None] - fine_at[None, b]).argmin(axis=1)
+            same = np.abs(at[a] - fine_at[b][near]) < NODE_MERGE
+            gap = np.linalg.norm(place[a] - fine_place[b][near], axis=1)
+            worst = max(worst, float(gap[same].max()))
         return worst

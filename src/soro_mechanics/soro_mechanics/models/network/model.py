@@ -109,7 +109,7 @@ class Network(ForwardNetwork):
         solution: Solution = q.state
         layout, problem = solution.equilibrium.layout, solution.problem
         check = self.mesh_check(solution.equilibrium)
-        outcome = check.refined(problem, solution.state, solution.shape)
+        outcome = check.refined(problem, solution.state)
         if not outcome.converged:
             outcome = check.finer(problem).solve(problem, self.rest, None)
         if not outcome.converged:

@@ -33,8 +33,7 @@ class NetworkStudies:
         """Return strain and clearance of q, and what leaves the theory."""
         solution: Solution = self._solved(q).state
         guard = self._model.guard(solution.equilibrium)
-        length = solution.inputs.length
-        return guard.validity(solution.shape, solution.state.wrench, length, q.actuation)
+        return guard.validity(solution.inputs, solution.state, q.actuation)
 
     def tendons(self, q: Configuration) -> TendonState:
         """Return lengths, tensions and pulls of the tendons, by actuator."""
@@ -47,7 +46,7 @@ class NetworkStudies:
 
         `models.network.sensitivity` lists them.
         """
-        return sensitivity(self._model, self._solved(q), parameters, compliance)
+        return sensitivity(self._solved(q), parameters, compliance)
 
 
 def network_studies(

@@ -30,7 +30,7 @@ from soro_mechanics.models.network.arrays import (
     Work,
 )
 from soro_mechanics.models.network.kernels import system_kernels as kernels
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 
@@ -99,8 +99,7 @@ def release(
 ) -> State | None:
     """Return where the motion from an unstable state ends; None where it does not settle.
 
-    The layout has a node after every step of its integrated pieces; side, 1 or -1, tells which of
-    the two ways to leave.
+    side, 1 or -1, tells which of the two ways to leave.
     """
     s, rng = layout.structure, np.random.default_rng(0)
     state = copy_state(start)

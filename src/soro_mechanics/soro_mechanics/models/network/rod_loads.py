@@ -21,8 +21,7 @@ def spread_points(spec: NetworkSpec, item: Load) -> list[tuple[float, float]]:
     """Return where a spread load acts on the mesh: fractions of the rod, and lengths [m].
 
     Two Gauss points in each of equal panels: the work of the load is exact for cubic motions of a
-    panel. Fourth order for forces on integrated pieces; second for spread moments, which let the
-    curvature jump at every point, and on two-node elements.
+    panel. Of second order, as the curvature jumps at every moment.
 
     Raises UnknownName: not a rod. Raises InvalidInput: beyond the ends of the rod.
     """
@@ -109,11 +108,7 @@ def split_at_loads(spec: NetworkSpec, loads: tuple[Load, ...]) -> NetworkSpec:
 
 
 def refined(spec: NetworkSpec, factor: int) -> NetworkSpec:
-    """Return the same network with every step and every two-node element divided."""
-    rods = tuple(
-        r if r.macro else replace(r, fractions=cut_fractions(r.fractions, factor))
-        for r in spec.rods
-    )
+    """Return the same network with every element divided."""
+    rods = tuple(replace(r, fractions=cut_fractions(r.fractions, factor)) for r in spec.rods)
     panels = spec.load_panels * factor
-    fine = replace(spec, rods=rods, steps=spec.steps * factor, load_panels=panels)
-    return split_at_loads(fine, ())
+    return split_at_loads(replace(spec, rods=rods, load_panels=panels), ())

@@ -1,18 +1,19 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""The section along a rod, and what integrated pieces and two-node elements take of it."""
+"""The section along a rod, and what its elements take of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+import itertools
 
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.core.errors import InvalidInput
+from soro_mechanics.models.network.arrays import TABLE
 from soro_mechanics.models.network.description.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.description.spec import RodSpec
-from soro_mechanics.models.network.kernels.lane_kernels import TABLE
 from soro_mechanics.numerics import lie
 
 PARTS = 8  # into which an element is cut where the rod is not the same all along it
@@ -50,18 +51,11 @@ def is_round(rod: RodSpec) -> bool:
     return not (isinstance(rod.section, ShapedSection) and rod.section.shape == 'rectangle')
 
 
-def piece_sections(rod: RodSpec, steps: int) -> tuple[Array, Array]:
-    """Return (pieces, 2 steps + 1, TABLE): every half step, or an element's mean; changes."""
-    pieces = len(rod.fractions) - 1
-    out = np.zeros((pieces, 2 * steps + 1, TABLE))
-    change = np.zeros((pieces, 12))
-    for p in range(pieces):
-        a, b = rod.fractions[p], rod.fractions[p + 1]
-        if rod.macro:
-            out[p] = _rows(rod, np.linspace(a, b, 2 * steps + 1))
-        else:
-            out[p], change[p] = _element_section(rod, a, b)
-    return out, change
+def piece_sections(rod: RodSpec) -> tuple[Array, Array]:
+    """Return the means (pieces, TABLE) and changes (pieces, 12) of a rod's elements."""
+    pieces = [_element_section(rod, *ends) for ends in itertools.pairwise(rod.fractions)]
+    means, changes = zip(*pieces, strict=True)
+    return np.array(means), np.array(changes)
 
 
 def _element_section(rod: RodSpec, start: float, end: float) -> tuple[Array, Array]:

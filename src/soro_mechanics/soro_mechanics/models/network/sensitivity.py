@@ -22,7 +22,7 @@ from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.description.cross_section import CrossSection, ShapedSection
 from soro_mechanics.models.network.description.spec import LENGTHS, RodSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium
-from soro_mechanics.models.network.forward_network import ForwardNetwork, solution_at
+from soro_mechanics.models.network.linearisation import Linearisation
 from soro_mechanics.numerics import lie
 
 STEP = 1e-3  # of a parameter, in parts of itself
@@ -51,7 +51,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    model: ForwardNetwork, q: Configuration, parameters: Sequence[str], compliance: bool = False
+    q: Configuration, parameters: Sequence[str], compliance: bool = False
 ) -> Sensitivity:
     """Return how tip (and compliance) follow parameters, the actuators held.
 
@@ -68,7 +68,7 @@ def sensitivity(
     named = isinstance(parameters, list | tuple) and all(isinstance(p, str) for p in parameters)
     if not named or not parameters:
         raise InvalidInput('parameters', parameters, 'a list of names like rod.young')
-    study = _Study(model, q)
+    study = _Study(q)
     values, tips, changes = [], [], []
     for name in parameters:
         value, step = study.parameter(name)
@@ -83,8 +83,7 @@ def sensitivity(
 
 
 class _Study:
-    def __init__(self, model: ForwardNetwork, q: Configuration) -> None:
-        self._model = model
+    def __init__(self, q: Configuration) -> None:
         self._solution = q.state
         self._layout: lay.Layout = q.state.equilibrium.layout
         self._names = list(self._layout.rods)
@@ -125,8 +124,8 @@ class _Study:
     def compliance(self, solver: Equilibrium, state: State) -> Array:
         """Return the tip's compliance (6, 6) of a changed network."""
         tip = self._layout.tip_body
-        solution = solution_at(solver, self._solution.problem, state)
-        return self._model.exact_tangent(solution).body_compliance(tip, tip)
+        x = solver.inputs(self._solution.problem)
+        return Linearisation(solver.layout, x, state).body_compliance(tip, tip)
 
 
 MEASURED = {'axial': (2,), 'shear': (0, 1), 'bending_x': (3,), 'bending_y': (4,), 'torsion': (5,)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from soro_mechanics.core.configuration import Array
-from soro_mechanics.models.network.arrays import Counts, Integers, lane_shifts, Structure
+from soro_mechanics.models.network.arrays import Counts, Integers, Structure
 from soro_mechanics.models.network.description.spec import (
     DriveSpec,
     GROUND,
@@ -18,24 +18,18 @@ from soro_mechanics.models.network.description.spec import (
     STRAINS,
     TENDONS,
 )
-from soro_mechanics.models.network.kernels.lane_kernels import LANES, unit_drive
 from soro_mechanics.models.network.rod_sections import piece_sections
 from soro_mechanics.models.network.tendon.layout import tendon_table
 
 
 def make_structure(spec: NetworkSpec) -> tuple[Structure, Array, tuple[int, ...]]:
-    """Return the arrays, sections (pieces, stations, TABLE) at rest, and the drives' slots."""
+    """Return the arrays, sections (pieces, TABLE) at rest, and the drives' slots."""
     bodies, rods, drives = [b.name for b in spec.bodies], spec.rods, spec.drives
     pieces = [len(r.fractions) - 1 for r in rods]
     rod_piece = np.concatenate([[0], np.cumsum(pieces)])
     rod_node = rod_piece + np.arange(len(rods) + 1)
-    owner = np.repeat(np.arange(len(rods)), pieces)
-    macro = np.array([int(r.macro) for r in rods])
-    lane = np.where(macro[owner] == 1, np.cumsum(macro[owner]) - 1, -1)
-    batches = -(-int(np.sum(macro[owner])) // LANES)
     sections, changes = (
-        np.concatenate(parts)
-        for parts in zip(*(piece_sections(r, spec.steps) for r in rods), strict=True)
+        np.concatenate(parts) for parts in zip(*map(piece_sections, rods), strict=True)
     )
     slots, shifts, tensions = _slots(drives, len(rods))
     shift = np.zeros((rod_piece[-1], shifts, 6))
@@ -43,43 +37,37 @@ def make_structure(spec: NetworkSpec) -> tuple[Structure, Array, tuple[int, ...]
         if d.kind in STRAINS:
             own = slice(rod_piece[d.rod], rod_piece[d.rod + 1])
             # a wrench inside the rod works as the rest strain c F (Shi 2023, eq 8 ff.)
-            soft = sections[own, sections.shape[1] // 2, 6:12] if d.kind == 'pressure' else 1.0
+            soft = sections[own, 6:12] if d.kind == 'pressure' else 1.0
             shift[own, slot - 1] = soft * d.shift
     maps = [(d.actuator, d.rod, slot) for d, slot in zip(drives, slots, strict=True)]
     rows = tuple(slot - 1 - shifts for slot in slots)
     heavy = {d.rod for d in drives if d.kind == 'unloaded_length'}
+    restiffened = {d.rod for d in drives if d.kind in (*LENGTHS, *STRAINS)}
     length = float(np.mean([r.length for r in rods]))
-    flexible = 1.0 / np.mean(sections[:, :, 9:11])
+    flexible = 1.0 / np.mean(sections[:, 9:11])
     structure = Structure(
         counts=Counts(
             bodies=len(bodies),
             rods=len(rods),
             nodes=int(rod_node[-1]),
             pieces=int(rod_piece[-1]),
-            steps=spec.steps,
             slots=shifts + tensions,
             maps=len(maps),
-            batches=batches,
         ),
         rod_node=integers(rod_node),
         rod_piece=integers(rod_piece),
         rod_body=integers([[bodies.index(e.body) for e in r.ends] for r in rods]),
-        rod_macro=integers(macro),
         attach=np.array([[e.attach for e in r.ends] for r in rods]),
         motor_axis=np.array([[e.motor_axis for e in r.ends] for r in rods]),
         offset=np.array([[e.crank for e in r.ends] for r in rods]),
         joint_kind=integers([[JOINTS.index(e.joint) for e in r.ends] for r in rods]),
         joint_axes=np.array([[e.axes for e in r.ends] for r in rods]),
         share=np.concatenate([np.diff(r.fractions) for r in rods]),
-        lane=integers(lane),
         shift=shift,
         change=changes,
+        restiffened=np.isin(np.arange(len(rods)), list(restiffened)),
         keeps_mass=integers([int(i in heavy) for i in range(len(rods))]),
         tendon=tendon_table(drives, rods, rows, tensions),
-        drive=unit_drive(True, shifts),
-        lane_shift=lane_shifts(shift, lane, batches, 3),
-        light_drive=unit_drive(False, shifts),
-        light_shift=lane_shifts(shift, lane, batches, 0),
         keep_first=integers([_keep_first(r, i, drives) for i, r in enumerate(rods)]),
         map_index=integers(maps).reshape(-1, 3),
         body_mass=np.array([b.mass for b in spec.bodies]),

@@ -199,7 +199,7 @@ def _place(d: DriveSpec) -> tuple[int, str, int]:
 
 
 def _check_strains(item: Section, fresh: Drives, drives: Drives, rods: Rods) -> None:
-    """Refuse pressure along a taper, and more rest strains of one rod than there is room for."""
+    """Refuse more tendons and rest strains of one rod than there is room for."""
     for d in fresh:
         rod = rods[d.rod]
         if d.kind in TENDONS:
@@ -208,10 +208,6 @@ def _check_strains(item: Section, fresh: Drives, drives: Drives, rods: Rods) -> 
                 raise item.error('rods', f'{rod.name} has {count} tendons; at most {MAX_TENDONS}')
         if d.kind not in STRAINS:
             continue
-        if d.kind == 'pressure' and rod.macro and rod.section_end is not None:
-            # one integrated piece has one rest strain, a taper's changes along it
-            remedy = f'pressure drives {rod.name}, which tapers; write formulation: elements there'
-            raise item.error('rods', remedy)
         count = sum(o.rod == d.rod and o.kind in STRAINS for o in [*drives, *fresh])
         if count > MAX_STRAINS:
             remedy = f'{rod.name} has {count} of {", ".join(STRAINS)}; at most {MAX_STRAINS}'

@@ -33,6 +33,7 @@ MATERIAL = ('young', 'shear', 'shear_factor', 'density', 'strain_limit')  # of a
 SAME_PLACE = 1e-6  # m, below which two places on a body are one
 ALONG = 1.0 - 1e-6  # cosine of two directions that are one
 
+ELEMENTS, FEWEST = 14, 4  # of a rod: default, and where a tolerance chooses them
 AnySection = ShapedSection | CrossSection
 Sections = dict[str, AnySection]
 
@@ -46,7 +47,6 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
                 with table.section(name) as item:
                     sections[name] = read_cross_section(item)
         bodies = _read_bodies(top)
-        steps = top.count('steps', 16)
         rods: list[RodSpec] = []
         for item in top.sections('rods'):
             with item:
@@ -72,7 +72,6 @@ def read_network(root: Section, actuators: tuple[Actuator, ...]) -> NetworkSpec:
         drives,
         tip_body,
         tip,
-        steps,
         tuple(sensors),
         tuple(loads),
         bundles=tuple(bundles),
@@ -139,8 +138,7 @@ def _read_rod(item: Section, sections: Sections, bodies: list[BodySpec]) -> RodS
         end = _read_taper(item, section, sections)
     length = item.quantity('length', 'm', positive=True)
     curvature = _read_curvature(item)
-    macro = item.text('formulation', 'macro', choices=('macro', 'elements')) == 'macro'
-    fractions, tolerance = _read_mesh(item, macro)
+    fractions, tolerance = _read_mesh(item)
     ends = []
     for key in ENDS:
         with item.section(key) as part:
@@ -150,7 +148,7 @@ def _read_rod(item: Section, sections: Sections, bodies: list[BodySpec]) -> RodS
     if ends[1].body == ends[0].body:
         raise item.error('to', f'the rod starts on {ends[0].body}; end it on another body')
     held = (ends[0], ends[1])
-    return RodSpec(name, length, section, end, curvature, held, macro, fractions, tolerance)
+    return RodSpec(name, length, section, end, curvature, held, fractions, tolerance)
 
 
 def _read_taper(item: Section, section: AnySection, sections: Sections) -> ShapedSection:
@@ -241,13 +239,15 @@ def _read_curvature(item: Section) -> Array:
     return np.array(rows)
 
 
-def _read_mesh(item: Section, macro: bool) -> tuple[Array, float | None]:
-    """Return piece boundaries, and the tolerance that shall choose them."""
-    raw = item.raw('mesh', 1 if macro else 14)
+def _read_mesh(item: Section) -> tuple[Array, float | None]:
+    """Return the boundaries of elements, and the tolerance that shall choose them."""
+    raw = item.raw('mesh', ELEMENTS)
     if isinstance(raw, list):
         bounds = item.vector('mesh', '1', len(raw)) if len(raw) > 1 else np.zeros(1)
         if bounds[0] != 0.0 or bounds[-1] != 1.0 or not np.all(np.diff(bounds) > 0.0):
-            raise item.error('mesh', 'write a number of pieces, or growing fractions from 0 to 1')
+            raise item.error(
+                'mesh', 'write a number, or growing fractions from 0 to 1'
+            )
         return bounds, None
     if not isinstance(raw, dict):
         pieces = item.count('mesh', raw)
@@ -256,8 +256,7 @@ def _read_mesh(item: Section, macro: bool) -> tuple[Array, float | None]:
         tolerance = None
         if 'tolerance' in mesh:
             tolerance = mesh.quantity('tolerance', 'm', positive=True)
-        start = (1 if macro else 4) if tolerance is not None else (1 if macro else 14)
-        pieces = mesh.count('pieces', start)
+        pieces = mesh.count('pieces', FEWEST if tolerance is not None else ELEMENTS)
         ratio = mesh.number('grading', 1.0, positive=True)
     return graded(pieces, ratio), tolerance
 

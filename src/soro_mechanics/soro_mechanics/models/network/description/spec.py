@@ -67,8 +67,7 @@ class RodSpec:
     section_end: ShapedSection | None
     curvature: Array  # (k, 4): fraction of the length, rest curvature about x, y, z
     ends: tuple[EndSpec, EndSpec]
-    macro: bool
-    fractions: Array  # piece boundaries, 0 ... 1
+    fractions: Array  # boundaries of its elements, 0 ... 1
     tolerance: float | None = None  # wanted error of positions [m]: the mesh is only a start
 
 
@@ -114,7 +113,6 @@ class NetworkSpec:
     drives: tuple[DriveSpec, ...]
     tip_body: str
     tip: Array
-    steps: int
     sensors: tuple[SensorSpec, ...] = ()
     loads: tuple[Load, ...] = ()  # always there
     load_panels: int = 8  # of spread loads, per length of a rod

@@ -35,7 +35,7 @@ from soro_mechanics.models.network.equilibrium import (
     UNLOCKED,
 )
 from soro_mechanics.models.network.forward_network import ForwardNetwork
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.linear_kernels import eliminate
 from soro_mechanics.models.network.kernels.newton_kernels import (
     Aim,
@@ -132,7 +132,7 @@ class InverseProblem(DrivenLimits):
                 at = InverseState(driven, guess.state.state, guess.status.residual)
                 at.path, at.bend = guess.state.path, guess.state.bend
                 linear = guess.state.linearisation
-                known = linear and linear.plain and linear.layout is self.layout
+                known = linear and linear.plain
                 if known and guess.load.like(self.load):
                     at.linear = linear
                 return at
@@ -423,6 +423,6 @@ class InverseProblem(DrivenLimits):
 
 def in_one_kernel(layout: lay.Layout, target: Target) -> bool:
     """Whether `InverseProblem.direct` can solve for a target."""
-    slow = layout.restiffens or layout.spec.incompressible or layout.spec.bundles
+    slow = layout.spec.incompressible or layout.spec.bundles
     enough = target.size <= layout.actuators <= MAX_ACTUATORS
     return enough and not slow and layout.kinds.isdisjoint(TENDONS)

@@ -24,7 +24,7 @@ from soro_mechanics.models.network.inverse_statics.inverse_problem import (
     InverseState,
     TINY,
 )
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import energy, MIDDLE
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation

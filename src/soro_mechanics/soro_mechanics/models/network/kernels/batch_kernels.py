@@ -15,7 +15,6 @@ from soro_mechanics.compilation.kernels import kernel, makes_arrays, merged_kern
 from soro_mechanics.models.network.arrays import State
 from soro_mechanics.models.network.kernels.contact_kernels import examine, Segments
 from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
-from soro_mechanics.models.network.kernels.linear_kernels import pieces_hold
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into, drive_to, exchange_lack
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
@@ -27,7 +26,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     SINGULAR,
     solve_bodies,
 )
-from soro_mechanics.models.network.kernels.trace_kernels import trace
 from soro_mechanics.numerics.dense_kernels import negative_pivots
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 
@@ -35,7 +33,6 @@ from soro_mechanics.numerics.lie_kernels import compose, se3_exp
 class Samples(NamedTuple):
     """What `solve_samples` shall solve, and what it has solved."""
 
-    restiffened: NDArray[np.bool_]  # (rods,) whose elements the drives make stiffer or softer
     values: NDArray[np.float64]  # (n, k) driven values of each sample
     moves: NDArray[np.float64]  # (n, 6 (bodies + nodes + pieces + rods)) starts, moves from base
     tip: int  # body whose pose is wanted
@@ -46,9 +43,8 @@ class Samples(NamedTuple):
     last_step: float
     segments: Segments  # between stations
     strain_limit: NDArray[np.float64]  # (rods,)
-    stations: tuple[NDArray[np.float64], ...]  # scratch: their poses and wrenches, rods' strain
+    strain: NDArray[np.float64]  # (rods,) scratch
     most: int  # largest number of steps
-    exact: bool  # whether stability needs another assembly (two-node elements)
     tips: NDArray[np.float64]  # (n, 4, 4) poses of the tip where solved
     # (n,) converged near the start, stable and within the theory; what is not has to be solved
     # with more care
@@ -68,12 +64,11 @@ def _drive(s, x, rest, w, b, sample):
     x.length[:] = rest.length
     x.dilution[:] = rest.dilution
     x.theta[:] = rest.theta
-    x.table[:] = rest.table
     x.section[:] = rest.section
     x.tension[:] = rest.tension
     drive_to(s, x, b.values[sample], w.slots)
     clear_slots(w)
-    stiffen_elements(s, x.length, x.section, b.restiffened, w.scratch[0:6, 0:6], x.stiffness)
+    stiffen_elements(s, x.length, x.section, s.restiffened, w.scratch[0:6, 0:6], x.stiffness)
 
 
 @merged_kernel
@@ -131,9 +126,8 @@ def solve_samples(s, base, x, rest, b, w, lanes):
             state, old = old, state
         if not converged:
             continue
-        if b.exact:
-            evaluate(s, x, state, w, False, True, lanes)
-        if not pieces_hold(s, w) or condense(s, x, state, w, False, True) != 0:
+        evaluate(s, x, state, w, False, True, lanes)
+        if condense(s, x, state, w, False, True) != 0:
             continue
         if negative_pivots(w.matrix, n, w.dense) != 0 or solve_bodies(w) == 0:
             continue
@@ -144,17 +138,15 @@ def solve_samples(s, base, x, rest, b, w, lanes):
             continue
         se3_exp(w.step_body[b.tip], g)
         compose(state.body[b.tip], g, b.tips[sample])
-        b.solved[sample] = _is_valid(s, x, state, w, b, lanes)
+        b.solved[sample] = _is_valid(x, state, b)
 
 
 @kernel
-def _is_valid(s, x, state, w, b, lanes):
+def _is_valid(x, state, b):
     """Return whether a solution is within the theory: no strain beyond its limit, no contact.
 
-    s: Structure; x: Inputs; state: State; w: Work; b: Samples, stations are scratch; lanes: LANES.
+    x: Inputs; state: State; b: Samples, strain is scratch.
     """
-    pose, wrench, strain = b.stations
-    trace(s, x, state, w, pose, wrench, lanes)
-    shape = pose, wrench, state.wrench
-    rod, first, _, _ = examine(*shape, x.length, b.segments, b.strain_limit, strain)
+    shape = state.node, state.wrench, x.length
+    rod, first, _, _ = examine(*shape, b.segments, b.strain_limit, b.strain)
     return rod < 0 and first < 0

@@ -44,42 +44,41 @@ class Segments(NamedTuple):
     chunk: NDArray[np.int64]  # (c + 1,) first segment of every chunk; each is of one rod
     wide: NDArray[np.float64]  # (c,) [m] largest radius
     piece: NDArray[np.int64]  # (m,)
-    macro: NDArray[np.bool_]  # (m,) integrated, so that the station has the wrench
     round: NDArray[np.bool_]  # (m,)
     strain: NDArray[np.float64]  # (m, 3) per axial force and moments, at the outer fibre
-    kind: NDArray[np.int64]  # (rods,) STEPS, ELEMENTS or TENDONS, see `mesh_kernels`
+    pulled: NDArray[np.bool_]  # (rods,) by tendons
     part: NDArray[np.float64]  # (m,) way to the next station, in lengths of the rod
     soft: NDArray[np.float64]  # (m, 3) flexibility against moments
 
 
 @kernel
-def examine(pose, wrench, stress, length, g, limit, strain):
+def examine(pose, stress, length, g, limit, strain):
     """Write `surface_strains`; return what is not valid, and the `doubt`.
 
     That is the rod that is strained the farthest beyond its limit (rods,), and the two segments
-    that overlap most; -1 where there is none. pose, g: above; wrench (m, 6): of stations, own axes
-    [N, N m]; stress (pieces, 6): of elements; length (rods,) [m]; strain (rods,): out.
+    that overlap most; -1 where there is none. pose, g: above; stress (pieces, 6): of elements
+    [N, N m]; length (rods,) [m]; strain (rods,): out.
     """
-    surface_strains(wrench, stress, g, strain)
+    surface_strains(stress, g, strain)
     worst, share = -1, 1.0
     for r in range(strain.shape[0]):
         if strain[r] / limit[r] > share:
             worst, share = r, strain[r] / limit[r]
     _, first, second = nearest_segments(pose, g, 0.0)
-    return worst, first, second, doubt(pose, wrench, stress, length, g)
+    return worst, first, second, doubt(stress, length, g)
 
 
 @fused_kernel
-def surface_strains(wrench, stress, g, strain):
+def surface_strains(stress, g, strain):
     """Write the largest strain (rods,) of the outer fibre: of stretch and bending together.
 
-    |N| / EA + r |M| / EI, not round: r_y |M_x| / EI_x + r_x |M_y| / EI_y for the last. wrench
-    (m, 6), stress (pieces, 6) [N, N m]: of stations and elements; g: Segments; strain: out.
+    |N| / EA + r |M| / EI, not round: r_y |M_x| / EI_x + r_x |M_y| / EI_y for the last. stress
+    (pieces, 6) [N, N m]: of elements; g: Segments; strain: out.
     """
     for r in range(strain.shape[0]):
         strain[r] = 0.0
         for k in range(g.first[r], g.first[r + 1]):
-            w = wrench[k] if g.macro[k] else stress[g.piece[k]]
+            w = stress[g.piece[k]]
             x = abs(w[3]) * g.strain[k, 1]
             y = abs(w[4]) * g.strain[k, 2]
             bend = math.sqrt(x * x + y * y) if g.round[k] else x + y

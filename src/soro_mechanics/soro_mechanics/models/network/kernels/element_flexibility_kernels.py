@@ -94,18 +94,32 @@ def slopes_of(h):
     return 1.0, h / 6.0, 0.25 * h * h
 
 
+@merged_kernel
+def _is_like_last(s, section, p):
+    """Return whether piece p has section, change and share of the one before; s: Structure."""
+    same = s.share[p] == s.share[p - 1]
+    for i in range(12):
+        same = same and section[p, i] == section[p - 1, i] and s.change[p, i] == s.change[p - 1, i]
+    return same
+
+
 @kernel
 def stiffen_elements(s, length, section, rods, soft, stiffness):
-    """Write K = D^-1 of the two-node elements of some rods.
+    """Write K = D^-1 of the elements of some rods.
 
     s: Structure; length (rods,) [m]; section (pieces, 13): of every element; rods (rods,): True
     whose elements, the others keep what they have; soft (6, 6): scratch; stiffness (pieces, 6, 6):
     out, stress per twist [N/m, N/rad, N m/m, N m/rad].
     """
     for r in range(rods.shape[0]):
-        if not rods[r] or s.rod_macro[r] == 1:
+        if not rods[r]:
             continue
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            if p > s.rod_piece[r] and _is_like_last(s, section, p):
+                for i in range(6):
+                    for j in range(6):
+                        stiffness[p, i, j] = stiffness[p - 1, i, j]
+                continue
             powers = powers_of(length[r] * s.share[p])
             for i in range(6):
                 for j in range(6):

@@ -22,7 +22,8 @@ and the geometric parts, the derivatives by d of J_l^-T s and J_r^-T s at fixed 
 are [[0, X], [X, Y]] with X = X0 -+ F/2 (F the cross matrix of f), Y = Y0 -+ (that of m)/2, upper
 signs for J_l.
 Every array is flat, a row of eight lanes per number, so that the compiler turns each inner loop
-into vector instructions (see `lane_kernels`; `lanes` is an argument for the reason given there).
+into vector instructions; `lanes` is an argument, because a trip count known at compile time is
+unrolled into scalar instructions instead.
 Below v [m], w [rad] are d; f [N], m [N m] a stress; k a lane; lanes LANES; others: `ElementLanes`.
 
 Source: Magisano, Leonetti and Garcea (2017) for the stress as an unknown (mixed integration
@@ -41,6 +42,7 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
     GAP,
     GIVEN,
     HELD,
+    LANES,
     large_turn,
     RELATIVE,
     relative_poses,
@@ -52,7 +54,6 @@ from soro_mechanics.models.network.kernels.element_strain_kernels import (
     TURN,
     TWIST,
 )
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.vector_kernels import (
     cross,
     dot,

@@ -14,7 +14,6 @@ from soro_mechanics.models.network.kernels.element_kernels import (
     log_coefficients,
     small_log_coefficients,
 )
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
 from soro_mechanics.numerics.lie_kernels import se3_log
 from soro_mechanics.numerics.vector_kernels import (
     cross,
@@ -28,6 +27,7 @@ from soro_mechanics.numerics.vector_kernels import (
     vector_at,
 )
 
+LANES = 8  # elements at once; kernels also get it as an argument, see `element_lane_kernels`
 # Rows of `ends`: both poses (12 each, row by row), length, whether the held stress is K e, rest
 # strain, held stress, stiffness (row by row). `relative` (12 rows) is the relative pose.
 SECOND, LENGTH, OWN, REST, STRESS, STIFF = (LANES * n for n in (12, 24, 25, 26, 32, 38))

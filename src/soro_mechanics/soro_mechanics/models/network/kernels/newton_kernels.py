@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels import kernel
+from soro_mechanics.models.network.kernels.element_flexibility_kernels import stiffen_elements
 from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.linear_kernels import eliminate
 from soro_mechanics.models.network.kernels.path_memory_kernels import (
@@ -24,6 +25,7 @@ from soro_mechanics.models.network.kernels.path_memory_kernels import (
     learn_lack,
     PathMemory,
 )
+from soro_mechanics.models.network.kernels.rod_kernels import length_force
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     clear_slots,
@@ -71,7 +73,7 @@ class Aim(NamedTuple):
     middle: NDArray  # (m,) what they drive there
     bend: NDArray  # (m, m) what the task's own curvature adds to that energy's Hessian, or none
     path: PathMemory  # of the start, of all unknowns; receives the one of the end
-    lanes: int  # LANES, see `integrate_lanes`
+    lanes: int  # LANES, see `element_lane_kernels`
 
 
 @kernel
@@ -128,14 +130,14 @@ def solve(s, x, state, old, w, near, aim, driven):
         met = error <= aim.tolerances[0] and away <= aim.tolerances[1]
         still = chosen or step > 0 and size * min(1.0, size / last) < SETTLED
         if met and turn <= aim.tolerances[2] and still:
-            negative, holds = eliminate(s, x, state, w) if aim.tangent else (0, False)
+            negative = eliminate(s, x, state, w) if aim.tangent else 0
             if aim.path.pose.shape[0] > 0:
                 # what is left within the tolerances would spoil the next prediction
                 if aim.tangent and _step(s, x, state, w, aim, True, driven, 1.0):
                     exchange_lack(w, aim.range.shape[0], aim.path.now, 0.0, 1.0)
                 way = aim.path.square[0] ** 0.5
                 learn_lack(aim.path, aim.pose, first == 1 and way > SHORT * s.scale[0])
-            return CONVERGED, step, error, away, turn, negative, holds
+            return CONVERGED, step, error, away, turn, negative
         if step == aim.most:
             break
         merit = max(error, away / s.scale[0], turn)
@@ -148,7 +150,7 @@ def solve(s, x, state, old, w, near, aim, driven):
             best = merit
             singular = condense(s, x, state, w, aim.rows > 0, False) == SINGULAR
             if singular or not _step(s, x, state, w, aim, aim.rows > 0, driven, 1.0):
-                return NOT_SOLVABLE, step, error, away, turn, 0, False
+                return NOT_SOLVABLE, step, error, away, turn, 0
             part = _part(s, w, aim)
             last, size = size, _size(w, aim)
             taken = part
@@ -157,7 +159,7 @@ def solve(s, x, state, old, w, near, aim, driven):
         _drive(s, x, w, aim, driven, taken)
         if aim.path.pose.shape[0] > 0:
             exchange_lack(w, aim.range.shape[0], aim.path.now, 0.0, taken)
-    return SLOW, aim.most, error, away, turn, 0, False
+    return SLOW, aim.most, error, away, turn, 0
 
 
 @kernel
@@ -236,6 +238,7 @@ def _drive(s, x, w, aim, driven, taken):
         driven[k] += taken * w.scratch[FIRST + 1, k]
     if aim.rows > 0:
         _drive_rods(s, x, w.slots, taken)
+        stiffen_elements(s, x.length, x.section, s.restiffened, w.scratch[0:6, 0:6], x.stiffness)
 
 
 @kernel
@@ -279,11 +282,8 @@ def _drive_pieces(s, x, r, j, change):
         if j >= shifts:
             x.tension[p, j - shifts] += change * s.tendon[p, j - shifts, 2]
             continue
-        lane = s.lane[p]
         for i in range(6):
             x.section[p, i] += change * s.shift[p, j, i]
-            for k in range(x.table.shape[1] if lane >= 0 else 0):
-                x.table[lane // 8, k, 8 * i + lane % 8] += change * s.shift[p, j, i]
 
 
 @kernel
@@ -451,9 +451,9 @@ def energy(s, x, state, w, aim, driven, follow, a):
 def _length_energy(s, x, state, w, follow, j, h, a):
     """Write column j of the Hessian, and the gradient, of the energy of driven lengths.
 
-    dU/dL = -(F . e0 + F . c F / 2) of the section at a rod's first end, h_ij -= (e0 + c F) .
-    dF/dL_j; follow (n, m + 1): of `energy`; h (m, m) [N/m]: out; a: its last column receives
-    -dU/dL [N]; s, x, state, w: above.
+    dU/dL by `length_force`; h_ij -= g . dF/dL_j, g = share (e0 + D' F): w.grown (D'' is left
+    out). follow (n, m + 1): of `energy`; h (m, m) [N/m]: out; a: its last column receives -dU/dL
+    [N]; s, x, state, w: above.
     """
     n, m, da = w.matrix.shape[0], h.shape[0], w.scratch[FIRST + 1]
     for k in range(m):
@@ -463,14 +463,9 @@ def _length_energy(s, x, state, w, follow, j, h, a):
     set_slots(s, x, w, da)
     back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, 0.0)
     for k in range(s.counts.maps):
-        i, p = s.map_index[k, 0], s.rod_piece[s.map_index[k, 1]]
-        lane = s.lane[p]
-        for e in range(6):
-            rest, soft = x.section[p, e], x.section[p, 6 + e]
-            if lane >= 0:
-                rest = x.table[lane // 8, 0, 8 * e + lane % 8]
-                soft = x.table[lane // 8, 0, 8 * (6 + e) + lane % 8]
-            force = state.wrench[p, e]
-            h[i, j] -= (rest + soft * force) * w.step_wrench[p, e]
-            if i == j:
-                a[j, a.shape[1] - 1] += force * (rest + 0.5 * soft * force)
+        i, r = s.map_index[k, 0], s.map_index[k, 1]
+        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            for e in range(6):
+                h[i, j] -= w.grown[p, e, 0] * w.step_wrench[p, e]
+        if i == j:
+            a[j, a.shape[1] - 1] -= length_force(s, x, state, r)

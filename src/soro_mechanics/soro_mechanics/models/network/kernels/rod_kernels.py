@@ -1,6 +1,6 @@
 # Copyright 2026 soro contributors
 # SPDX-License-Identifier: Apache-2.0
-"""One rod: end frames, and force and tangent of its pieces.
+"""One rod: end frames, and force and tangent of its elements.
 
 Below s: Structure; x: Inputs; state: State; w: Work; r: rod; p: piece; lanes: LANES; a, b (4, 4):
 its frames [m]. Residuals are internal forces less loads, in the frames' own axes [N, N m].
@@ -16,17 +16,13 @@ from soro_mechanics.models.network.kernels.element_flexibility_kernels import (
     shifted_twist,
     slopes_of,
 )
-from soro_mechanics.models.network.kernels.element_kernels import relative_twist
 from soro_mechanics.models.network.kernels.element_lane_kernels import (
     compute_elements,
     take_elements,
 )
-from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
+from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element, LANES
 from soro_mechanics.models.network.kernels.elimination_kernels import is_driven
 from soro_mechanics.models.network.kernels.end_kernels import end_frame
-from soro_mechanics.models.network.kernels.lane_kernels import integrate_lanes, LANES, Variation
-from soro_mechanics.models.network.kernels.lane_variation_kernels import differentiate_lanes
-from soro_mechanics.models.network.kernels.piece_kernels import condense_piece, end_forces, Piece
 from soro_mechanics.models.network.kernels.tendon_kernels import add_tendons
 from soro_mechanics.numerics.lie_kernels import compose
 from soro_mechanics.numerics.vector_kernels import (
@@ -56,89 +52,29 @@ def place_ends(s, x, state, w):
             compose(state.body[s.rod_body[r, e]], w.end[r, e], state.node[node])
 
 
-@merged_kernel
-def fill_loads(s, x, state, w):
-    """Write wrench, weight per mass and step of every integrated piece into its lane of w.load.
-
-    W0, dilution R' gravity [m/s^2], length share / steps [m]; s, x, state, w: above.
-    """
-    steps = s.counts.steps
-    for r in range(s.counts.rods):
-        if s.rod_macro[r] == 0:
-            continue
-        dilution = x.dilution[r]
-        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-            a = state.node[s.rod_node[r] + p - s.rod_piece[r]]
-            load = w.load[s.lane[p] // 8]
-            k = s.lane[p] % 8
-            for i in range(6):
-                load[8 * i + k] = state.wrench[p, i]
-            put_vector(load, 48 + k, 8, times(dilution, in_axes(a, x.gravity)))
-            load[72 + k] = x.length[r] * s.share[p] / steps
-
-
-@kernel
-def integrate_pieces(s, x, state, w, gradient, exact, path, lanes):
-    """Integrate all pieces; columns for W0 always, for the weight and rest strains if needed.
-
-    Where gradient and exact, the columns are derivatives of the steps, the rod's length included.
-    s, x, state, w, lanes: above; path: of `integrate_lanes`.
-    """
-    fill_loads(s, x, state, w)
-    shifts = s.shift.shape[1] if gradient else 0
-    for b in range(s.counts.batches):
-        if x.heavy:
-            v = Variation(9 + shifts, s.drive, s.lane_shift[b], x.heavy)
-        else:
-            v = Variation(6 + shifts, s.light_drive, s.light_shift[b], x.heavy)
-        load, table, out = w.load[b], x.table[b], w.lanes[b]
-        if gradient and exact:
-            differentiate_lanes(load, table, s.counts.steps, v, w.variation, out[0], lanes)
-        else:
-            integrate_lanes(load, table, s.counts.steps, v, out, path, lanes)
-
-
 @kernel
 def assemble_pieces(s, x, state, w, gradient, exact, lanes):
-    """Write force, tangent and parameter columns of every piece. False: singular somewhere.
+    """Write force, tangent and parameter columns of every element.
 
     Loads on nodes are taken off. s, x, state, w, lanes: above; gradient: whether with columns of
     parameters; exact: see `evaluate`.
     """
-    good = True
-    steps = s.counts.steps
     shifts = s.shift.shape[1] if gradient else -1
     assemble_elements(s, x, state, w, exact, lanes)
     for r in range(s.counts.rods):
         first = s.rod_node[r] - s.rod_piece[r]
-        # by the rod's length, the weight per mass falls where the mass is kept
-        fade = -1.0 / x.length[r] if s.keeps_mass[r] == 1 else 0.0
-        driven = s.rod_macro[r] == 0 and is_driven(s, r, 1 + shifts)
+        driven = is_driven(s, r, 1 + shifts)
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             a = state.node[first + p]
             b = state.node[first + p + 1]
-            if s.rod_macro[r] == 1:
-                batch = s.lane[p] // 8
-                lane = s.lane[p] % 8
-                relative_twist(a, b, w.h[p], w.closure[p])
-                y = w.lanes[batch, 0]
-                share = s.share[p]
-                piece = Piece(y, w.load[batch], lane, w.h[p], x.heavy, shifts, share, fade, exact)
-                end = x.table[batch, 2 * steps]
-                tangent, params = w.tangent[p], w.params[p]
-                w.signs[p] = condense_piece(
-                    piece, end, w.scratch, w.closure[p], w.force[p], tangent, params
-                )
-                end_forces(y, w.load[batch], lane, w.h[p], w.raw[p])
-                good = good and w.signs[p] != 0
-            elif x.heavy:
+            if x.heavy:
                 add_element_weight(s, x, a, b, r, p, w)
             if driven:
                 _element_params(s, x, r, p, w)
                 if x.heavy:
                     _weight_params(s, x, a, b, r, p, w)
             if x.node_dead.shape[0] > 0:
-                # on the second end's rows: the first end's rows give back the wrench W0
+                # on the second end's rows: the first end's rows give back the wrench there
                 node = first + p + 1
                 dead = x.node_dead[node]
                 follower = x.node_follower[node]
@@ -146,22 +82,16 @@ def assemble_pieces(s, x, state, w, gradient, exact, lanes):
                 subtract_load(b, dead, follower, w.raw[p, 6:], w.scratch[0:6, 0:6])
     if s.tendon.shape[0] > 0:
         add_tendons(s, x, state, w, lanes)
-    return good
 
 
 @merged_kernel
 def assemble_elements(s, x, state, w, exact, lanes):
-    """Write force, tangent, twist and strain operator of all two-node elements, without weight.
+    """Write force, tangent, twist and strain operator of all elements, without weight.
 
     s, x, state, w, lanes: above; exact: the stress of the geometric part is K e, not state.wrench.
     """
-    full = left = 0
+    full, left = 0, s.counts.pieces
     for r in range(s.counts.rods):
-        if s.rod_macro[r] == 0:
-            left += s.rod_piece[r + 1] - s.rod_piece[r]
-    for r in range(s.counts.rods):
-        if s.rod_macro[r] == 1:
-            continue
         first = s.rod_node[r] - s.rod_piece[r]
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
             fill_element(
@@ -227,8 +157,8 @@ def _subtract_lever(v, f, o, force, tangent):
 def _element_params(s, x, r, p, w):
     """Write the derivatives of an element's force by the rod's length and rest strains.
 
-    With K = D^-1 and the stress s = K (d - h e0): d(B' s) = -B' K (d(h e0) + dD s). s, x, r, p:
-    above; w.params (12, 1 + rest strains): out.
+    With K = D^-1 and the stress s = K (d - h e0): d(B' s) = -B' K g, g = d(h e0) + dD s. s, x, r,
+    p: above; w.grown (6, 1 + rest strains): g, w.params (12, 1 + rest strains): out.
     """
     stress, lost, section, law = w.scratch[0, 0:6], w.scratch[1, 0:6], x.section[p], x.stiffness[p]
     h = x.length[r] * s.share[p]
@@ -249,6 +179,7 @@ def _element_params(s, x, r, p, w):
         for k in range(12):
             w.params[p, k, column] = 0.0
         for i in range(6):
+            w.grown[p, i, column] = lost[i]
             push = dot_six(six_in_row(law, i, 0), lost)
             for k in range(12):
                 w.params[p, k, column] -= push * w.strain[p, i, k]
@@ -278,6 +209,30 @@ def _weight_params(s, x, a, b, r, p, w):
             moment = cross(v, f)
             for i in range(3):
                 w.params[p, o + 3 + i, column] -= moment[i]
+
+
+@kernel
+def length_force(s, x, state, r):
+    """Return dU/dL of rod r [N], its nodes held: what has to press more of it in.
+
+    -sum share (F . e0 + F . D' F / 2), F the stress of an element, D' by its length; a rod that
+    keeps no mass is fed at its first end, against mu g . (first - middle), the middle as in
+    `add_element_weight`. s, x, state: above.
+    """
+    total, n0 = 0.0, s.rod_node[r]
+    for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+        section, held, h = x.section[p], pair_at(state.wrench[p], 0), x.length[r] * s.share[p]
+        v, u = flexible_twist(section, s.change[p], slopes_of(h), held)
+        own = dot(held[0], vector_at(section, 0, 1)) + 0.5 * dot(held[0], v)
+        own += dot(held[1], vector_at(section, 3, 1)) + 0.5 * dot(held[1], u)
+        if x.heavy and s.keeps_mass[r] == 0:
+            a, b = state.node[n0 + p - s.rod_piece[r]], state.node[n0 + p - s.rod_piece[r] + 1]
+            for i in range(3):
+                middle = 0.5 * (a[i, 3] + b[i, 3]) + h / 12.0 * (a[i, 2] - b[i, 2])
+                fed = middle - state.node[n0, i, 3]
+                own += x.dilution[r] * section[12] * x.gravity[i] * fed
+        total -= s.share[p] * own
+    return total
 
 
 @kernel

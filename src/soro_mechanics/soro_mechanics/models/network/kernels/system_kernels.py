@@ -13,17 +13,17 @@ from soro_mechanics.compilation.kernels import kernel, merged_kernel
 from soro_mechanics.models.network.kernels.elimination_kernels import (
     eliminate_chain,
     eliminate_joints,
+    is_driven,
     KEPT,
 )
 from soro_mechanics.models.network.kernels.end_kernels import SPHERICAL
 from soro_mechanics.models.network.kernels.rod_kernels import (
     assemble_pieces,
-    integrate_pieces,
     place_ends,
     subtract_load,
     subtract_weight,
 )
-from soro_mechanics.models.network.kernels.tendon_kernels import by_ends, leave_tendons
+from soro_mechanics.models.network.kernels.tendon_kernels import by_ends
 from soro_mechanics.numerics.dense_kernels import larger, solve_in_place
 from soro_mechanics.numerics.lie_kernels import compose, se3_exp, so3_exp
 from soro_mechanics.numerics.vector_kernels import (
@@ -91,16 +91,14 @@ def residual(s, x, state, w):
 
 @kernel
 def evaluate(s, x, state, w, gradient, exact, lanes):
-    """Place the ends, compute every piece, return the residual.
+    """Place the ends, compute every element, return the residual.
 
-    Where singular it is huge, or NaN (an overflow on the way): neither is below a tolerance.
-    `exact` asks for exact tangents instead of those that Newton uses: of two-node elements, and
-    with `gradient` of the discrete steps of integrated pieces. s, x, state, w, lanes: above.
+    After an overflow on the way it is NaN, which is not below a tolerance. `exact` asks for the
+    exact tangents of elements instead of those that Newton uses, gradient for columns of
+    parameters. s, x, state, w, lanes: above.
     """
     place_ends(s, x, state, w)
-    integrate_pieces(s, x, state, w, gradient, exact, w.no_path, lanes)
-    if not assemble_pieces(s, x, state, w, gradient, exact, lanes):
-        return 1e300
+    assemble_pieces(s, x, state, w, gradient, exact, lanes)
     return residual(s, x, state, w)
 
 
@@ -259,10 +257,11 @@ def back_substitute(s, x, state, w, params, step_param, one):
 
 @merged_kernel
 def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
-    """Write the steps of the inner nodes and of the wrenches of rod r, its ends being known.
+    """Write the steps of the inner nodes and of the stresses of rod r, its ends being known.
 
     ``step_n = -(B [step_first, step_n+1] + one b + P step_param)`` with the elimination of node n;
-    the new wrench of a piece is minus its condensed force. s, x, state, w, params: above.
+    that of an element's stress is K (one (d - h e0) + B eta - g dp) - one stress, g: w.grown.
+    s, x, state, w, params: above.
     """
     n0 = s.rod_node[r]
     first = w.step_node[n0]
@@ -274,35 +273,18 @@ def _back_substitute_nodes(s, x, state, w, r, params, step_param, one):
             for j in range(params):
                 v += b[i, 13 + j] * step_param[j]
             w.step_node[node, i] = -v
-    if s.rod_macro[r] == 0:
-        _follow_stress(s, x, state, w, r, n0)
-        return
-    for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-        node = n0 + p - s.rod_piece[r]
-        for i in range(6):
-            # the condensed force on the first end is minus the new wrench
-            v = (w.force[p, i] - w.raw[p, i]) * one
-            v += by_ends(w.tangent[p], i, w.step_node, node)
-            for j in range(params):
-                v += w.params[p, i, j] * step_param[j]
-            w.step_wrench[p, i] = -v
-        if w.pull.shape[0] > 0:
-            leave_tendons(w, p, node, params, step_param)
-
-
-@merged_kernel
-def _follow_stress(s, x, state, w, r, n0):
-    """Write the step of elements' stress, K (d - h e0 + B eta) - stress; s, x, state, w, r, n0."""
+    grown = min(params, 1 + s.shift.shape[1]) if is_driven(s, r, 1 + s.shift.shape[1]) else 0
     strain = w.scratch[1, 0:6]
     for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-        node = n0 + p - s.rod_piece[r]
         length = x.length[r] * s.share[p]
         for i in range(6):
-            strain[i] = w.twist[p, i] - length * x.section[p, i]
-            strain[i] += by_ends(w.strain[p], i, w.step_node, node)
+            strain[i] = one * (w.twist[p, i] - length * x.section[p, i])
+            strain[i] += by_ends(w.strain[p], i, w.step_node, n0 + p - s.rod_piece[r])
+            for j in range(grown):
+                strain[i] -= w.grown[p, i, j] * step_param[j]
         for i in range(6):
             stress = dot_six(six_in_row(x.stiffness[p], i, 0), strain)
-            w.step_wrench[p, i] = stress - state.wrench[p, i]
+            w.step_wrench[p, i] = stress - one * state.wrench[p, i]
 
 
 @kernel

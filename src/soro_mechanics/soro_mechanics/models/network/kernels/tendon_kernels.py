@@ -29,8 +29,7 @@ from soro_mechanics.models.network.kernels.element_lane_kernels import (
     compute_elements,
     take_strain,
 )
-from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import fill_element, LANES
 from soro_mechanics.numerics.vector_kernels import (
     add_hat,
     cross,
@@ -82,8 +81,7 @@ def _add_law(tendon, size, wrench, law):
 def add_tendons(s, x, state, w, lanes):
     """Add the tendons to force, raw force, tangent and parameter columns of every piece.
 
-    w.pull (pieces, 6, 12 + tensions) keeps what was added to the rows of the first end: the wrench
-    of an integrated piece follows from those rows without the tendons. s, x, state, lanes: above.
+    s, x, state, w, lanes: above.
     """
     d = w.scratch[4, 0:6]
     stress = w.scratch[5, 0:6]
@@ -147,10 +145,7 @@ def _take(s, x, state, w, k, p):
         length = path_length(d, tendon, wrench)
         _add_law(tendon, (x.tension[p, m] + state.tension[p, m]) / length, wrench, law)
         for j in range(12):
-            v = dot_six(six_in_column(strain, 0, j), wrench)
-            w.params[p, j, first + m] = v
-            if j < 6:
-                w.pull[p, j, 12 + m] = v
+            w.params[p, j, first + m] = dot_six(six_in_column(strain, 0, j), wrench)
     for i in range(6):
         for j in range(12):
             part[i, j] = dot_six(six_in_row(law, i, 0), six_in_column(strain, 0, j))
@@ -159,10 +154,7 @@ def _take(s, x, state, w, k, p):
         w.raw[p, i] += e.force[8 * i + k]
         for j in range(12):
             v = dot_six(six_in_column(strain, 0, i), six_in_column(part, 0, j))
-            v += e.tangent[96 * i + 8 * j + k]
-            w.tangent[p, i, j] += v
-            if i < 6:
-                w.pull[p, i, j] = v
+            w.tangent[p, i, j] += v + e.tangent[96 * i + 8 * j + k]
 
 
 @merged_kernel
@@ -170,22 +162,6 @@ def by_ends(matrix, i, step, node):
     """Return row i of matrix (6, 12 or more) times step (nodes, 6) of node and the next one."""
     first = dot_six(six_in_row(matrix, i, 0), six_in_row(step, node, 0))
     return first + dot_six(six_in_row(matrix, i, 6), six_in_row(step, node + 1, 0))
-
-
-@kernel
-def leave_tendons(w, p, node, params, step_param):
-    """Take the tendons' part out of the step of an integrated piece's own wrench.
-
-    w.step_wrench[p] += w.pull[p] (eta_a, eta_b, change of tensions). node: first one; params:
-    columns of parameters; step_param (params,): their change, tensions last.
-    """
-    tensions = w.pull.shape[2] - 12
-    first = params - tensions
-    for i in range(6):
-        v = by_ends(w.pull[p], i, w.step_node, node)
-        for m in range(tensions if params > 0 else 0):
-            v += w.pull[p, i, 12 + m] * step_param[first + m]
-        w.step_wrench[p, i] += v
 
 
 @kernel

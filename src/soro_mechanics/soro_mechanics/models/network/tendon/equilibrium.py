@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.arrays import copy_state, Inputs, State, Work
 from soro_mechanics.models.network.kernels import system_kernels as kernels
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.newton_kernels import copy_into, MIN_PART
 from soro_mechanics.models.network.layout import Layout
 

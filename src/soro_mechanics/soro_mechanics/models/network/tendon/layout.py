@@ -10,24 +10,18 @@ import numpy as np
 
 from soro_mechanics.core.configuration import Array
 from soro_mechanics.models.network.description.spec import DriveSpec, NetworkSpec, RodSpec, TENDONS
-from soro_mechanics.models.network.rod_nodes import cut_pieces, with_node
+from soro_mechanics.models.network.rod_nodes import with_node
 
 
 def with_tendon_mesh(spec: NetworkSpec) -> NetworkSpec:
-    """Return the network with a node after every step, and where a tendon begins or ends.
-
-    A tendon acts from node to node, so integrated pieces are cut into their steps: the same
-    discrete network otherwise. Without tendons nothing changes.
-    """
-    if not any(d.kind in TENDONS for d in spec.drives):
-        return spec
+    """Return the network with a node where a tendon begins or ends: it acts from node to node."""
     rods = list(spec.rods)
     for d in spec.drives:
         if d.kind in TENDONS:
             for at in d.span:
                 fractions = with_node(rods[d.rod].fractions, at)
                 rods[d.rod] = replace(rods[d.rod], fractions=fractions)
-    return cut_pieces(replace(spec, rods=tuple(rods)), spec.steps)
+    return replace(spec, rods=tuple(rods))
 
 
 def tendon_table(

@@ -17,7 +17,6 @@ from soro_mechanics.models.network.kernels.tendon_kernels import path_lengths
 # Of what the rods give way: how much a tendon without a stiffness does. Where tendons work against
 # each other without moving the robot, that finds the least tensions.
 MIN_SOFT = 1e-9
-SIMPSON = np.array([1.0, 4.0, 1.0]) / 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +63,17 @@ class Tendons:
         """
         if not s.tendon.size:
             return np.zeros(len(self.actuators)), np.zeros(len(self.actuators))
-        x, y = s.tendon[:, None, :, 0], s.tendon[:, None, :, 1]
-        v, u = e[:, :, None, 0:3], e[:, :, None, 3:6]
+        x, y = s.tendon[:, :, 0], s.tendon[:, :, 1]
+        v, u = e[:, None, 0:3], e[:, None, 3:6]
         speed = np.sqrt(
             (v[..., 0] - u[..., 2] * y) ** 2
             + (v[..., 1] + u[..., 2] * x) ** 2
             + (v[..., 2] + u[..., 0] * y - u[..., 1] * x) ** 2
         )
         length = s.share * np.repeat(lengths, np.diff(s.rod_piece))
-        soft = e[:, :, None, 8] + e[:, :, None, 9] * y**2 + e[:, :, None, 10] * x**2
+        soft = e[:, None, 8] + e[:, None, 9] * y**2 + e[:, None, 10] * x**2
         rest, yielding = (
-            np.einsum('kpt,p,i,pit->k', self.where, length, SIMPSON, part)
-            for part in (speed, soft)
+            np.einsum('kpt,p,pt->k', self.where, length, part) for part in (speed, soft)
         )
         return rest, yielding
 
