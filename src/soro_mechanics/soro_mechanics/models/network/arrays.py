@@ -3,7 +3,7 @@
 """The flat arrays that the network kernels work on.
 
 Bodies are numbered with the ground as 0; rods own consecutive nodes and pieces, two-node elements,
-so piece k of a rod joins its nodes k and k + 1. `Structure` never changes, `Inputs` changes between
+so piece k of a rod joins its nodes k and k + 1. `Structure` stays, `Inputs` changes between
 solves, `State` is what Newton moves, `Work` is scratch and results of the last assembly.
 """
 

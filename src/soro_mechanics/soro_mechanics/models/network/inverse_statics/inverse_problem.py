@@ -204,7 +204,7 @@ class InverseProblem(DrivenLimits):
         if not self._straight:
             x.map_gain[:] = driven_values(self.drives, held.actuation)[1]
             if tangent:
-                found = eliminate(layout.structure, x, state, tangent)
+                found = [eliminate(layout.structure, x, state, tangent)]
         left = None if tangent is None else (tangent, (error, *found))
         return steps, (at, held, Outcome(True, state, steps, error, left))
 
