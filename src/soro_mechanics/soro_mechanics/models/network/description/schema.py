@@ -245,9 +245,7 @@ def _read_mesh(item: Section) -> tuple[Array, float | None]:
     if isinstance(raw, list):
         bounds = item.vector('mesh', '1', len(raw)) if len(raw) > 1 else np.zeros(1)
         if bounds[0] != 0.0 or bounds[-1] != 1.0 or not np.all(np.diff(bounds) > 0.0):
-            raise item.error(
-                'mesh', 'write a number, or growing fractions from 0 to 1'
-            )
+            raise item.error('mesh', 'write a number, or growing fractions from 0 to 1')
         return bounds, None
     if not isinstance(raw, dict):
         pieces = item.count('mesh', raw)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from soro_mechanics.compilation.kernels_by_reference import copied
 from soro_mechanics.core.configuration import amended, Array, Guess, LoadCase, Target, Task
 from soro_mechanics.inverse.steps import learn_bend
 from soro_mechanics.inverse.task_error import axis_turn, sizes, task_error, task_rows
@@ -36,7 +37,6 @@ from soro_mechanics.models.network.equilibrium import (
 )
 from soro_mechanics.models.network.forward_network import ForwardNetwork
 from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
-from soro_mechanics.models.network.kernels.linear_kernels import eliminate
 from soro_mechanics.models.network.kernels.newton_kernels import (
     Aim,
     ANGLES,
@@ -182,15 +182,14 @@ class InverseProblem(DrivenLimits):
         driven, state = start.driven.copy(), layout.start_from(start.state)
         path = copy_path(self._path if path is None else path)
         aim = self._aim(tangent is not None, linear is not None, path, start.bend)
-        x = self.inputs(driven)
+        x = copied(linear.inputs, *layout.driven) if linear else self.inputs(driven)
         work, old = self.equilibrium.scratch
         w = tangent or work
         near, lock = (linear.work, linear.lock) if linear else (w, UNLOCKED)
         with lock:
             if linear and not self._straight:  # for this of what is driven, not of the actuation
-                gains = np.ones(len(driven))
-                gains[layout.structure.map_index[:, 0]] = linear.inputs.map_gain
-                near.columns[:] = linear.columns / gains
+                x.map_gain[:] = 1.0
+                near.columns[:] = linear.columns / self._gains(linear.inputs.map_gain)
             outcome, steps, error, away, turn, *found = solve(
                 layout.structure, x, state, old, w, near, aim, driven
             )
@@ -204,9 +203,18 @@ class InverseProblem(DrivenLimits):
         if not self._straight:
             x.map_gain[:] = driven_values(self.drives, held.actuation)[1]
             if tangent:
-                found = [eliminate(layout.structure, x, state, tangent)]
+                gains = self._gains(x.map_gain)
+                tangent.columns[:] *= gains
+                tangent.effort[:] *= gains[:, None]
+                tangent.effort[:, -1 - len(gains) : -1] *= gains
         left = None if tangent is None else (tangent, (error, *found))
         return steps, (at, held, Outcome(True, state, steps, error, left))
+
+    def _gains(self, gain: Array) -> Array:
+        """Return the slopes (m,) of what is driven by the actuators, from those of all drives."""
+        out = np.ones(self.layout.actuators)
+        out[self.layout.structure.map_index[:, 0]] = gain
+        return out
 
     def _aim(self, tangent: bool, known: bool, path: PathMemory, bend: Array | None) -> Aim:
         target = self.target.finer

@@ -31,6 +31,7 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     clear_slots,
     condense,
     evaluate,
+    follow_bodies,
     largest_step,
     motor_efforts,
     move,
@@ -451,21 +452,22 @@ def energy(s, x, state, w, aim, driven, follow, a):
 def _length_energy(s, x, state, w, follow, j, h, a):
     """Write column j of the Hessian, and the gradient, of the energy of driven lengths.
 
-    dU/dL by `length_force`; h_ij -= g . dF/dL_j, g = share (e0 + D' F): w.grown (D'' is left
-    out). follow (n, m + 1): of `energy`; h (m, m) [N/m]: out; a: its last column receives -dU/dL
-    [N]; s, x, state, w: above.
+    dU/dL by `length_force`; h_ij = P_i . dbodies/dL_j, and of h_jj besides -sum g . dF/dL_j with
+    the bodies held, g = share (e0 + D' F): w.grown (D'' is left out). follow (n, m + 1): of
+    `energy`; h (m, m) [N/m]: out; a: its last column receives -dU/dL [N]; s, x, state, w: above.
     """
-    n, m, da = w.matrix.shape[0], h.shape[0], w.scratch[FIRST + 1]
+    n, m, da, params = w.matrix.shape[0], h.shape[0], w.scratch[FIRST + 1], 1 + s.counts.slots
     for k in range(m):
         da[k] = 1.0 if k == j else 0.0
-    for i in range(n):
-        w.step_body[1 + i // 6, i % 6] = -follow[i, j]
+        for i in range(n):
+            h[k, j] -= w.columns[i, k] * follow[i, j]
+    w.step_body[:] = 0.0
     set_slots(s, x, w, da)
-    back_substitute(s, x, state, w, 1 + s.counts.slots, w.slots, 0.0)
     for k in range(s.counts.maps):
-        i, r = s.map_index[k, 0], s.map_index[k, 1]
-        for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
-            for e in range(6):
-                h[i, j] -= w.grown[p, e, 0] * w.step_wrench[p, e]
-        if i == j:
+        r = s.map_index[k, 1]
+        if s.map_index[k, 0] == j:
             a[j, a.shape[1] - 1] -= length_force(s, x, state, r)
+            follow_bodies(s, x, state, w, r, params, w.slots[r], 0.0)
+            for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+                for e in range(6):
+                    h[j, j] -= w.grown[p, e, 0] * w.step_wrench[p, e]

@@ -224,35 +224,41 @@ def back_substitute(s, x, state, w, params, step_param, one):
     of every slot, motors last; one: 1: the Newton step; 0: the derivative along the others.
     """
     for r in range(s.counts.rods):
-        z = w.scratch[0, 0 : 15 + params]
-        for e in range(2):
-            for i in range(6):
-                z[KEPT * e + i] = w.step_body[s.rod_body[r, e], i]
-            z[KEPT * e + 6] = step_param[r, params + e]
-        z[2 * KEPT] = one
-        for j in range(params):
-            z[2 * KEPT + 1 + j] = step_param[r, j]
-        first_joint = s.joint_kind[r, 0]
-        w.step_joint[r, :] = 0.0
-        for i in range(first_joint + s.joint_kind[r, 1]):
-            v = 0.0
-            for j in range(15 + params):
-                v -= w.joints[r, i, j] * z[j]
-            if i < first_joint:
-                w.step_joint[r, 0, i] = v
-            else:
-                w.step_joint[r, 1, i - first_joint] = v
-        n0 = s.rod_node[r]
-        last = s.rod_node[r + 1] - 1
-        for e in range(2):
-            node = n0 if e == 0 else last
-            for i in range(6):
-                v = w.basis[r, e, i, 6] * z[KEPT * e + 6]
-                v += dot_six(six_in_row(w.basis[r, e], i, 0), z[KEPT * e :])
-                for j in range(s.joint_kind[r, e]):
-                    v += w.basis[r, e, i, 7 + j] * w.step_joint[r, e, j]
-                w.step_node[node, i] = v
-        _back_substitute_nodes(s, x, state, w, r, params, step_param[r], one)
+        follow_bodies(s, x, state, w, r, params, step_param[r], one)
+
+
+@kernel
+def follow_bodies(s, x, state, w, r, params, step_param, one):
+    """Do as `back_substitute` for rod r, of which step_param (params + 2,) is."""
+    z = w.scratch[0, 0 : 15 + params]
+    for e in range(2):
+        for i in range(6):
+            z[KEPT * e + i] = w.step_body[s.rod_body[r, e], i]
+        z[KEPT * e + 6] = step_param[params + e]
+    z[2 * KEPT] = one
+    for j in range(params):
+        z[2 * KEPT + 1 + j] = step_param[j]
+    first_joint = s.joint_kind[r, 0]
+    w.step_joint[r, :] = 0.0
+    for i in range(first_joint + s.joint_kind[r, 1]):
+        v = 0.0
+        for j in range(15 + params):
+            v -= w.joints[r, i, j] * z[j]
+        if i < first_joint:
+            w.step_joint[r, 0, i] = v
+        else:
+            w.step_joint[r, 1, i - first_joint] = v
+    n0 = s.rod_node[r]
+    last = s.rod_node[r + 1] - 1
+    for e in range(2):
+        node = n0 if e == 0 else last
+        for i in range(6):
+            v = w.basis[r, e, i, 6] * z[KEPT * e + 6]
+            v += dot_six(six_in_row(w.basis[r, e], i, 0), z[KEPT * e :])
+            for j in range(s.joint_kind[r, e]):
+                v += w.basis[r, e, i, 7 + j] * w.step_joint[r, e, j]
+            w.step_node[node, i] = v
+    _back_substitute_nodes(s, x, state, w, r, params, step_param, one)
 
 
 @merged_kernel
