@@ -55,5 +55,5 @@ def drive_inputs(s, x, m, d, room):
     for r in range(s.counts.rods):
         if s.keeps_mass[r] == 1:
             x.dilution[r] = d.length[r] / x.length[r]
-    stiffen_elements(s, x.length, x.section, d.restiffened, room[0:6, 0:6], x.stiffness)
+    stiffen_elements(s, x.length, x.section, s.restiffened, room[0:6, 0:6], x.stiffness)
     weigh_nodes(s, x, m)

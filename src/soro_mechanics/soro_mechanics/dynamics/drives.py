@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from soro_mechanics.compilation.kernels_by_reference import by_reference
 from soro_mechanics.dynamics.motion import Motion
@@ -33,7 +32,6 @@ class Drives(NamedTuple):
     base: Floats  # (k,)
     slope: Floats  # (k, drives)
     length: Floats  # (rods,) at rest
-    restiffened: NDArray[np.bool_]  # (rods,)
 
 
 @by_reference
@@ -80,7 +78,6 @@ def new_drives(layout: lay.Layout, x: Inputs) -> tuple[Drives, Inputs]:
         base=base[place] - slope[place].sum(axis=1),
         slope=np.ascontiguousarray(slope[place]),
         length=layout.lengths.copy(),
-        restiffened=layout.restiffened,
     )
     own = copy_inputs(x)
     parts = np.split(made.flat, ends)
