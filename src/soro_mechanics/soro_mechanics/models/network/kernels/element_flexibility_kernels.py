@@ -103,6 +103,26 @@ def _is_like_last(s, section, p):
     return same
 
 
+@merged_kernel
+def _stiffen_straight(section, change, powers, k):
+    """Write the diagonal K of a straight and uniform element to k (6, 6); whether it is one.
+
+    D = h c, but h c + h^3 / 12 e_z^2 c_bend of both shears: section (13,), change (12,), powers.
+    """
+    for i in range(12):
+        if change[i] != 0.0 or (i < 6 and i != 2 and section[i] != 0.0):
+            return False
+    for i in range(6):
+        for j in range(6):
+            k[i, j] = 0.0
+        k[i, i] = powers[0] * section[6 + i]
+    for i in range(2):
+        k[i, i] += powers[2] * section[2] * section[2] * section[10 - i]
+    for i in range(6):
+        k[i, i] = 1.0 / k[i, i]
+    return True
+
+
 @kernel
 def stiffen_elements(s, length, section, rods, soft, stiffness):
     """Write K = D^-1 of the elements of some rods.
@@ -115,12 +135,14 @@ def stiffen_elements(s, length, section, rods, soft, stiffness):
         if not rods[r]:
             continue
         for p in range(s.rod_piece[r], s.rod_piece[r + 1]):
+            powers = powers_of(length[r] * s.share[p])
+            if _stiffen_straight(section[p], s.change[p], powers, stiffness[p]):
+                continue
             if p > s.rod_piece[r] and _is_like_last(s, section, p):
                 for i in range(6):
                     for j in range(6):
                         stiffness[p, i, j] = stiffness[p - 1, i, j]
                 continue
-            powers = powers_of(length[r] * s.share[p])
             for i in range(6):
                 for j in range(6):
                     stiffness[p, i, j] = 1.0 if i == j else 0.0
