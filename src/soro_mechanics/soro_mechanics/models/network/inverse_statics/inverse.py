@@ -144,12 +144,15 @@ def _approach(
         if tried or start.driven is not first.driven:
             found = problem.solve(start)
             spent += found.steps
-    if problem.reached(found) and problem.within(found):
+    there = problem.reached(found) and problem.within(found)
+    if there and (not problem.redundant or problem.stands(found)):
         return found, spent
-    near = problem.nearest(replace(first))  # by the least change: mostly it is the target
+    near = _nearest(problem, first)  # by the least change: mostly it is the target
     spent += near.steps
-    if problem.reached(near):
+    if problem.reached(near) and (not there or problem.stands(near)):
         return _lowered(problem, near, spent)
+    if there:
+        return found, spent
     good, at, part = start, 0.0, 0.5
     tip = start.state.body[problem.layout.tip_body]
     way = lie.se3_log(np.linalg.inv(tip) @ problem.equivalent(start.state))
@@ -167,11 +170,23 @@ def _approach(
         return good, spent
     if good is start:  # from there it has been sought
         return near, spent
-    found = problem.nearest(good)
+    found = _nearest(problem, good)
     spent += found.steps
     if problem.reached(found):
         return _lowered(problem, found, spent)
     return near if met else found, spent
+
+
+def _nearest(problem: LeastEnergy, start: InverseState) -> InverseState:
+    """Go to the nearest pose; where no robot would stay, on from where it would come to rest."""
+    near = problem.nearest(replace(start))
+    rested = None if problem.stands(near) else problem.rested(near)
+    if rested is not None:
+        found = problem.nearest(rested)
+        found.steps += near.steps
+        if problem.reached(found) or problem.distance(found) < problem.distance(near):
+            return found
+    return near
 
 
 def _lowered(problem: LeastEnergy, found: InverseState, spent: int) -> tuple[InverseState, int]:
@@ -181,6 +196,7 @@ def _lowered(problem: LeastEnergy, found: InverseState, spent: int) -> tuple[Inv
     start = problem.down(found)
     least = problem.solve(start)
     good = problem.reached(least) and problem.within(least)
+    good = good and (problem.stands(least) or not problem.stands(found))
     return least if good else found, spent + start.steps + least.steps
 
 

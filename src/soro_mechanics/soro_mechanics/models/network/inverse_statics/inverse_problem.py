@@ -55,6 +55,7 @@ from soro_mechanics.models.network.kernels.path_memory_kernels import (
 )
 from soro_mechanics.models.network.kernels.system_kernels import evaluate
 from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.relaxation import release
 from soro_mechanics.numerics import lie
 from soro_mechanics.numerics.dense_kernels import convex
 from soro_mechanics.numerics.qp import solve_qp
@@ -386,6 +387,22 @@ class InverseProblem(DrivenLimits):
         """Whether the equilibrium is solved and the target met."""
         errors = zip(at.task_error, self.target.tolerances, strict=True)
         return at.residual <= self.equilibrium.tolerance and all(e <= t for e, t in errors)
+
+    def stands(self, at: InverseState) -> bool:
+        """Whether a solution is stable."""
+        return math.isfinite(at.residual) and self.linearise(at).stable
+
+    def rested(self, at: InverseState) -> InverseState | None:
+        """Return where the robot comes to rest from an unstable point, None where it does not."""
+        if not math.isfinite(at.residual) or self.layout.holds_tendons:
+            return None
+        for side in (1.0, -1.0):
+            x = self.inputs(at.driven)
+            state = release(self.layout, x, at.state, self.equilibrium.tolerance, side)
+            found = None if state is None else self._settle(at.driven, state)
+            if found is not None:
+                return found
+        return None
 
     def measure(self, at: InverseState) -> None:
         """Prepare `bounds` for what limits depend on beside the driven values."""
