@@ -143,7 +143,7 @@ def with_hand(spec: NetworkSpec) -> NetworkSpec:
     curvature, length = np.zeros((2, 4)), spec.rods[0].length
     curvature[1, 0] = 1.0
     rods = tuple(
-        RodSpec(name, length, section, None, curvature, (ends[0], ends[1]), False, np.arange(2.0))
+        RodSpec(name, length, section, None, curvature, (ends[0], ends[1]), np.arange(2.0))
         for name in ('hand_spring', 'hand_damper')
     )
     return replace(spec, rods=spec.rods + rods)

@@ -229,7 +229,10 @@ def back_substitute(s, x, state, w, params, step_param, one):
 
 @kernel
 def follow_bodies(s, x, state, w, r, params, step_param, one):
-    """Do as `back_substitute` for rod r, of which step_param (params + 2,) is."""
+    """Do as `back_substitute` for rod r, of which step_param (params + 2,) is.
+
+    s, x, state, w, params, one: as there.
+    """
     z = w.scratch[0, 0 : 15 + params]
     for e in range(2):
         for i in range(6):
