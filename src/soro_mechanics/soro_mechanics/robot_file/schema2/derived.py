@@ -12,7 +12,7 @@ from soro_mechanics.robot_file import quantity
 from soro_mechanics.robot_file.registry import family
 
 PLACES = ({'position', 'polar'}, {'rotation', 'direction'})  # two ways of writing one
-OF_RODS = ('mesh', 'formulation')  # numerics that stand under the model, for all or for one
+OF_RODS = ('mesh',)  # numerics that stand under the model, for all or for one
 
 
 @dataclass

@@ -332,13 +332,12 @@ _SEGMENTS: Table = {
 }
 _KIRCHHOFF: Table = {'elements': WHOLE, 'stations_per_module': WHOLE}
 _MESH: Table = {
-    'formulation': text('macro', 'elements'),
     'mesh': either(
         WHOLE,
         NUMBERS,
         table({'tolerance': q('m'), 'pieces': WHOLE, 'grading': NUMBER}),
-        about='pieces of a rod',
-    ),
+        about='elements of a rod',
+    )
 }
 MODEL: dict[str, Table] = {
     'ncm': _SEGMENTS,
@@ -354,7 +353,6 @@ MODEL: dict[str, Table] = {
     'kirchhoff': _KIRCHHOFF,
     'kirchhoff_published': _KIRCHHOFF,
     'network': {
-        'steps': WHOLE,
         **_MESH,
         'rods': named(_MESH),
         'guess': named(POSE, 'where a body is sought first'),
