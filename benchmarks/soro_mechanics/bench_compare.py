@@ -22,7 +22,7 @@ from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.description.cross_section import ShapedSection
 from soro_mechanics.models.network.description.spec import BodySpec, EndSpec, NetworkSpec, RodSpec
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.layout import build_layout
 
@@ -36,33 +36,32 @@ IN_SPACE = np.array([0.4, -0.3, -0.2, 0.02, 0.01, 0.03])
 CASES = {'straight': ((0.0, 0.0, 0.0), ACROSS), 'precurved': ((1.0, 2.0, 0.5), IN_SPACE)}
 # A library looks the same in every panel, whichever others are in it.
 LOOK = {
-    'soro macro': ('C0', 'o'),
     'soro elements': ('C1', 's'),
     'exudyn': ('C2', '^'),
     'pyelastica': ('C3', 'D'),
     'mujoco': ('C4', 'v'),
 }
-MACRO, ELEMENTS = (4, 8, 16, 32, 64), (4, 8, 16, 32, 64, 128, 256)
+ELEMENTS, FINE = (4, 8, 16, 32, 64, 128, 256), 2048
 LONGEST = 300.0  # s that the peers may take
 REPEAT = 5
 
 
-def cantilever(curvature, macro, count):
-    """Return a rod on `count` steps of one integrated piece, or on `count` elements."""
+def cantilever(curvature, count):
+    """Return a rod on `count` elements."""
     z, frame = np.array([0.0, 0.0, 1.0]), np.eye(4)
     ends = tuple(
         EndSpec(b, frame, z, frame, 'clamped', np.zeros((2, 3))) for b in ('ground', 'tip')
     )
-    fractions = np.linspace(0.0, 1.0, 2 if macro else count + 1)
+    fractions = np.linspace(0.0, 1.0, count + 1)
     bend = np.array([[0.0, *curvature]])
-    rod = RodSpec('rod', LENGTH, SECTION, None, bend, ends, macro, fractions)
+    rod = RodSpec('rod', LENGTH, SECTION, None, bend, ends, fractions)
     bodies = (BodySpec('ground', frame, 0.0, np.zeros(3)), BodySpec('tip', None, 0.0, np.zeros(3)))
-    return NetworkSpec(bodies, (rod,), (), 'tip', frame, count if macro else 1)
+    return NetworkSpec(bodies, (rod,), (), 'tip', frame)
 
 
-def solve(curvature, wrench, macro, count):
+def solve(curvature, wrench, count):
     """Return tip and processor time of a cold solve; the layout is not counted."""
-    layout = build_layout(cantilever(curvature, macro, count), 0)
+    layout = build_layout(cantilever(curvature, count), 0)
     problem = Problem(np.zeros(0), LoadCase(wrench))
     least = np.inf
     for _ in range(REPEAT):
@@ -78,12 +77,11 @@ def solve(curvature, wrench, macro, count):
 def ours(case):
     """Return rows (library, count, error [m], seconds) and the converged tip."""
     curvature, wrench = CASES[case]
-    best, _ = solve(curvature, wrench, True, 512)
+    best, _ = solve(curvature, wrench, FINE)
     rows = []
-    for name, macro, counts in (('soro macro', True, MACRO), ('soro elements', False, ELEMENTS)):
-        for count in counts:
-            tip, seconds = solve(curvature, wrench, macro, count)
-            rows.append((name, count, float(np.linalg.norm(tip - best)), seconds))
+    for count in ELEMENTS:
+        tip, seconds = solve(curvature, wrench, count)
+        rows.append(('soro elements', count, float(np.linalg.norm(tip - best)), seconds))
     return rows, best
 
 
@@ -150,7 +148,7 @@ def cost():
     """Return processor time of one assembly and elimination by number of elements."""
     rows = []
     for count in (10, 30, 100, 300, 1000, 3000, 10000):
-        layout = build_layout(cantilever((0.0, 0.0, 0.0), False, count), 0)
+        layout = build_layout(cantilever((0.0, 0.0, 0.0), count), 0)
         solver = Equilibrium(layout)
         problem = Problem(np.zeros(0), LoadCase())
         state = solver.assembled(np.zeros(0)).state
@@ -212,7 +210,7 @@ def main():
         rows += peers(case, best)
         tables[case] = rows
         print(
-            f'{case} cantilever: library, steps or elements, error / length, time of a cold solve'
+            f'{case} cantilever: library, elements, error / length, time of a cold solve'
         )
         for name, count, error, seconds in rows:
             print(f'  {name:14s} {count:5d}   {error / LENGTH:8.1e}   {seconds * 1e3:10.3f} ms')
@@ -224,7 +222,7 @@ def main():
         print(
             f'  {count:6d} elements  {seconds * 1e3:8.3f} ms  {seconds / count * 1e6:6.2f} us each'
         )
-    print('errors against 512 fourth-order steps; processor time, of ours the least of several')
+    print(f'errors against {FINE} elements; processor time, of ours the least of several')
     print(
         'runs. pyelastica swings to rest, and clamps the middle of its first element: first order'
     )

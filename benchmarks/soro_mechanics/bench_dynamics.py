@@ -31,8 +31,8 @@ from soro_mechanics.models.network.description.spec import BodySpec, EndSpec, Ne
 from soro_studies.mechanics.benchmark_rows import measure, report
 
 FAST = Options(trusted=1e-2)
-# step [s], part of the range of every actuator, elements of an integrated piece, times real time
-# that is aimed at
+# step [s], part of the range of every actuator, elements of a rod, times real time that is
+# aimed at
 ROBOTS = {
     'haptic_5dof': (1e-3, 0.1, None, 4.0),
     'stiff_flop': (1e-3, 0.3, 8, 10.0),
@@ -118,8 +118,8 @@ def rod(elements, options):
         for n in ('ground', 'tip')
     )
     mesh, ends = np.linspace(0.0, 1.0, elements + 1), (end('ground'), end('tip'))
-    one = RodSpec('rod', ROD['length'], section, None, np.zeros((1, 4)), ends, False, mesh)
-    spec = NetworkSpec(bodies, (one,), (), 'tip', np.eye(4), 1)
+    one = RodSpec('rod', ROD['length'], section, None, np.zeros((1, 4)), ends, mesh)
+    spec = NetworkSpec(bodies, (one,), (), 'tip', np.eye(4))
     return at_rest(spec, np.zeros(0), options)
 
 

@@ -16,7 +16,7 @@ from soro_mechanics.compilation.kernels import kernel
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,
@@ -106,8 +106,8 @@ def main():
         'six legs of 14 elements': rows_of(
             'six legs of 14 elements', legs, legs.inputs(problem), outcome.state
         ),
-        'six rods of 24 steps': rows_of(
-            'six rods of 24 steps', rods, rods.inputs(there), copy_state(q.state.state)
+        'six rods of 16 elements': rows_of(
+            'six rods of 16 elements', rods, rods.inputs(there), copy_state(q.state.state)
         ),
     }
     for name, rows in tables.items():

@@ -28,7 +28,7 @@ from soro_mechanics.models.network.description.spec import (
     SensorSpec,
 )
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import condense, evaluate
 from soro_mechanics.models.network.layout import build_layout
 from soro_mechanics.models.network.linearisation import Linearisation
@@ -112,7 +112,6 @@ def handle(elements, legs=6):
                 None,
                 np.array([[0.0, 0.0, -7.0, 0.0]]),
                 (clamp('ground', base), clamp('handle', top)),
-                False,
                 np.linspace(0.0, 1.0, elements + 1),
             )
         )
@@ -123,7 +122,7 @@ def handle(elements, legs=6):
         BodySpec('ground', np.eye(4), 0.0, np.zeros(3)),
         BodySpec('handle', place([0.0, 0.0, 0.12]), 8e-3, np.zeros(3)),
     )
-    return NetworkSpec(bodies, tuple(rods), tuple(drives), 'handle', np.eye(4), 1, tuple(sensors))
+    return NetworkSpec(bodies, tuple(rods), tuple(drives), 'handle', np.eye(4), tuple(sensors))
 
 
 def handle_rows():
@@ -208,10 +207,9 @@ def cost_rows():
             None,
             np.zeros((1, 4)),
             (clamp('ground', np.eye(4)), clamp('tip', np.eye(4))),
-            False,
             np.linspace(0.0, 1.0, count + 1),
         )
-        spec = NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), 1)
+        spec = NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4))
         solver = Equilibrium(build_layout(spec, 0))
         load = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
         problem = Problem(np.zeros(0), LoadCase(load))

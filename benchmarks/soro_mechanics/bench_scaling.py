@@ -20,7 +20,7 @@ import numpy as np
 from soro_mechanics import load_robot
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.models.network.equilibrium import Equilibrium, Problem
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.layout import build_layout
 from soro_studies.mechanics.benchmark_rows import measure
 

@@ -32,7 +32,7 @@ class MotionProperties:
     """How a dynamic plant moves and is integrated; all of it assumed."""
 
     step: float = given('s', 5e-3, minimum=1e-4, maximum=0.05)
-    #: of every integrated piece of a rod
+    #: of every rod
     elements: int = given(default=8, minimum=1, maximum=MAX_PARTS)
     retardation: float = given('s', 5e-3, minimum=0.0)
     drag: float = given('1/s', 0.0, minimum=0.0)

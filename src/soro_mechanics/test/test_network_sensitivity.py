@@ -41,7 +41,7 @@ drives:
   - {{name: turn, quantity: angle, minimum: -60 deg, maximum: 60 deg, rate: 90 deg/s,
      acts: [{{drives: angle, rods: [wire]}}]}}
 models:
-  network: {{rods: {{hose: {{formulation: elements, mesh: 10}}}}}}
+  network: {{rods: {{hose: {{mesh: 10}}}}}}
 """
 VALUES = {'radius': 0.9, 'young': 60.0, 'bending': 0.03, 'length': 0.3, 'curve': 0.8}
 # parameter, key in the file, SI per unit of the file

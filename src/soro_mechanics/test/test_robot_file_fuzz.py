@@ -146,7 +146,7 @@ FOUND = {
     'no mesh': ('haptic_5dof', ('models', 'network', 'mesh'), []),
     'endless pieces': ('haptic_5dof', ('models', 'network', 'mesh'), 10**12),
     'endless elements': ('stiff_flop', ('models', 'ncm', 'elements'), 10**12),
-    'endless steps': ('stiff_flop', ('models', 'network', 'steps'), 10**30),
+    'endless mesh': ('stiff_flop', ('models', 'network', 'mesh'), 10**30),
     'endless schema': ('stiff_flop', ('schema',), 16**5000),
     'endless vector': ('stiff_flop', ('gravity',), [16**5000, 0, 0]),
     'mixed keys': ('stiff_flop', ('gravity',), {'value': '0 0 0 m/s^2', 2: 3, 'a': 4}),

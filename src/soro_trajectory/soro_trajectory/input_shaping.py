@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from soro_mechanics.dynamics.modes import Modes
 
 SHAPERS = {'zv': 1, 'zvd': 2}  # half periods that they last
-ELEMENTS = 8  # of every integrated piece
+ELEMENTS = 8  # of every rod
 MODES = 3
 THIN = ('ncm', 'npcc')  # models whose sections pressure makes thinner
 

@@ -5,9 +5,9 @@
     python -m soro_studies.mechanics.convergence --write docs/evidence/convergence.md
 
 A bent, loaded configuration on meshes of 2 to 64 elements a rod: the stiffness of the tip (the
-inverse of its compliance, by its largest eigenvalue) and the tip itself, against the other
-formulation, pieces that are integrated by a fourth-order rule, on the finest mesh. Elements are
-equal, but none crosses a jump of the rest curvature: between these each part has the same number.
+inverse of its compliance, by its largest eigenvalue) and the tip itself, against a much finer
+mesh. Elements are equal, but none crosses a jump of the rest curvature: between these each part
+has the same number.
 """
 
 from __future__ import annotations
@@ -29,26 +29,22 @@ from soro_studies.system.measured_section import keep_values, replace_section
 
 ROBOTS = ('haptic_5dof', 'pam_continuum', 'soft_parallel', 'stewart_gough', 'stiff_flop')
 MESHES = (2, 4, 8, 16, 32, 64)
-FINE = 32  # integrated pieces of the reference
+FINE = 256  # elements of the reference
 PARTS = (0.15, 0.05, 0.1)  # of the range from rest, in turn
 FORCE = np.array([0.05, 0.02, -0.03, 0.0, 0.0, 0.0])  # N
-FIXED = ('formulation', 'mesh', 'steps', 'rods')  # keys that are left out
+FIXED = ('mesh', 'rods')  # keys that are left out
 RAMP = 1e-4  # of a rod: what is shorter is a jump
 LENGTH = 0.1  # m: puts forces and moments of a stiffness on one scale
 
 
-def meshed(name: str, formulation: str, pieces: int) -> Robot:
-    """Return a robot whose rods, or their parts, all have so many pieces."""
+def meshed(name: str, elements: int) -> Robot:
+    """Return a robot whose rods, or their parts, all have so many elements."""
     file = find_robot_file(name)
     data = yaml.safe_load(file.read_text(encoding='utf-8'))
     network = data['models'].get('network') or {}
     kept = {k: v for k, v in network.items() if k not in FIXED}
-    mesh = split(
-        first_rod(load_robot(name).with_model('network')).curvature[:, 0],
-        pieces,
-        formulation == 'macro',
-    )
-    data['models']['network'] = kept | {'formulation': formulation, 'mesh': mesh}
+    rod = first_rod(load_robot(name).with_model('network'))
+    data['models']['network'] = kept | {'mesh': split(rod.curvature[:, 0], elements)}
     return Robot(describe_robot(data, str(file)), 'network')
 
 
@@ -58,17 +54,16 @@ def first_rod(robot: Robot) -> Any:
     return network.spec.rods[0]
 
 
-def split(at: np.ndarray, pieces: int, ramps: bool) -> list[float]:
-    """Return a mesh with so many pieces between jumps of the curvature, given as steep ramps.
+def split(at: np.ndarray, elements: int) -> list[float]:
+    """Return a mesh with so many elements between jumps of the curvature, given as steep ramps.
 
-    A ramp is a piece of its own (`ramps`), or there is a node in its middle.
+    There is a node in the middle of a ramp.
     """
-    short = [(a, b) for a, b in zip(at, at[1:], strict=False) if b - a < RAMP]
-    inner = [x for a, b in short for x in ((a, b) if ramps else (0.5 * (a + b),))]
+    inner = [0.5 * (a + b) for a, b in zip(at, at[1:], strict=False) if b - a < RAMP]
     parts = [0.0, *inner, 1.0]
     mesh = [0.0]
     for a, b in zip(parts, parts[1:], strict=False):
-        mesh += np.linspace(a, b, 2 if b - a < RAMP else pieces + 1)[1:].tolist()
+        mesh += np.linspace(a, b, elements + 1)[1:].tolist()
     return mesh
 
 
@@ -95,10 +90,10 @@ def relative(found: np.ndarray, right: np.ndarray) -> float:
 
 def errors(name: str) -> dict[str, Any]:
     """Return relative errors of the stiffness and errors of the tip [m] per mesh."""
-    tip, right = tip_and_stiffness(meshed(name, 'macro', FINE))
+    tip, right = tip_and_stiffness(meshed(name, FINE))
     found: dict[str, Any] = {'elements': [], 'stiffness': [], 'tip': []}
     for count in MESHES:
-        robot = meshed(name, 'elements', count)
+        robot = meshed(name, count)
         there, stiff = tip_and_stiffness(robot)
         found['elements'].append(len(first_rod(robot).fractions) - 1)
         found['stiffness'].append(relative(stiff, right))

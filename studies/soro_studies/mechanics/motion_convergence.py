@@ -27,7 +27,7 @@ from soro_studies.system.measured_section import keep_values
 
 ROBOTS = {'stiff_flop': 0.3, 'soft_parallel': 0.15}  # part of the ranges
 STEPS = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)  # s
-MESHES = (2, 4, 8, 16)  # elements of an integrated piece
+MESHES = (2, 4, 8, 16)  # elements of a rod
 RAMP, END = 0.2, 0.6  # s
 MESH, STEP = 4, 2e-3  # where the other is varied
 REFERENCE = 8  # times finer in time; twice along the rods
@@ -97,7 +97,7 @@ def section(found: dict[str, Any]) -> str:
         '## In motion',
         '',
         f'Written on {date.today()}: largest error of the tip in mm over {END:g} s, of steps with '
-        f'{MESH} elements an integrated piece, and of elements with {1e3 * STEP:g} ms.',
+        f'{MESH} elements a rod, and of elements with {1e3 * STEP:g} ms.',
         '',
         '![errors over step and elements](../img/convergence_motion.png)',
         '',

@@ -164,7 +164,7 @@ STEWART_GOUGH = (
             for i, angle in enumerate(PLATFORM_ANGLES)
         ),
     ),
-    Mutant('mesh of 6 steps', (Change('models.network.steps', value=6),)),
+    Mutant('mesh of 3 elements', (Change('models.network.mesh', value=3),)),
 )
 
 HAPTIC_5DOF = (

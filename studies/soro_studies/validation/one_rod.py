@@ -32,8 +32,7 @@ def _rows(load: Loader) -> list[Row]:
     """Return the rows: elastica, the circle of an end moment."""
     rods: dict[str, Callable[[Array], Array]] = {
         'Cosserat (ncm, 50 RK4 steps)': _segment,
-        'network, macro-element of 40 steps': partial(_network, macro=True, count=40),
-        'network, 400 two-node elements': partial(_network, macro=False, count=400),
+        'network, 400 two-node elements': partial(_network, count=400),
     }
     found = []
     for pull, along, across in ELASTICA:
@@ -90,21 +89,20 @@ def _segment(wrench: Array) -> Array:
     return q.tip
 
 
-def _network(wrench: Array, macro: bool, count: int) -> Array:
+def _network(wrench: Array, count: int) -> Array:
     """Return the tip of the rod as a network of one rod."""
     of = CrossSection(np.array([STIFF, STIFF, STIFF, BENDING, BENDING, 0.02]), 0.0, 1e-3)
     ends = tuple(
         EndSpec(b, np.eye(4), np.array([0.0, 0.0, 1.0]), np.eye(4), 'clamped', np.zeros((2, 3)))
         for b in ('ground', 'tip')
     )
-    pieces = np.array([0.0, 1.0]) if macro else np.linspace(0.0, 1.0, count + 1)
-    rod = RodSpec('rod', LENGTH, of, None, np.zeros((1, 4)), (ends[0], ends[1]), macro, pieces)
+    mesh = np.linspace(0.0, 1.0, count + 1)
+    rod = RodSpec('rod', LENGTH, of, None, np.zeros((1, 4)), (ends[0], ends[1]), mesh)
     bodies = (
         BodySpec('ground', np.eye(4), 0.0, np.zeros(3)),
         BodySpec('tip', None, 0.0, np.zeros(3)),
     )
-    steps = count if macro else 1
-    solver = Equilibrium(build_layout(NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4), steps), 0))
+    solver = Equilibrium(build_layout(NetworkSpec(bodies, (rod,), (), 'tip', np.eye(4)), 0))
     problem = Problem(np.zeros(0), LoadCase(wrench))
     outcome = solver.solve(problem, np.zeros(0), None)
     if not outcome.converged:

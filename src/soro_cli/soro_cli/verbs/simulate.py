@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('-n', '--namespace', help='which robot, in a bag of several')
     parser.add_argument('--duration', help="default: 2s, or the bag's")
     parser.add_argument('--step', default='1ms', help='of the integration, default: 1ms')
-    parser.add_argument('--elements', type=int, help='of every integrated piece of a rod')
+    parser.add_argument('--elements', type=int, help='of every rod')
     parser.add_argument('--emulated', action='store_true', help='the emulated body of the file')
     parser.add_argument('-o', '--output', type=Path, help='default: out/simulations/ROBOT')
     parser.add_argument('--record', type=Path, metavar='BAG', help='write what soro view plays')

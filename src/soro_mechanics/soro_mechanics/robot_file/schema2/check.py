@@ -14,6 +14,9 @@ from soro_mechanics.robot_file.schema2.key import Key, Table, Variants
 from soro_mechanics.robot_file.section import Section
 
 
+GONE = ('steps', 'formulation')  # of networks, before their rods were two-node elements only
+
+
 def check_table(section: Section, item: Table | Variants) -> None:
     """Refuse whatever a table does not know. Raises RobotFileError."""
     if isinstance(item, Variants):
@@ -109,9 +112,12 @@ def _count(section: Section, name: str) -> int:
 
 
 def _refuse_physical(section: Section, item: Table) -> None:
-    """Refuse a property of the body under a model, saying where it belongs."""
+    """Refuse a property of the body under a model, saying where it belongs, and keys of before."""
     for name in section.keys:
         if name not in item:
+            if name in GONE and section.path.startswith('models.network'):
+                remedy = 'rods are two-node elements now; remove it and write mesh: 14'
+                raise section.error(name, remedy)
             homes = [x for x in _homes(tables.TOP['body'], 'body') if x.rpartition('.')[2] == name]
             if homes:
                 where = ' or '.join(dict.fromkeys(homes))

@@ -336,7 +336,7 @@ _MESH: Table = {
         WHOLE,
         NUMBERS,
         table({'tolerance': q('m'), 'pieces': WHOLE, 'grading': NUMBER}),
-        about='pieces of a rod',
+        about='elements of a rod',
     )
 }
 MODEL: dict[str, Table] = {
