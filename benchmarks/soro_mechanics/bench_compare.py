@@ -209,9 +209,7 @@ def main():
         rows, best = ours(case)
         rows += peers(case, best)
         tables[case] = rows
-        print(
-            f'{case} cantilever: library, elements, error / length, time of a cold solve'
-        )
+        print(f'{case} cantilever: library, elements, error / length, time of a cold solve')
         for name, count, error, seconds in rows:
             print(f'  {name:14s} {count:5d}   {error / LENGTH:8.1e}   {seconds * 1e3:10.3f} ms')
         for line in ratios(rows):

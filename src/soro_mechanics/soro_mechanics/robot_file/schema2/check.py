@@ -13,7 +13,6 @@ from soro_mechanics.robot_file.schema2 import tables
 from soro_mechanics.robot_file.schema2.key import Key, Table, Variants
 from soro_mechanics.robot_file.section import Section
 
-
 GONE = ('steps', 'formulation')  # of networks, before their rods were two-node elements only
 
 
