@@ -93,7 +93,7 @@ def test_a_length_gives_way_by_its_force_over_the_stiffness_of_the_loop():
     bench.body.set_wrench(push)
     found, robot = bench.run(bench.rest, 6.0), bench.body.robot
     q = robot.forward(found, push)
-    needed = drive_efforts(robot.model_object.linearise_solution(q.state), found)
+    needed = drive_efforts(robot.model_object.linearise(q), found)
     assert np.abs(found - bench.rest).max() > 2e-5
     assert found - bench.rest == pytest.approx(-needed / 5e3, rel=0.02, abs=1e-6)
 
@@ -102,8 +102,8 @@ def test_what_motors_bear_needs_no_second_linearisation(monkeypatch):
     bench = Bench('stewart_gough', 'simulated', EmulatedBody)
     q = bench.body.configuration(bench.rest + 1e-3 * np.arange(6.0))
     model = bench.body.robot.model_object
-    needed = drive_efforts(model.linearise_solution(q.state), q.actuation)
-    monkeypatch.setattr(model, 'linearise_solution', None)
+    needed = drive_efforts(model.linearise(q), q.actuation)
+    monkeypatch.setattr(model, 'linearise', None)
     assert reaction(bench.body, q) == pytest.approx(needed, rel=1e-12)
     assert np.abs(needed).max() > 1e-3
 

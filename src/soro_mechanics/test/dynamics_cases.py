@@ -20,8 +20,8 @@ PRECISE = {'tolerance': 1e-11, 'rotary_inertia': False}
 def beam(elements=10, stiff=3e4, **kind):
     """A cantilever of two-node elements along z, with mass."""
     of = section(mass=MASS, shear=stiff, axial=stiff, **kind)
-    one = rod(of=of, macro=False, pieces=elements)
-    return NetworkSpec((ground(), body('tip')), (one,), (), 'tip', np.eye(4), 1)
+    one = rod(of=of, pieces=elements)
+    return NetworkSpec((ground(), body('tip')), (one,), (), 'tip', np.eye(4))
 
 
 def swing(spec, duration, step, wrench, start=None, gravity=STILL, tolerance=None, **options):
@@ -51,11 +51,11 @@ def flight(
 ):
     """Let a rod with a body at each end fly; return its stepper and what happened at each step."""
     first, second = end('other'), tip or end('tip')
-    one = rod(first=first, second=second, of=of, macro=False, pieces=elements, length=length)
+    one = rod(first=first, second=second, of=of, pieces=elements, length=length)
     inertia = 1e-6 * np.diag([2.0, 3.0, 4.0])
     ends = [body(name, mass=0.01, centre=centre) for name in ('other', 'tip')]
     ends = [type(b)(b.name, b.pose, b.mass, b.centre, inertia) for b in ends]
-    spec = NetworkSpec((ground(), *ends), (one,), (), 'tip', np.eye(4), 1)
+    spec = NetworkSpec((ground(), *ends), (one,), (), 'tip', np.eye(4))
     stepper = Stepper(spec, NOTHING, Options(**{**PRECISE, 'retardation': 0.0, **options}))
     x = stepper.inputs_at(NOTHING, LoadCase())
     state = new_state(stepper.layout.structure)

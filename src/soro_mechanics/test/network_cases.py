@@ -65,8 +65,7 @@ def rod(
     length=LENGTH,
     of=None,
     curvature=(0.0, 0.0, 0.0),
-    macro=True,
-    pieces=1,
+    pieces=14,
 ):
     return RodSpec(
         name,
@@ -75,13 +74,12 @@ def rod(
         None,
         np.array([[0.0, *curvature]]),
         (end('ground') if first is None else first, end('tip') if second is None else second),
-        macro,
         np.linspace(0.0, 1.0, pieces + 1),
     )
 
 
-def cantilever(steps=20, **kind):
-    return NetworkSpec((ground(), body('tip')), (rod(**kind),), (), 'tip', np.eye(4), steps)
+def cantilever(**kind):
+    return NetworkSpec((ground(), body('tip')), (rod(**kind),), (), 'tip', np.eye(4))
 
 
 def problem(wrench=None, gravity=None, actuation=(), loads=()):
@@ -106,7 +104,7 @@ TENDON_ROD = np.array([300.0, 300.0, 900.0, 5e-3, 5e-3, 4e-3])  # stiffness
 TENDON_LENGTH = 0.2
 
 
-def tendon_rod(places, macro=True, mesh=16, kind='tension', soft=0.0, mass=0.0):
+def tendon_rod(places, mesh=16, kind='tension', soft=0.0, mass=0.0):
     """A soft cantilever with tendons at places (x, y [m], end as a fraction of the length)."""
     k = TENDON_ROD
     of = section(mass, shear=k[0], axial=k[2], bending=(k[3], k[4]), torsion=k[5])
@@ -114,8 +112,8 @@ def tendon_rod(places, macro=True, mesh=16, kind='tension', soft=0.0, mass=0.0):
         DriveSpec(i, 0, kind, hole=np.array([x, y]), span=(0.0, end), soft=soft)
         for i, (x, y, end) in enumerate(places)
     )
-    arm = rod(length=TENDON_LENGTH, of=of, macro=macro, pieces=1 if macro else mesh)
-    return NetworkSpec((ground(), body('tip')), (arm,), drives, 'tip', np.eye(4), mesh)
+    arm = rod(length=TENDON_LENGTH, of=of, pieces=mesh)
+    return NetworkSpec((ground(), body('tip')), (arm,), drives, 'tip', np.eye(4))
 
 
 def bvp_tip(weight, force, curvature, k, length):

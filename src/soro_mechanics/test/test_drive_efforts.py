@@ -92,7 +92,7 @@ def test_a_drive_bears_what_its_motion_adds_to_the_energy(name):
     share = np.random.default_rng(3).uniform(0.02, 0.08, len(rest))
     at = np.clip(rest + share * (high - low), low, high)
     q = robot.forward(at)
-    still = drive_efforts(robot.model_object.linearise_solution(q.state), at)
+    still = drive_efforts(robot.model_object.linearise(q), at)
     moving = stepper(robot, q, Options(elements=16))
     now = drive_efforts(moving, at)
     meter, slopes = EnergyMeter(moving), []

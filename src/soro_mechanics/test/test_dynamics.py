@@ -274,7 +274,7 @@ def test_actuators_put_in_what_is_stored_and_lost():
     """A four-bar of two rods and a bar: motor, fed length, rest strain, tension; all at once."""
     of = section(mass=MASS, shear=3e3, axial=3e3)
     tilted = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
-    left = rod('left', end('ground', motor_axis=(0, 1, 0)), of=of, macro=False, pieces=6)
+    left = rod('left', end('ground', motor_axis=(0, 1, 0)), of=of, pieces=6)
     left = type(left)(
         **{
             **left.__dict__,
@@ -286,7 +286,6 @@ def test_actuators_put_in_what_is_stored_and_lost():
         end('ground', pose((0.1, 0, 0)), 'revolute', tilted),
         end('tip', pose((0.1, 0, 0)), 'spherical'),
         of=of,
-        macro=False,
         pieces=6,
     )
     drives = (
@@ -296,7 +295,7 @@ def test_actuators_put_in_what_is_stored_and_lost():
         DriveSpec(3, 0, 'tension', hole=np.array([2e-3, 1e-3])),
     )
     heavy = type(body('tip'))('tip', None, 0.02, np.array([0.05, 0, 0]), 1e-6 * np.eye(3))
-    spec = NetworkSpec((ground(), heavy), (left, right), drives, 'tip', np.eye(4), 1)
+    spec = NetworkSpec((ground(), heavy), (left, right), drives, 'tip', np.eye(4))
     rest, most = np.array([0.0, LENGTH, 0.0, 0.0]), np.array([0.3, 0.03, 0.02, 2.0])
 
     def drive(t):
@@ -370,11 +369,11 @@ def wound():
     of = section(mass=MASS, shear=3e4, axial=3e4)
     far = end('ground', pose((0.0, 0.0, 2.0 * LENGTH)))
     halves = [
-        rod(n, *ends, of=of, macro=False, pieces=4)
+        rod(n, *ends, of=of, pieces=4)
         for n, ends in (('near', (end('ground'), end('tip'))), ('far', (end('tip'), far)))
     ]
     drives = (DriveSpec(0, 0, 'angle'),)
-    spec = NetworkSpec((ground(), body('tip')), tuple(halves), drives, 'tip', np.eye(4), 1)
+    spec = NetworkSpec((ground(), body('tip')), tuple(halves), drives, 'tip', np.eye(4))
     stepper = Stepper(spec, np.zeros(1), Options(**PRECISE, retardation=5e-3))
     stepper.rest(np.zeros(1), LoadCase())
     return stepper
@@ -462,8 +461,8 @@ def test_short_steps_of_a_heavy_body_on_a_feeble_thread_end_where_round_off_does
     of = section(mass=1e-4, shear=0.1, axial=0.1, bending=(1e-5, 1e-5), torsion=1e-5)
     heavy = body('tip', mass=1.0)
     heavy = type(heavy)('tip', None, 1.0, np.zeros(3), 1e-3 * np.eye(3))
-    one = rod(of=of, macro=False, pieces=2)
-    spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4), 1)
+    one = rod(of=of, pieces=2)
+    spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4))
     stepper = Stepper(spec, NOTHING, Options(retardation=0.0))
     stepper.rest(NOTHING, LoadCase())
     for _ in range(20):

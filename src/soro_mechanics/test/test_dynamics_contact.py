@@ -29,8 +29,8 @@ def tethered(solids, **options):
     of = section(shear=AXIAL, axial=AXIAL, bending=(1e-4, 1e-4), torsion=1e-4)
     heavy = body('tip', mass=MASS)
     heavy = type(heavy)('tip', None, MASS, np.zeros(3), 1e-4 * np.eye(3))
-    one = rod(of=of, macro=False, pieces=1)
-    spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4), 1)
+    one = rod(of=of, pieces=1)
+    spec = NetworkSpec((ground(), heavy), (one,), (), 'tip', np.eye(4))
     given = {'tolerance': 1e-5, 'retardation': 0.0, 'rotary_inertia': False, **options}
     stepper = Stepper(spec, NOTHING, Options(solids=solids, **given))
     stepper.rest(NOTHING, LoadCase())

@@ -20,8 +20,8 @@ AXIAL, BRANCH, RELAXATION = 300.0, 2.0, 0.05
 
 def viscous():
     """Return a stepper of a rod along z that is next to massless, with a branch."""
-    one = rod(of=section(mass=1e-5, shear=AXIAL, axial=AXIAL), macro=False, pieces=2)
-    spec = NetworkSpec((ground(), body('tip')), (one,), (), 'tip', np.eye(4), 1)
+    one = rod(of=section(mass=1e-5, shear=AXIAL, axial=AXIAL), pieces=2)
+    spec = NetworkSpec((ground(), body('tip')), (one,), (), 'tip', np.eye(4))
     options = Options(
         tolerance=1e-9,
         retardation=0.0,
@@ -88,8 +88,8 @@ def falling(events, **options):
     """Let a heavy tip fall that next to nothing holds."""
     of = section(shear=1e-3, axial=1e-3, bending=(1e-4, 1e-4), torsion=1e-4)
     tip = type(body('tip'))('tip', None, 0.1, np.zeros(3), 1e-4 * np.eye(3))
-    one = rod(of=of, macro=False, pieces=1)
-    spec = NetworkSpec((ground(), tip), (one,), (), 'tip', np.eye(4), 1)
+    one = rod(of=of, pieces=1)
+    spec = NetworkSpec((ground(), tip), (one,), (), 'tip', np.eye(4))
     given = {'tolerance': 1e-5, 'retardation': 0.0, 'rotary_inertia': False}
     stepper = Stepper(spec, NOTHING, Options(**given, **options))
     stepper.rest(NOTHING, LoadCase())

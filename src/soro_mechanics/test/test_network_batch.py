@@ -15,15 +15,8 @@ from soro_mechanics.analysis.workspace import sample_actuations
 from soro_mechanics.core.configuration import LoadCase
 from soro_mechanics.core.status import Warnings
 from soro_mechanics.models.network import batch as batch_module
-from soro_mechanics.models.network.batch import (
-    chebyshev_terms,
-    divided,
-    move_between,
-    polynomial_powers,
-)
+from soro_mechanics.models.network.batch import chebyshev_terms, polynomial_powers
 from soro_mechanics.models.network.drive_values import driven_many, driven_ranges, driven_values
-from soro_mechanics.models.network.equilibrium import Equilibrium
-from soro_mechanics.models.network.linearisation import cut_state
 
 EXAMPLES = Path(__file__).resolve().parents[3] / 'config' / 'robots' / 'examples'
 FREE = np.zeros(6)
@@ -173,18 +166,6 @@ def test_few_samples_are_not_worth_a_fit(robot):
         robot.with_model('network').model_object.batch(LoadCase(FREE, (), robot.gravity), 50)
         is None
     )
-
-
-def test_the_divided_network_has_the_same_solution(robot):
-    q = robot.forward([20e3, 150e3, 90e3])
-    solution, layout = q.state, q.state.equilibrium.layout
-    fine = divided(layout)
-    assert fine.structure.counts.pieces > layout.structure.counts.pieces
-    state = cut_state(layout, fine, solution.state, solution.shape)
-    solver = Equilibrium(fine)
-    found = solver.newton(solver.inputs(solution.problem), state)
-    assert found.iterations == 0 and found.residual < 1e-9
-    assert np.abs(move_between(fine, state, state)).max() < 1e-12
 
 
 def test_driven_values_of_many(robot):

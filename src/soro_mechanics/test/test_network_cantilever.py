@@ -35,43 +35,33 @@ def tip(spec, **what):
 @pytest.mark.parametrize(('load', 'along', 'across'), ELASTICA)
 def test_elastica(load, along, across):
     force = load * BENDING / LENGTH**2
-    found = tip(cantilever(steps=40, of=STIFF), wrench=[force, 0, 0, 0, 0, 0])
+    found = tip(cantilever(pieces=60, of=STIFF), wrench=[force, 0, 0, 0, 0, 0])
     np.testing.assert_allclose(found[:3, 3] / LENGTH, [across, 0.0, along], atol=3e-7)
 
 
-@pytest.mark.parametrize('kind', [{'macro': True}, {'macro': False, 'pieces': 30}])
-def test_end_moment_closes_a_circle(kind):
+def test_end_moment_closes_a_circle():
+    """An arc of constant strain is exact for elements."""
     moment = 2.0 * np.pi * BENDING / LENGTH
-    steps = 60
-    found = tip(cantilever(steps=steps, of=STIFF, **kind), wrench=[0, 0, 0, 0, moment, 0])
-    # an arc of constant strain is exact for elements; RK4 has its error
-    np.testing.assert_allclose(found, np.eye(4), atol=2e-5 if kind['macro'] else 1e-7)
+    found = tip(cantilever(pieces=30, of=STIFF), wrench=[0, 0, 0, 0, moment, 0])
+    np.testing.assert_allclose(found, np.eye(4), atol=1e-7)
 
 
-def tips_under_load(counts, macro):
+def tips_under_load(counts):
     load = [0.4, -0.3, -0.2, 0.02, 0.01, 0.03]
     tips = []
     for n in counts:
-        kind = {'steps': n} if macro else {'pieces': n, 'macro': False, 'steps': 1}
-        spec = cantilever(curvature=(1.0, 2.0, 0.5), of=section(shear=900.0, axial=1500.0), **kind)
+        of = section(shear=900.0, axial=1500.0)
+        spec = cantilever(curvature=(1.0, 2.0, 0.5), of=of, pieces=n)
         tips.append(tip(spec, wrench=load))
     return tips
 
 
-@pytest.mark.parametrize(
-    ('macro', 'counts', 'order'), [(True, (6, 12, 24, 192), 4.0), (False, (10, 20, 40, 640), 2.0)]
-)
-def test_order_of_convergence(macro, counts, order):
-    *coarse, best = tips_under_load(counts, macro)
+def test_order_of_convergence():
+    """Bent and twisted out of a plane by the load: second order."""
+    *coarse, best = tips_under_load((10, 20, 40, 640))
     errors = [np.abs(t - best).max() for t in coarse]
     slopes = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-    assert slopes[-1] == pytest.approx(order, abs=0.35)
-
-
-def test_both_formulations_converge_to_each_other():
-    (macro,) = tips_under_load([80], True)
-    (elements,) = tips_under_load([640], False)
-    np.testing.assert_allclose(elements, macro, atol=3e-6)
+    assert slopes[-1] == pytest.approx(2.0, abs=0.35)
 
 
 def test_heavy_precurved_rod_against_collocation():
@@ -81,30 +71,23 @@ def test_heavy_precurved_rod_against_collocation():
     gravity = np.array([1.0, 2.0, -9.0])
     of = section(mass=0.05, shear=900.0, axial=1500.0, bending=(0.03, 0.05))
     where, rotation = bvp_tip(0.05 * gravity, load, curvature, k, LENGTH)
-    for kind, tolerance in (
-        ({'steps': 60}, 1e-7),
-        ({'macro': False, 'pieces': 300, 'steps': 1}, 2e-5),
-    ):
-        spec = cantilever(curvature=curvature, of=of, **kind)
-        found = tip(spec, wrench=load, gravity=gravity)
-        np.testing.assert_allclose(found[:3, 3], where, atol=tolerance * LENGTH)
-        np.testing.assert_allclose(found[:3, :3], rotation, atol=tolerance)
+    found = tip(cantilever(curvature=curvature, of=of, pieces=300), wrench=load, gravity=gravity)
+    np.testing.assert_allclose(found[:3, 3], where, atol=2e-5 * LENGTH)
+    np.testing.assert_allclose(found[:3, :3], rotation, atol=2e-5)
 
 
-@pytest.mark.parametrize('kind', [{'macro': True}, {'macro': False, 'pieces': 12}])
-def test_objectivity(kind):
+def test_objectivity():
     """The same robot elsewhere, loads turned with it: the same strains."""
     turn = lie.se3_exp([0.3, -0.2, 0.5, 1.0, -2.0, 0.7])
     load = np.array([0.4, -0.3, -0.2, 0.02, 0.01, 0.03])
     moved = np.concatenate([turn[:3, :3] @ load[:3], turn[:3, :3] @ load[3:]])
-    at_home = tip(cantilever(curvature=(1.0, 2.0, 0.5), **kind), wrench=load)
+    at_home = tip(cantilever(curvature=(1.0, 2.0, 0.5)), wrench=load)
     there = NetworkSpec(
         (ground(), body('tip')),
-        (rod(first=end('ground', turn), curvature=(1.0, 2.0, 0.5), **kind),),
+        (rod(first=end('ground', turn), curvature=(1.0, 2.0, 0.5)),),
         (),
         'tip',
         np.eye(4),
-        20,
     )
     np.testing.assert_allclose(tip(there, wrench=moved), turn @ at_home, atol=1e-8)
 
@@ -114,7 +97,7 @@ def test_weight_of_a_body_at_its_centre_of_mass():
     mass, offset, gravity = 0.05, np.array([0.03, 0.01, 0.02]), np.array([0.0, -3.0, -9.0])
     spec = cantilever()
     heavy = NetworkSpec(
-        (ground(), body('tip', None, mass, offset)), spec.rods, (), 'tip', np.eye(4), 20
+        (ground(), body('tip', None, mass, offset)), spec.rods, (), 'tip', np.eye(4)
     )
     found = tip(heavy, gravity=gravity)
     arm = found[:3, :3] @ offset
@@ -126,7 +109,7 @@ def test_weight_of_a_body_at_its_centre_of_mass():
 def test_tip_frame_may_lie_off_the_body():
     offset = pose((0.0, 0.02, 0.03), lie.so3_exp([0.2, 0.0, 0.4]))
     spec = cantilever()
-    moved = NetworkSpec(spec.bodies, spec.rods, (), 'tip', offset, 20)
+    moved = NetworkSpec(spec.bodies, spec.rods, (), 'tip', offset)
     force = np.array([0.3, 0.0, -0.2])
     found = tip(moved, wrench=[*force, 0, 0, 0])
     at_body = found @ np.linalg.inv(offset)
@@ -140,7 +123,7 @@ def test_tip_frame_may_lie_off_the_body():
 def test_coarse_elements_converge_in_a_few_steps(pieces, stiffness):
     """The tolerance knows the round-off of stiff elements, however long they are."""
     of = section(shear=stiffness, axial=stiffness)
-    spec = cantilever(steps=1, macro=False, pieces=pieces, of=of)
+    spec = cantilever(pieces=pieces, of=of)
     _, outcome = solve(spec, wrench=[0.1, 0, 0.05, 0, 0.01, 0])
     assert outcome.converged
     assert outcome.iterations <= 10

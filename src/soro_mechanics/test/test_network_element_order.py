@@ -133,13 +133,13 @@ RODS = {
 UNIT = np.array([1.0, 1.0, 1.0, LENGTH, LENGTH, LENGTH])
 
 
-def rod_of(of, taper, curvature, stretch, pieces, macro=False):
+def rod_of(of, taper, curvature, stretch, pieces):
     """Return one clamped rod; a drive stretches it."""
     fractions = np.linspace(0.0, 1.0, pieces + 1)
     ends = (end('ground'), end('tip'))
-    rod = RodSpec('rod', LENGTH, of, taper, curvature, ends, macro, fractions)
+    rod = RodSpec('rod', LENGTH, of, taper, curvature, ends, fractions)
     drive = DriveSpec(0, 0, 'stretch', shift=np.array([0, 0, 1.0, 0, 0, 0]), offset=-1.0)
-    return NetworkSpec((ground(), body('tip')), (rod,), (drive,), 'tip', np.eye(4), 1), stretch
+    return NetworkSpec((ground(), body('tip')), (rod,), (drive,), 'tip', np.eye(4)), stretch
 
 
 def compliance(spec, stretch, wrench):

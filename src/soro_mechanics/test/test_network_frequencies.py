@@ -19,8 +19,8 @@ STIFF = {'shear': 1e7, 'axial': 1e7}
 
 
 def linear_of(length=LENGTH, mass=MASS, drives=(), actuation=(), **load):
-    beam = rod(length=length, of=section(mass=mass, **STIFF), macro=False, pieces=60)
-    spec = NetworkSpec((ground(), body('tip')), (beam,), drives, 'tip', np.eye(4), 1)
+    beam = rod(length=length, of=section(mass=mass, **STIFF), pieces=60)
+    spec = NetworkSpec((ground(), body('tip')), (beam,), drives, 'tip', np.eye(4))
     solver, outcome = solve(spec, len(actuation), actuation, actuation=actuation, **load)
     assert outcome.converged
     x = solver.inputs(problem(actuation=actuation, **load))

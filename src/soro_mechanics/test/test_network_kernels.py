@@ -11,18 +11,12 @@ from numpy.testing import assert_allclose
 import pytest
 
 from soro_mechanics import load_robot
-from soro_mechanics.models.network.forward_network import on_cut
 from soro_mechanics.models.network.kernels import (
     element_flexibility_kernels as flexibility_kernels,
 )
-from soro_mechanics.models.network.kernels import (
-    element_kernels,
-    element_strain_kernels,
-    lane_kernels,
-    piece_kernels,
-)
+from soro_mechanics.models.network.kernels import element_kernels, element_strain_kernels
 from soro_mechanics.models.network.kernels import element_lane_kernels as elements
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,
@@ -214,68 +208,6 @@ def test_log_coefficients_join_and_match_differences():
             assert ddb == pytest.approx((up[1] - down[1]) / (2 * h), rel=1e-5)
 
 
-def lanes(wrench, weight, steps=40, length=0.5):
-    """Integrate one piece (lane 0) and return its state, load and table."""
-    load = np.zeros((lane_kernels.LOAD, 8))
-    load[:6] = wrench[:, None]
-    load[6:9] = weight[:, None]
-    load[9] = length / steps
-    table = np.zeros((2 * steps + 1, lane_kernels.TABLE, 8))
-    table[:, 2] = 1.0
-    table[:, 3] = 0.4
-    table[:, 6:9] = np.array([1e-3, 2e-3, 5e-4])[:, None]
-    table[:, 9:12] = np.array([30.0, 20.0, 40.0])[:, None]
-    table[:, 12] = 0.1
-    drive = lane_kernels.unit_drive(True, 0)
-    work = np.zeros((4, (lane_kernels.BASE + lane_kernels.COLUMN * 9) * lane_kernels.LANES))
-    load, table = load.ravel(), table.reshape(2 * steps + 1, -1)
-    columns = lane_kernels.Variation(9, drive, np.zeros(9 * 48), True)
-    path = np.zeros((steps + 1, 0))
-    lane_kernels.integrate_lanes(load, table, steps, columns, work, path, 8)
-    return work[0], load, table
-
-
-def condensed(ga, gb, wrench, gravity):
-    """Force and tangent of a heavy integrated piece, its wrench iterated to closure."""
-    h = np.linalg.inv(ga) @ gb
-    c, force, raw = np.zeros(6), np.zeros(12), np.zeros(12)
-    tangent, params = np.zeros((12, 12)), np.zeros((12, 1))
-    for _ in range(12):
-        y, load, table = lanes(wrench, ga[:3, :3].T @ gravity)
-        piece = piece_kernels.Piece(y, load, 0, h, True, 0, 1.0, 0.0, False)
-        work = np.zeros((64, 32))
-        piece_kernels.condense_piece(piece, table[-1], work, c, force, tangent, params)
-        piece_kernels.end_forces(y, load, 0, h, raw)
-        wrench = -force[:6]
-    assert np.abs(c).max() < 1e-12
-    return wrench, raw.copy(), tangent
-
-
-def test_integrated_piece_force_balance_and_tangent():
-    """The condensed tangent is that of the forces with the closure kept, weight included."""
-    rng = np.random.default_rng(5)
-    gravity = np.array([3.0, -6.0, -20.0])
-    ga = lie.se3_exp(rng.normal(size=6))
-    start = np.array([0.2, -0.1, 0.3, 0.01, 0.03, -0.02])
-    y, _, _ = lanes(start, ga[:3, :3].T @ gravity)
-    h = np.eye(4)
-    h[:3, :3], h[:3, 3] = y[:72].reshape(9, 8)[:, 0].reshape(3, 3), y[72:96].reshape(3, 8)[:, 0]
-    gb = ga @ h
-    wrench, force, tangent = condensed(ga, gb, start, gravity)
-    np.testing.assert_allclose(wrench, start, atol=1e-10)
-    step = 1e-6
-    for j in range(12):
-        eta = step * np.eye(12)[j]
-        up = condensed(ga @ lie.se3_exp(eta[:6]), gb @ lie.se3_exp(eta[6:]), wrench, gravity)
-        down = condensed(ga @ lie.se3_exp(-eta[:6]), gb @ lie.se3_exp(-eta[6:]), wrench, gravity)
-        slope = (up[1] - down[1]) / (2 * step)
-        # the variation is integrated by the same RK4, not differentiated: fourth order apart
-        np.testing.assert_allclose(slope, tangent[:, j], atol=2e-5 * np.abs(tangent).max())
-    # both ends carry the weight
-    total = ga[:3, :3] @ force[:3] + gb[:3, :3] @ force[6:9]
-    np.testing.assert_allclose(total, -0.1 * 0.5 * gravity, atol=1e-9)
-
-
 def test_small_elimination():
     rng = np.random.default_rng(0)
     for n in (1, 3, 6):
@@ -406,7 +338,7 @@ def test_a_rod_held_at_its_first_end_is_eliminated_as_all_of_its_matrix_is(name,
     low, high = robot.limits.T
     q = robot.forward(low + 0.3 * (high - low), [0.05, 0.02, -0.04, 1e-3, 2e-3, -1e-3])
     solution = q.state
-    layout, x, state = on_cut(solution)
+    layout, x, state = solution.equilibrium.layout, solution.inputs, solution.state
     s, w = layout.structure, layout.work()
     evaluate(s, x, state, w, True, True, LANES)
     for gradient, inspect in ((False, False), (False, True), (True, True)):
@@ -502,12 +434,12 @@ def test_no_residual_with_a_value_that_is_not_a_number_is_small():
     assert evaluate(s, x, state, w, True, True, LANES) < 1e-6
     w.closure[:] = np.nan
     assert np.isnan(residual(s, x, state, w))
-    for place in np.ndindex(s.counts.rods, 6):  # the rods, each of one piece
+    for place in np.ndindex(s.counts.pieces, 6):
         w.closure[:] = 0.0
         w.closure[place] = np.nan
         assert np.isnan(residual(s, x, state, w)), place
     w.closure[:] = 0.0
-    for place in np.ndindex(s.counts.rods, 6):
+    for place in np.ndindex(s.counts.pieces, 6):
         kept, w.raw[place[0], 6 + place[1]] = w.raw[place[0], 6 + place[1]], np.nan
         assert np.isnan(residual(s, x, state, w)), place
         w.raw[place[0], 6 + place[1]] = kept

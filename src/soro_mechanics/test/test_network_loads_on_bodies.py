@@ -19,9 +19,9 @@ AXES = [LoadAxes.BASE, LoadAxes.LOCAL]
 SOFT = section(shear=900.0, axial=1500.0)
 
 
-def one_rod(tip, macro=True, place=(0.0, 0.0, 0.0)):
-    held = rod(of=SOFT, second=end('tip', pose(place)), macro=macro, pieces=1 if macro else 20)
-    return NetworkSpec((ground(), body('tip')), (held,), (), 'tip', tip, 20 if macro else 1)
+def one_rod(tip, place=(0.0, 0.0, 0.0)):
+    held = rod(of=SOFT, second=end('tip', pose(place)), pieces=20)
+    return NetworkSpec((ground(), body('tip')), (held,), (), 'tip', tip)
 
 
 def platform(tip, joint='clamped'):
@@ -32,7 +32,7 @@ def platform(tip, joint='clamped'):
         place = pose([0.06 * np.cos(turn), 0.06 * np.sin(turn), 0.0])
         second = end('tip', place, joint)
         rods.append(rod(f'rod_{i}', end('ground', place), second, of=SOFT))
-    return NetworkSpec((ground(), body('tip')), tuple(rods), (), 'tip', tip, 20)
+    return NetworkSpec((ground(), body('tip')), tuple(rods), (), 'tip', tip)
 
 
 def place_of(spec, **load):
@@ -46,7 +46,6 @@ def place_of(spec, **load):
     'build',
     [
         one_rod,
-        lambda tip: one_rod(tip, macro=False),
         # the origin is on the line from the tip to the end of the rod
         lambda tip: one_rod(tip, place=-0.3 * TIP[:3, 3]),
         platform,
@@ -65,7 +64,7 @@ def test_the_tangent_is_that_of_the_body(axes):
     loads = [Load(WRENCH, 'tip', axes=axes)]
     tangents = []
     for tip in (np.eye(4), TIP):
-        solver, outcome = solve(one_rod(tip, macro=False), loads=loads)
+        solver, outcome = solve(one_rod(tip), loads=loads)
         work = solver.layout.work()
         x = solver.inputs(problem(loads=loads))
         linear = Linearisation(solver.layout, x, outcome.state, work)

@@ -42,13 +42,13 @@ body:
 drives:
 {drives}
 models:
-  network: {{rods: {{upper: {{formulation: {formulation}}}}}}}
+  network: {{}}
 """
 
 
 @pytest.fixture
 def robot(tmp_path):
-    def make(count, formulation):
+    def make(count):
         drives, chambers = '', ''
         for i in range(count):
             drives += (
@@ -60,7 +60,7 @@ def robot(tmp_path):
                 f'    muscle_{i}: {{rods: [upper], '
                 f'parts: [{{area: {10 + i} mm^2, position: {x:.3f} {y:.3f} mm}}]}}\n'
             )
-        text = ROBOT.format(drives=drives, chambers=chambers, formulation=formulation)
+        text = ROBOT.format(drives=drives, chambers=chambers)
         file = tmp_path / 'muscles.yaml'
         file.write_text(text)
         return load_robot(file)
@@ -68,9 +68,8 @@ def robot(tmp_path):
     return make
 
 
-@pytest.mark.parametrize('formulation', ['macro', 'elements'])
-def test_jacobian_of_as_many_as_there_may_be(robot, formulation):
-    arm = robot(MAX_STRAINS, formulation)
+def test_jacobian_of_as_many_as_there_may_be(robot):
+    arm = robot(MAX_STRAINS)
     p = np.linspace(5e3, 20e3, MAX_STRAINS)
     jacobian = arm.jacobian(arm.forward(p))
     step = 10.0
@@ -83,5 +82,5 @@ def test_jacobian_of_as_many_as_there_may_be(robot, formulation):
 
 def test_one_more_is_refused(robot):
     with pytest.raises(RobotFileError, match=f'at most {MAX_STRAINS}') as refused:
-        robot(MAX_STRAINS + 1, 'macro')
+        robot(MAX_STRAINS + 1)
     assert refused.value.path == f'body.chambers.muscle_{MAX_STRAINS}.rods'

@@ -18,7 +18,7 @@ LENGTH, BENDING = 10.0, 100.0
 def test_where_a_mesh_is_too_coarse_for_rotations_that_is_a_warning_and_no_error():
     section = {'shape': 'circle', 'radius': '3 mm', 'young': '5 MPa', 'poisson': 0.45}
     section |= {'density': '1100 kg/m^3', 'strain_limit': '60 %'}
-    robot = robot_of(section, '120 mm', [(0.0, None)], steps=8)
+    robot = robot_of(section, '120 mm', [(0.0, None)], mesh=8)
     for tension in (1.0, 2.0):
         q = robot.forward([tension])
         assert q.status.converged
@@ -65,13 +65,13 @@ def rolled(turns, **mesh):
 
 @pytest.mark.parametrize('turns', [2, 4])
 def test_a_rod_that_is_rolled_up_says_that_its_mesh_is_coarse(turns):
-    q, right = rolled(turns)
+    q, right = rolled(turns, mesh=4)
     error = np.linalg.norm(q.tip[:3, 3] - right)
     assert error > COARSE * LENGTH
     assert q.status.mesh_error == pytest.approx(error, rel=0.2)
     assert Warnings.COARSE_MESH in q.status.warnings
-    assert 'raise models.network.steps' in q.status.message
-    fine, right = rolled(turns, steps=128)
+    assert 'raise models.network.mesh' in q.status.message
+    fine, right = rolled(turns, mesh=128)
     assert np.linalg.norm(fine.tip[:3, 3] - right) < COARSE * LENGTH
     assert Warnings.COARSE_MESH not in fine.status.warnings
 
@@ -80,8 +80,8 @@ def test_two_tight_tendons_say_that_their_mesh_is_coarse():
     """10 N on each of two tendons: 0.42 mm of 400 mm; 3 N: hundredths."""
     wire = {'shape': 'circle', 'radius': '0.7 mm', 'young': '54 GPa', 'poisson': 0.3}
     places = [(90, '200 mm'), (-30, '200 mm'), (210, '200 mm'), (90, ''), (-30, ''), (210, '')]
-    arm = robot_of(wire, '400 mm', places)
-    fine = robot_of(wire, '400 mm', places, steps=128)
+    arm = robot_of(wire, '400 mm', places, mesh=16)
+    fine = robot_of(wire, '400 mm', places, mesh=128)
     pulls = np.array([10.0, 0.0, 0.0, 10.0, 0.0, 0.0])
     q, right = arm.forward(pulls), fine.forward(pulls)
     error = np.linalg.norm(q.tip[:3, 3] - right.tip[:3, 3])
@@ -112,7 +112,7 @@ def test_the_estimate_is_that_of_a_much_finer_mesh(name):
         error = np.linalg.norm(q.tip[:3, 3] - right.tip[:3, 3])
         solution = q.state
         check = robot.model_object.mesh_check(solution.equilibrium)
-        found = check.error(solution.problem, solution.state, solution.shape)
+        found = check.error(solution.problem, solution.state)
         assert found == pytest.approx(error, rel=0.35)
         assert (found > check.limit) == (Warnings.COARSE_MESH in q.status.warnings)
 
@@ -122,10 +122,7 @@ def test_elements_bent_out_of_a_plane_are_not_called_fine_enough():
     stiff = {'axial': '10 kN', 'shear': '10 kN', 'bending_x': '100 N m^2', 'torsion': '60 N m^2'}
     section = {'stiffness': stiff, 'radius': '10 mm', 'strain_limit': '100 %'}
     wrench = np.array([2.0, -2.5, -1.5, 20.0, 10.0, 12.0])
-    coarse, fine = (
-        robot_of(section, '10 m', formulation='elements', mesh=n).forward([0.0], wrench)
-        for n in (4, 64)
-    )
+    coarse, fine = (robot_of(section, '10 m', mesh=n).forward([0.0], wrench) for n in (4, 64))
     error = np.linalg.norm(coarse.tip[:3, 3] - fine.tip[:3, 3])
     assert error > COARSE * LENGTH
     assert Warnings.COARSE_MESH in coarse.status.warnings

@@ -10,7 +10,7 @@ from soro_mechanics import load_robot, RobotFileError
 from soro_mechanics.core.actuation_limits import extremes
 from soro_mechanics.models.network import meshing
 from soro_mechanics.models.network.arrays import new_state
-from soro_mechanics.models.network.description.schema import graded
+from soro_mechanics.models.network.description.schema import FEWEST, graded
 from soro_mechanics.models.network.equilibrium import Equilibrium
 from soro_mechanics.models.network.mesh_error import MeshCheck
 from soro_mechanics.robot_file.catalogue import find_robot_file
@@ -19,25 +19,21 @@ ARM = find_robot_file('config/robots/examples/tendon_arm.yaml')
 CHAIN = find_robot_file('config/robots/examples/planar_chain.yaml')
 
 
-def chain(tmp_path, mesh, formulation):
-    text = CHAIN.read_text().replace(
-        '  network: {}\n', f'  network:\n    formulation: {formulation}\n    mesh: {mesh}\n'
-    )
-    file = tmp_path / f'chain_{formulation}.yaml'
+def chain(tmp_path, mesh):
+    text = CHAIN.read_text().replace('  network: {mesh: 32}\n', f'  network: {{mesh: {mesh}}}\n')
+    file = tmp_path / 'chain.yaml'
     file.write_text(text)
     return load_robot(file)
 
 
-@pytest.mark.parametrize(
-    ('formulation', 'tolerance'), [('elements', 2e-3), ('macro', 1e-5), ('macro', 1e-7)]
-)
-def test_the_error_against_a_much_finer_mesh(tmp_path, formulation, tolerance):
-    robot = chain(tmp_path, f'{{tolerance: {tolerance * 1e3:g} mm}}', formulation)
+@pytest.mark.parametrize('tolerance', [2e-3, 1e-5, 1e-7])
+def test_the_error_against_a_much_finer_mesh(tmp_path, tolerance):
+    robot = chain(tmp_path, f'{{tolerance: {tolerance * 1e3:g} mm}}')
     report = robot.model_object.mesh
     assert report.tolerance == pytest.approx(tolerance)
     assert report.error <= report.tolerance
     (tmp_path / 'fine').mkdir()
-    fine = chain(tmp_path / 'fine', '80' if formulation == 'elements' else '10', formulation)
+    fine = chain(tmp_path / 'fine', '320')
     errors = []
     for actuation in extremes(robot.description).values():
         q = robot.forward(actuation)
@@ -52,14 +48,14 @@ def test_the_error_against_a_much_finer_mesh(tmp_path, formulation, tolerance):
 
 
 def test_a_tolerance_costs_no_more_than_it_must(tmp_path):
-    coarse = chain(tmp_path, '{tolerance: 1 mm}', 'macro').model_object
-    fine = chain(tmp_path, '{tolerance: 0.1 um}', 'macro').model_object
-    assert coarse.spec.steps < fine.spec.steps
+    coarse = chain(tmp_path, '{tolerance: 1 mm}').model_object
+    fine = chain(tmp_path, '{tolerance: 0.1 um}').model_object
+    assert len(coarse.spec.rods[0].fractions) < len(fine.spec.rods[0].fractions)
 
 
 def test_an_impossible_tolerance_is_refused(tmp_path):
     with pytest.raises(RobotFileError, match='cannot be met'):
-        chain(tmp_path, '{tolerance: 1.0e-9 um}', 'macro')
+        chain(tmp_path, '{tolerance: 1.0e-9 um}')
 
 
 def arm(tmp_path, most: str, tolerance: str = '0.02 mm', second: bool = False):
@@ -105,17 +101,18 @@ def test_finer_meshes_start_where_coarser_ones_agree(tmp_path, monkeypatch):
     )
     first = arm(tmp_path, '30 N', second=True).model_object
     warm, cases = len(cold), 15
-    meshes = 2 + int(np.log2(first.spec.steps / meshing.FIRST_STEPS))
+    meshes = 2 + int(np.log2((len(first.spec.rods[0].fractions) - 1) / FEWEST))
     assert warm < 0.5 * cases * meshes
     cold.clear()
-    monkeypatch.setattr(MeshCheck, 'between', lambda self, fine, *near: new_state(fine.structure))
+    monkeypatch.setattr(MeshCheck, 'between', lambda self, fine, _: new_state(fine.structure))
     again = arm(tmp_path, '30 N', second=True).model_object
-    assert len(cold) > warm and again.spec.steps == first.spec.steps
+    assert len(cold) > warm
+    assert len(again.spec.rods[0].fractions) == len(first.spec.rods[0].fractions)
     assert again.mesh.error == pytest.approx(first.mesh.error, rel=1e-4)
 
 
 def test_number_and_grading(tmp_path):
-    robot = chain(tmp_path, '{pieces: 9, grading: 3}', 'elements')
+    robot = chain(tmp_path, '{pieces: 9, grading: 3}')
     sizes = np.diff(robot.model_object.spec.rods[0].fractions)
     assert len(sizes) == 9
     assert robot.model_object.mesh is None
@@ -125,4 +122,4 @@ def test_number_and_grading(tmp_path):
     even = np.diff(graded(8, 2.0))
     assert even[3] / even[0] == pytest.approx(2.0)
     with pytest.raises(RobotFileError, match='grading'):
-        chain(tmp_path, '{pieces: 9, grading: 0}', 'elements')
+        chain(tmp_path, '{pieces: 9, grading: 0}')

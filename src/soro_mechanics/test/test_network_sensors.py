@@ -25,14 +25,12 @@ ANGLES = np.array([-0.2, 0.3])
 FORCE = np.array([0.2, 0.02, -0.2, 0.0, 0.0, 0.0])
 
 
-@pytest.fixture(scope='module', params=['macro', 'elements'])
-def sensed(request):
+@pytest.fixture(scope='module')
+def sensed():
     description = load_robot(EXAMPLES / 'planar_chain.yaml').description
     network = replace(description.structure['network'], sensors=SENSORS)
-    if request.param == 'elements':
-        mesh = np.linspace(0.0, 1.0, 11)
-        rods = tuple(replace(r, macro=False, fractions=mesh) for r in network.rods)
-        network = replace(network, rods=rods)
+    mesh = np.linspace(0.0, 1.0, 11)
+    network = replace(network, rods=tuple(replace(r, fractions=mesh) for r in network.rods))
     robot = Robot(replace(description, structure={'network': network}))
     q = robot.forward(ANGLES, FORCE)
     assert q.status.code is Code.NONE

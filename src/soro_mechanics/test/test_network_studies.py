@@ -30,8 +30,8 @@ def linear_of(spec):
 
 def test_frequencies_of_a_cantilever_are_the_euler_bernoulli_ones():
     of = section(mass=MASS, bending=(BENDING, 4.0 * BENDING))
-    beam = rod(of=of, macro=False, pieces=60)
-    spec = NetworkSpec((ground(), body('tip')), (beam,), (), 'tip', np.eye(4), 1)
+    beam = rod(of=of, pieces=60)
+    spec = NetworkSpec((ground(), body('tip')), (beam,), (), 'tip', np.eye(4))
     found = natural_frequencies(linear_of(spec), 3)
     unit = np.sqrt(BENDING / (MASS * LENGTH**4)) / (2.0 * np.pi)
     roots = np.array([1.8751041, 4.6940911])
@@ -41,7 +41,7 @@ def test_frequencies_of_a_cantilever_are_the_euler_bernoulli_ones():
 
 def test_frequency_of_a_mass_on_a_light_rod():
     tip = body('tip', None, 0.1)
-    spec = NetworkSpec((ground(), tip), (rod(macro=False, pieces=10),), (), 'tip', np.eye(4), 1)
+    spec = NetworkSpec((ground(), tip), (rod(pieces=10),), (), 'tip', np.eye(4))
     found = natural_frequencies(linear_of(spec), 2)
     expected = np.sqrt(3.0 * BENDING / LENGTH**3 / 0.1) / (2.0 * np.pi)
     np.testing.assert_allclose(found, expected, rtol=2e-3)

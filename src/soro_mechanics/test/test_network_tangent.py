@@ -13,8 +13,7 @@ from soro_mechanics.core.status import Stability
 from soro_mechanics.models.network.arrays import copy_state
 from soro_mechanics.models.network.description.cross_section import CrossSection
 from soro_mechanics.models.network.equilibrium import Problem
-from soro_mechanics.models.network.forward_network import on_cut
-from soro_mechanics.models.network.kernels.lane_kernels import LANES
+from soro_mechanics.models.network.kernels.element_strain_kernels import LANES
 from soro_mechanics.models.network.kernels.system_kernels import (
     back_substitute,
     condense,
@@ -22,7 +21,6 @@ from soro_mechanics.models.network.kernels.system_kernels import (
     move,
     solve_bodies,
 )
-from soro_mechanics.models.network.linearisation import Linearisation
 
 LENGTHS = np.array([0.41, 0.44, 0.41, 0.45, 0.41, 0.42])
 WRENCH = np.array([0.05, 0.0, 0.02, 0.0, 0.0, 0.0])
@@ -37,7 +35,8 @@ def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
     q = load_robot('stewart_gough').forward(LENGTHS, WRENCH)
     solver = q.state.equilibrium
     x = solver.inputs(Problem(LENGTHS, LoadCase(WRENCH)))
-    x.table[:, :, 6 * LANES : 12 * LANES] /= 1.1  # flexibility
+    x.section[:, 6:12] /= 1.1  # flexibility
+    x.stiffness[:] *= 1.1
     s, start = solver.layout.structure, q.state.state
     work, _ = solver.scratch
     evaluate(s, x, start, work, False, False, LANES)
@@ -57,52 +56,20 @@ def test_a_small_part_of_a_step_keeps_the_platform_in_balance():
     assert left[1] == pytest.approx(0.1 * left[0], rel=0.2)
 
 
-@pytest.mark.parametrize('name', ['stewart_gough', 'soft_parallel', 'stiff_flop'])
-def test_few_nodes_tell_what_all_nodes_do(name):
-    """Stability and tangent of a solve, against the elimination of a node after every step."""
-    robot, rng = load_robot(name, 'network'), np.random.default_rng(4)
-    q, (low, high) = robot.forward([a.rest for a in robot.actuators]), robot.limits.T
-    fewer = 0
-    for _ in range(3):
-        q = robot.forward(
-            0.5 * (low + high + (high - low) * rng.uniform(-0.7, 0.7, len(low))), guess=q
-        )
-        model, newton = robot.model_object, q.state.linearisation
-        quick, whole = model.exact_tangent(q.state), model.linearise(q)
-        fewer += len(quick.work.h) < len(whole.work.h)
-        assert newton.stable == quick.stable == whole.stable
-        # the tangent that Newton uses is another discretisation of the same rods
-        smallest = pytest.approx(whole.smallest_eigenvalue(), rel=1e-3)
-        assert newton.smallest_eigenvalue() == smallest
-        np.testing.assert_allclose(
-            quick.matrix, whole.matrix, rtol=1e-6, atol=1e-7 * np.abs(whole.matrix).max()
-        )
-        assert quick.smallest_eigenvalue() == pytest.approx(whole.smallest_eigenvalue(), rel=1e-6)
-    assert fewer > 0
-
-
-def test_what_more_nodes_have_told_is_not_believed_past_a_critical_load():
+def test_a_strut_pressed_beyond_what_it_bears_is_unstable_whatever_its_ends_say():
     """A straight rod, its upper end in a stiff frame, pressed to beyond 4 pi^2 E I / L^2.
 
-    There its ends alone say again that it is stable: clamped, it has become unstable by itself.
+    Clamped, it has become unstable by itself: the first node between its ends tells it.
     """
     stewart = load_robot('stewart_gough')
-    model, q = stewart.model_object, stewart.forward(np.full(6, 0.405))
-    near = beyond = 0
+    model, q, said = stewart.model_object, stewart.forward(np.full(6, 0.405)), []
     for force in np.arange(0.0, 72.0, 0.4):
         q = stewart.forward(q.actuation, [0.0, 0.0, -force, 0.0, 0.0, 0.0], guess=q)
         assert q.status.converged
-        first = Linearisation(*on_cut(q.state, 0), exact=False)
-        known, stable = q.state.equilibrium.stable_reference, model.linearise(q).stable
-        assert (q.status.stability is Stability.STABLE) == stable
-        if stable:
-            near += first.is_near_stable(known) and not first.holds
-            last = known
-        elif first.negative == 0:  # by its ends alone
-            beyond += 1
-            here = last._replace(body=first.state.body, wrench=first.state.wrench)
-            assert not first.is_near_stable(known) and not first.is_near_stable(here)
-    assert near > 50 and beyond > 10
+        said.append(q.status.stability is Stability.STABLE)
+        assert said[-1] == model.linearise(q).stable
+    assert said == sorted(said, reverse=True)  # once lost it does not come back
+    assert 50 < sum(said) < len(said) - 10
 
 
 @pytest.mark.parametrize('wide', [1.0, 30.0, 400.0])

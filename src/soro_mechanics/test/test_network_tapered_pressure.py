@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from soro_mechanics import load_robot, RobotFileError
+from soro_mechanics import load_robot
 
 AREA, ARM, YOUNG, LENGTH = 20e-6, 4e-3, 1e6, 0.1
 RADII = (10e-3, 5e-3)
@@ -35,28 +35,13 @@ drives:
   - {name: p, quantity: pressure, minimum: 0 kPa, maximum: 100 kPa, rate: 1 kPa/s,
      acts: [{drives: pressure, chambers: [air]}]}
 models:
-  network: {formulation: elements, mesh: 80}
+  network: {mesh: 80}
 """
 
 
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / 'tapered.yaml'
-
-
-def test_integrated_pieces_are_refused(file):
-    file.write_text(ROBOT.replace('formulation: elements', 'formulation: macro'))
-    with pytest.raises(RobotFileError, match='formulation: elements') as error:
-        load_robot(file)
-    assert error.value.path == 'body.chambers.air.rods'
-    assert error.value.value == ['rod']
-    assert str(file) in str(error.value)
-
-
-def test_integrated_pieces_of_one_size_are_not(file):
-    text = ROBOT.replace('      section_end: thin\n', '')
-    file.write_text(text.replace('formulation: elements', 'formulation: macro'))
-    assert load_robot(file).forward([0.0]).tip[2, 3] == pytest.approx(LENGTH)
 
 
 def test_elements_follow_the_section(file):

@@ -17,7 +17,6 @@ from soro_mechanics.models.network.guard import segments_of, strain_limits
 from soro_mechanics.models.network.layout import build_layout, load, rest_inputs
 
 L, EA, EI = TENDON_LENGTH, TENDON_ROD[2], TENDON_ROD[3]
-FORMULATIONS = (True, False)  # integrated pieces, two-node elements
 PLACES = ((8e-3, 0.0, 1.0), (-2e-3, 7e-3, 0.6))  # x, y, end
 TENSION = (4.0, 2.0)
 WRENCH = np.array([0.1, 0.2, -0.1, 0.002, 0.001, 0.004])
@@ -44,49 +43,40 @@ def reference():
     return TendonRod(L, TENDON_ROD, tendons, [0.0, 0.0, -WEIGHT], WRENCH).solve()
 
 
-@pytest.mark.parametrize(
-    ('macro', 'mesh', 'error'),
-    [(False, 4, 1e-9), (False, 9, 1e-9), (True, 8, 2e-4), (True, 16, 4e-5)],
-)
-def test_one_tendon_without_load_bends_an_arc(macro, mesh, error):
+@pytest.mark.parametrize('mesh', [4, 9])
+def test_one_tendon_without_load_bends_an_arc(mesh):
     """Curvature T r / (E I) and compression T / (E A); of constant strain whatever the mesh."""
     tension, radius = 6.0, 8e-3
-    solver = equilibrium([(radius, 0.0, 1.0)], macro=macro, mesh=mesh)
+    solver = equilibrium([(radius, 0.0, 1.0)], mesh=mesh)
     state = solve(solver, [tension])
     kappa, stretch = tension * radius / EI, 1.0 - tension / EA
     turn = kappa * L
     tip = stretch / kappa * np.array([1.0 - np.cos(turn), 0.0, np.sin(turn)])
-    np.testing.assert_allclose(state.body[1][:3, 3], tip, atol=error)
+    np.testing.assert_allclose(state.body[1][:3, 3], tip, atol=1e-9)
     lengths = solver.layout.tendons.lengths(state)
-    np.testing.assert_allclose(lengths, L * (stretch - kappa * radius), atol=error)
+    np.testing.assert_allclose(lengths, L * (stretch - kappa * radius), atol=1e-9)
 
 
-@pytest.mark.parametrize('macro', FORMULATIONS)
-def test_the_equations_of_rucker_and_webster(reference, macro):
+def test_the_equations_of_rucker_and_webster(reference):
     """Out of plane, with weight, load and a tendon that ends on the way: second order."""
     errors, tips = [], []
     for mesh in (10, 20, 40):
-        solver = equilibrium(PLACES, macro=macro, mesh=mesh, mass=WEIGHT / 9.81)
+        solver = equilibrium(PLACES, mesh=mesh, mass=WEIGHT / 9.81)
         state = solve(solver, TENSION, WRENCH, [0.0, 0.0, -9.81])
         tips.append(state.body[1])
         errors.append(np.abs(tips[-1][:3, 3] - reference[0][:3, 3]).max())
         lengths = solver.layout.tendons.lengths(state)
         np.testing.assert_allclose(lengths, reference[1], atol=1e-3 * (10.0 / mesh) ** 2)
     assert errors[-1] < 2e-4 * L
-    if not macro:
-        assert errors[0] / errors[1] > 3.5
-        assert errors[1] / errors[2] > 3.5
+    assert errors[0] / errors[1] > 3.5
+    assert errors[1] / errors[2] > 3.5
     finest = (4.0 * tips[2] - tips[1]) / 3.0
     np.testing.assert_allclose(finest, reference[0], atol=5e-5)
 
 
-@pytest.mark.parametrize(('macro', 'mesh', 'error'), [(False, 6, 1e-6), (True, 32, 1e-4)])
-def test_virtual_work(macro, mesh, error):
-    """A tension shortens another tendon as that one's shortens the first, a force alike.
-
-    Two-node elements have an energy; Runge-Kutta steps have one up to their error.
-    """
-    solver = equilibrium(PLACES, macro=macro, mesh=mesh)
+def test_virtual_work():
+    """A tension shortens another tendon as that one's shortens the first, a force alike."""
+    solver, error = equilibrium(PLACES, mesh=6), 1e-6
     solver.tolerance = 1e-11
     force = np.array([0.1, 0.2, -0.1, 0.0, 0.0, 0.0])  # a dead moment has no energy
     base = solve(solver, TENSION, force)
@@ -124,7 +114,7 @@ def test_a_twisted_rod_is_held_by_its_tendons():
 
 def test_pressure_along_the_axis_is_the_tendon_without_twist_and_shear():
     """Without load the eccentric pressure of the opposite sign; with a twist it is not."""
-    spec = tendon_rod([(8e-3, 0.0, 1.0)], macro=False, mesh=8)
+    spec = tendon_rod([(8e-3, 0.0, 1.0)], mesh=8)
     wrench = -np.array([0.0, 0.0, 1.0, 0.0, -8e-3, 0.0])
     drive = DriveSpec(0, 0, 'pressure', shift=wrench)
     pressed = Equilibrium(build_layout(replace(spec, drives=(drive,)), 1))
@@ -145,9 +135,9 @@ def test_rods_in_a_row_are_one_arm():
     second = replace(one, name='b', length=L / 2, ends=(replace(start, body='m'), end))
     middle = replace(spec.bodies[1], name='m')
     drives = tuple(replace(spec.drives[0], rod=r) for r in range(2))
-    parts = replace(
-        spec, bodies=(*spec.bodies, middle), rods=(first, second), drives=drives, steps=4
-    )
+    half = np.linspace(0.0, 1.0, 5)
+    rods = tuple(replace(r, fractions=half) for r in (first, second))
+    parts = replace(spec, bodies=(*spec.bodies, middle), rods=rods, drives=drives)
     split = Equilibrium(build_layout(parts, 1))
     a, b = solve(whole, [4.0], WRENCH), solve(split, [4.0], WRENCH)
     np.testing.assert_allclose(a.body[1], b.body[1], atol=1e-8)
@@ -165,7 +155,7 @@ def test_many_tendons_of_one_rod():
 
 def test_many_tensions_at_once():
     """The batch puts every tension where it belongs; its start is one solution for all."""
-    solver = equilibrium(PLACES, macro=False, mesh=8)
+    solver = equilibrium(PLACES, mesh=8)
     base, layout = solve(solver, TENSION), solver.layout
     size = 6 * sum(layout.structure.counts[:4])
     fit = Fit(np.zeros(2), np.ones(2), np.zeros((1, 2), dtype=np.int64), np.zeros((1, size)))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What leaves the theory is said: strain, rods in rods, a rod in itself, coupled limits."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -112,12 +110,12 @@ def test_rods_that_pass_through_each_other_are_named(tmp_path):
 def test_rods_may_touch_where_spheres_around_two_segments_meet():
     robot = load_robot('stewart_gough')
     q = robot.forward([a.rest for a in robot.actuators])
-    guard, shape = robot.model_object.guard(q.state.equilibrium), q.state.shape
-    rod = np.repeat(np.arange(6), np.diff(shape.first))
+    guard, state = robot.model_object.guard(q.state.equilibrium), q.state.state
+    rod = q.state.equilibrium.layout.node_rod
     radius = np.concatenate(q.radii)
     rng, found = np.random.default_rng(8), []
     for squeeze in (1.0, 0.6, 0.3, 0.2, 0.1, 0.05):
-        pose = shape.pose.copy()
+        pose = state.node.copy()
         pose[:, :2, 3] = squeeze * pose[:, :2, 3] + rng.normal(0.0, 1e-3, (len(pose), 2))
         a, b = pose[:-1, :3, 3], pose[1:, :3, 3]
         inside = rod[:-1] == rod[1:]
@@ -125,7 +123,7 @@ def test_rods_may_touch_where_spheres_around_two_segments_meet():
         apart = np.linalg.norm(middle[:, None] - middle, axis=2)
         meet = (apart < half[:, None] + half) & (rod[:-1, None] != rod[:-1])
         expected = bool((meet & inside[:, None] & inside).any())
-        bent = replace(shape, pose=pose)
+        bent = state._replace(node=pose)
         gap, rods = guard.clearance(bent, 0.0)
         assert expected or not rods
         assert bool(rods) == (gap < 0.0) == (guard.clearance(bent)[0] < 0.0)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from soro_mechanics import Code, InvalidInput, Load, load_robot, LoadAxes, UnknownName
+from soro_mechanics.models.network.rod_loads import refined
 from soro_mechanics.robot import Robot
 from soro_mechanics.robot_file.catalogue import robot_files
 from soro_mechanics.robot_file.reader import read_robot_file
@@ -281,8 +282,10 @@ def test_what_another_mesh_has_solved_is_a_guess_and_no_answer(name):
     robot = load_robot(*name.split(':'))
     section = robot.model_object.section or 'network'
     mesh = robot.description.structure[section]
-    finer = {n: 2 * x for n, x in vars(mesh).items() if n in ('elements', 'steps')}
-    meshes = [replace(mesh, **finer)]
+    if section == 'network':
+        meshes = [refined(mesh, 2)]
+    else:
+        meshes = [replace(mesh, elements=2 * mesh.elements)]
     if section == 'segments':
         meshes.append(replace(mesh, segments=2 * mesh.segments))
     actuation = robot.limits.mean(axis=1)
