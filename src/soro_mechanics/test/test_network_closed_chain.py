@@ -92,7 +92,7 @@ def problem_of():
 
 @pytest.mark.parametrize('count', [2, 3])
 def test_closed_chain_against_collocation(count):
-    solver, outcome = solve(chain(count), wrench=LOAD)
+    solver, outcome = solve(chain(count, pieces=320), wrench=LOAD)
     assert outcome.converged
     found = outcome.state.body[1]
     s, y = guess(count, solver, outcome)

@@ -244,7 +244,7 @@ def test_stresses_and_strains_are_those_of_the_section():
     spec, stretch = rod_of(FLEXIBLE, None, bent(0, 0, 0), 1.0, 4)
     force = np.array([1e-3, 0, 0, 0, 0, 0])
     solver, outcome = solve(spec, 1, (1.0,), wrench=force, actuation=[stretch])
-    stress, section = outcome.state.wrench, solver.layout.sections[:, 0]
+    stress, section = outcome.state.wrench, solver.layout.sections
     np.testing.assert_allclose(stress[:, 0] * section[:, 6], force[0] / SOFT[0], rtol=1e-4)
     middle = LENGTH * (np.arange(4) + 0.5) / 4
     bending = force[0] * (LENGTH - middle) / SOFT[4]

@@ -31,7 +31,7 @@ def platform(tip, joint='clamped'):
         turn = 2.0 * np.pi * i / 3.0
         place = pose([0.06 * np.cos(turn), 0.06 * np.sin(turn), 0.0])
         second = end('tip', place, joint)
-        rods.append(rod(f'rod_{i}', end('ground', place), second, of=SOFT))
+        rods.append(rod(f'rod_{i}', end('ground', place), second, of=SOFT, pieces=10))
     return NetworkSpec((ground(), body('tip')), tuple(rods), (), 'tip', tip)
 
 

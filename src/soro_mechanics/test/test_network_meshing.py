@@ -99,13 +99,13 @@ def test_finer_meshes_start_where_coarser_ones_agree(tmp_path, monkeypatch):
     monkeypatch.setattr(
         Equilibrium, 'solve', lambda self, *a: cold.append(self) or solve(self, *a)
     )
-    first = arm(tmp_path, '30 N', second=True).model_object
+    first = arm(tmp_path, '40 N', '0.05 mm', second=True).model_object
     warm, cases = len(cold), 15
     meshes = 2 + int(np.log2((len(first.spec.rods[0].fractions) - 1) / FEWEST))
     assert warm < 0.5 * cases * meshes
     cold.clear()
     monkeypatch.setattr(MeshCheck, 'between', lambda self, fine, _: new_state(fine.structure))
-    again = arm(tmp_path, '30 N', second=True).model_object
+    again = arm(tmp_path, '40 N', '0.05 mm', second=True).model_object
     assert len(cold) > warm
     assert len(again.spec.rods[0].fractions) == len(first.spec.rods[0].fractions)
     assert again.mesh.error == pytest.approx(first.mesh.error, rel=1e-4)

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frequencies, branches, limit points, conditioning, mesh error, validity of networks."""
 
+from dataclasses import replace
 import tracemalloc
 
 from network_cases import body, ground, problem, rod, section, solve
 import numpy as np
 import pytest
 
-from soro_mechanics import Code, load_robot, Stability
+from soro_mechanics import Code, load_robot, Robot, Stability
 from soro_mechanics.models.network.description.spec import NetworkSpec
 from soro_mechanics.models.network.frequencies import natural_frequencies
 from soro_mechanics.models.network.linearisation import Linearisation
+from soro_mechanics.models.network.rod_loads import refined
 
 LENGTH, BENDING, MASS = 0.4, 0.03, 0.05
 
@@ -68,11 +70,13 @@ def test_limit_distance_finds_the_buckling_load(stewart):
     assert stewart.limit_distance(q, np.zeros(6), 0.1 * push) == np.inf
 
 
-def test_mesh_error_falls_with_the_fourth_power(stewart):
-    q = stewart.forward([0.42, 0.40, 0.41, 0.43, 0.40, 0.42])
-    moved, turned = stewart.refinement(q)
+def test_mesh_error_falls_with_the_mesh(stewart):
+    spec, lengths = stewart.description.structure['network'], [0.42, 0.40, 0.41, 0.43, 0.40, 0.42]
+    fine = Robot(replace(stewart.description, structure={'network': refined(spec, 4)}))
+    coarse, (moved, turned) = (r.refinement(r.forward(lengths)) for r in (stewart, fine))
     assert 0.0 < moved < 1e-6
     assert turned < 1e-5
+    assert coarse[0] / moved > 14.0
 
 
 def test_conditioning_and_validity(stewart):

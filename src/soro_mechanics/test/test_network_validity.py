@@ -30,7 +30,7 @@ drives:
 coupled_limits:
   - {coefficients: {bend: 1, other: 1}, maximum: 90 1/m}
 models:
-  network: {mesh: 4}
+  network: {mesh: 64}
 """
 
 

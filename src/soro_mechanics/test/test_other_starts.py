@@ -51,7 +51,7 @@ def stewart_gough():
     return load_robot('stewart_gough')
 
 
-@pytest.mark.parametrize('number', [9, 12])
+@pytest.mark.parametrize('number', [12, 32])
 def test_a_reachable_target_is_found(stewart_gough, number):
     robot = stewart_gough
     reached = robot.forward(sample_actuations(robot, number + 1)[number])

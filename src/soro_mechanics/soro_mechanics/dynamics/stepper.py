@@ -160,7 +160,7 @@ class Stepper:
             if self.options.incompressible and values.tolist() != self._drives.present.tolist():
                 found = driven_sections(self.layout, values)
                 if found is not None:
-                    self.inputs.section[:] = found[:, 0]
+                    self.inputs.section[:] = found
 
     def _drive(self) -> Inputs:
         s = self.layout.structure
