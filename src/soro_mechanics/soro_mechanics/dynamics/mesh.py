@@ -20,20 +20,24 @@ from soro_mechanics.models.network.layout import build_layout, Layout
 from soro_mechanics.models.network.rod_loads import split_at_loads
 from soro_mechanics.models.network.rod_sections import section_at
 
+EQUAL = 1e-6  # parts of an element by which equal ones may differ
+
 
 def moving_layout(
     spec: NetworkSpec, actuators: int, elements: int | None, loads: Sequence[Load] = ()
 ) -> Layout:
     """Return a network on the mesh of its motion.
 
-    `elements`: of every rod; default: those of statics (a rod that nothing bends (without mass,
-    hinged at both ends) is one element); `loads`: nodes are put where those on rods act.
+    `elements`: of every rod that has equal ones in statics, which is the default; a rod that
+    nothing bends (without mass, hinged at both ends) is one. `loads`: nodes are put where those on
+    rods act.
     """
     rods = []
     for i, rod in enumerate(spec.rods):
-        count = 1 if _is_strut(spec, i) else elements
-        even = rod.fractions if count is None else np.linspace(0.0, 1.0, count + 1)
-        rods.append(replace(rod, fractions=even))
+        count, sizes = 1 if _is_strut(spec, i) else elements, np.diff(rod.fractions)
+        if count is not None and np.ptp(sizes) < EQUAL * sizes[0]:
+            rod = replace(rod, fractions=np.linspace(0.0, 1.0, count + 1))
+        rods.append(rod)
     made = replace(spec, rods=tuple(rods))
     return build_layout(split_at_loads(made, tuple(loads)), actuators)
 

@@ -44,7 +44,7 @@ TIMELY = 'theta', 'length', 'dilution', 'stiffness', 'pull'  # inputs that need 
 class Options:
     """How a network moves and how it is integrated."""
 
-    elements: int | None = None  # of every integrated piece; see `moving_layout`
+    elements: int | None = None  # of every rod; see `moving_layout`
     retardation: float = 5e-3  # s, of all rods: stress K (e + retardation e'); assumed
     branch: float = 0.0  # part of K by which a fast strain is stiffer at first; see `step_kernels`
     relaxation: float = 1.0  # s, in which the branch lets go

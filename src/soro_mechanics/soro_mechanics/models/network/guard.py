@@ -109,7 +109,7 @@ def segments_of(layout: lay.Layout) -> contact_kernels.Segments:
     chunk = np.append(np.flatnonzero(number % size == 0), len(number))
     pulled = s.tendon[:, :, 2].max(axis=1, initial=0.0) if len(s.tendon) else 0.0 * s.share
     return contact_kernels.Segments(
-        station=number + s.rod_node[rod_of],
+        node=number + s.rod_node[rod_of],
         rod=rod_of,
         number=number,
         radius=radius,

@@ -41,7 +41,7 @@ class Samples(NamedTuple):
     # step more
     farthest: float
     last_step: float
-    segments: Segments  # between stations
+    segments: Segments  # between nodes
     strain_limit: NDArray[np.float64]  # (rods,)
     strain: NDArray[np.float64]  # (rods,) scratch
     most: int  # largest number of steps

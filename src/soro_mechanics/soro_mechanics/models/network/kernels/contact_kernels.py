@@ -3,7 +3,7 @@
 """Where rods touch, and how far sections are strained: asked after every solve.
 
 The gap of two segments is the distance of their axes less both radii. Spheres around segments, and
-around chunks of them, tell most pairs apart. Below, pose (m, 4, 4) are frames of stations, base
+around chunks of them, tell most pairs apart. Below, pose (m, 4, 4) are frames of nodes, base
 axes [m], and g is Segments.
 
 Source: Ericson (2005), Real-Time Collision Detection, 5.1.9 (distance of segments), checked by
@@ -30,15 +30,15 @@ TURN_TO_TOUCH = 2.0 * math.acos(2.0 / math.pi)
 
 @by_reference
 class Segments(NamedTuple):
-    """The segments (n,) of all rods, one after the other, and their stations (m,)."""
+    """The segments (n,) of all rods, one after the other, and their nodes (m,)."""
 
-    station: NDArray[np.int64]  # (n,) first station
+    node: NDArray[np.int64]  # (n,) first node
     rod: NDArray[np.int64]  # (n,)
     number: NDArray[np.int64]  # (n,) of the segment along its rod
     radius: NDArray[np.float64]  # (n,) [m]
     start: NDArray[np.float64]  # (n,) arc [m]
     end: NDArray[np.float64]  # (n,) arc [m]
-    first: NDArray[np.int64]  # (rods + 1,) station of every rod
+    first: NDArray[np.int64]  # (rods + 1,) node of every rod
     length: NDArray[np.float64]  # (rods,) [m]
     bodies: NDArray[np.int64]  # (rods, 2)
     chunk: NDArray[np.int64]  # (c + 1,) first segment of every chunk; each is of one rod
@@ -47,7 +47,7 @@ class Segments(NamedTuple):
     round: NDArray[np.bool_]  # (m,)
     strain: NDArray[np.float64]  # (m, 3) per axial force and moments, at the outer fibre
     pulled: NDArray[np.bool_]  # (rods,) by tendons
-    part: NDArray[np.float64]  # (m,) way to the next station, in lengths of the rod
+    part: NDArray[np.float64]  # (m,) way to the next node, in lengths of the rod
     soft: NDArray[np.float64]  # (m, 3) flexibility against moments
 
 
@@ -109,11 +109,11 @@ def nearest_segments(pose, g, below):
             for i in range(g.chunk[c], g.chunk[c + 1]):
                 for j in range(max(i + 1, g.chunk[e]), g.chunk[e + 1]):
                     width = g.radius[i] + g.radius[j]
-                    if not _may_meet(pose, g.station[i], g.station[j], width + limit):
+                    if not _may_meet(pose, g.node[i], g.node[j], width + limit):
                         continue
                     if _neighbours(g, i, j, width):
                         continue
-                    gap = axes_apart(pose, g.station[i], g.station[j]) - width
+                    gap = axes_apart(pose, g.node[i], g.node[j]) - width
                     if gap < limit:
                         below = gap
                         limit = gap
@@ -126,7 +126,7 @@ def nearest_segments(pose, g, below):
 def _turned(pose, g):
     """Return of every rod (rods,) whether its tangent turns enough to meet itself; pose, g: above.
 
-    The sum of angles from station to station, without the last, is above TURN_TO_TOUCH.
+    The sum of angles from node to node, without the last, is above TURN_TO_TOUCH.
     """
     turned = np.empty(g.length.shape[0], np.bool_)
     for r in range(turned.shape[0]):
@@ -147,7 +147,7 @@ def _spheres(pose, g):
         for i in range(3):
             low = math.inf
             high = -math.inf
-            for k in range(g.station[g.chunk[c]], g.station[g.chunk[c + 1] - 1] + 2):
+            for k in range(g.node[g.chunk[c]], g.node[g.chunk[c + 1] - 1] + 2):
                 low = min(low, pose[k, i, 3])
                 high = max(high, pose[k, i, 3])
             spheres[c, i] = 0.5 * (low + high)
@@ -158,7 +158,7 @@ def _spheres(pose, g):
 
 @fused_kernel
 def _may_meet(pose, a, b, width):
-    """Return whether spheres around the segments after stations a, b meet; pose: above.
+    """Return whether spheres around the segments after nodes a, b meet; pose: above.
 
     |mid_a - mid_b| < (|u| + |v|) / 2 + width of segments u, v; width [m]: sum of radii.
     """
@@ -202,7 +202,7 @@ def _by_end(g, i, e, width):
 
 @fused_kernel
 def axes_apart(pose, a, b):
-    """Return the distance [m] of the segments after stations a and b; pose (m, 4, 4) [m].
+    """Return the distance [m] of the segments after nodes a and b; pose (m, 4, 4) [m].
 
     Least |w + s u - t v|, w = p_a - p_b, u and v the segments, 0 <= s, t <= 1: the best point of
     each for both ends of the other, and the common perpendicular where it meets both.
