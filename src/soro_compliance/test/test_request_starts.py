@@ -33,12 +33,12 @@ def ask(services, actuation, force=0.0):
 
 def test_with_branches_the_answer_is_the_same_whatever_was_asked_before():
     robot, services = services_of('stewart_gough')
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(0)
     samples = [rng.uniform(*robot.limits.T) for _ in range(6)]
     cold = robot.forward(samples[5])
-    warm = robot.forward(samples[5], None, robot.forward(samples[4]))
+    warm = robot.forward(samples[5], None, robot.forward(samples[3]))
     assert np.linalg.norm(warm.tip[:3, 3] - cold.tip[:3, 3]) > 0.1
-    assert ask(services, samples[4]).error_code == Code.NONE
+    assert ask(services, samples[3]).error_code == Code.NONE
     answer = ask(services, samples[5])
     assert pose_from_message(answer.configuration.tip) == pytest.approx(cold.tip)
     assert answer.error_code == cold.status.code
